@@ -1,0 +1,168 @@
+"""The same scores over arrays: many responses to many tasks at once, identical to `score` to the last bit.
+
+Rubrics may be ragged. Axes are named in suffixes: T tasks, R responses, M verdicts of a response (padded to the
+longest), N weights of a task. What lies in the padding is ignored, whatever it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.schemes import Scheme
+from prorubric.errors import SchemeError
+from prorubric.rubric.records import Task
+
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.intp]
+
+# Responses scored at a time: keeps the working arrays inside the processor's cache.
+_BLOCK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTable:
+    """One scheme worked out for many tasks, as arrays."""
+
+    scheme: Scheme
+    counts_T: npt.NDArray[np.intp]
+    """How many verdicts a response to the task has."""
+    low_T_M: Floats
+    high_T_M: Floats
+    penalty_T_M: Booleans
+    group_T_M: npt.NDArray[np.intp] | None
+    """The group of each verdict; the padding belongs to a group of its own, the last."""
+    weight_T_N: Floats
+    positive_T: Floats
+
+    @classmethod
+    def of(cls, tasks: Sequence[Task], scheme: str | Scheme) -> Self:
+        """Work out a scheme for these tasks; their order gives them the row numbers used in `score_batch`."""
+        if not tasks:
+            raise SchemeError("no tasks to score; give at least one")
+        plans = [make_plan(task, scheme) for task in tasks]
+        return cls(
+            scheme=plans[0].scheme,
+            counts_T=np.array([len(plan.ranges) for plan in plans]),
+            low_T_M=_pad([[low for low, _ in plan.ranges] for plan in plans], 0.0),
+            high_T_M=_pad([[high for _, high in plan.ranges] for plan in plans], 1.0),
+            penalty_T_M=_pad([plan.penalties for plan in plans], False),
+            group_T_M=_stack_groups(plans) if plans[0].groups is not None else None,
+            weight_T_N=_pad([plan.weights for plan in plans], 0.0),
+            positive_T=np.array([plan.positive_weight for plan in plans]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchScore:
+    """Scores of many responses. An open value is NaN, because an array has no None; `low` and `high` always exist."""
+
+    value_R: Floats
+    low_R: Floats
+    high_R: Floats
+
+
+def score_batch(
+    verdicts_R_M: npt.NDArray[Any],
+    table: PlanTable,
+    task_R: Integers,
+    unknown_R_M: Booleans | None = None,
+) -> BatchScore:
+    """Score many responses at once.
+
+    `verdicts_R_M` holds booleans or numbers in the scheme's range, `task_R` the row of each response's task in the
+    table, `unknown_R_M` true where there is no verdict (what `verdicts_R_M` holds there is ignored).
+    """
+    _check_shapes(verdicts_R_M, table, task_R, unknown_R_M)
+    low_R, high_R = np.empty(len(task_R)), np.empty(len(task_R))
+    for start in range(0, len(task_R), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        unknown = None if unknown_R_M is None else unknown_R_M[part]
+        low_R[part], high_R[part] = _score_block(verdicts_R_M[part], table, task_R[part], unknown)
+    return BatchScore(np.where(low_R == high_R, low_R, np.nan), low_R, high_R)
+
+
+def _score_block(
+    verdicts: npt.NDArray[Any], table: PlanTable, task: Integers, unknown: Booleans | None
+) -> tuple[Floats, Floats]:
+    width = verdicts.shape[1]
+    low, high = table.low_T_M[task, :width], table.high_T_M[task, :width]
+    ignored = np.arange(width) >= table.counts_T[task, None]
+    if unknown is not None:
+        ignored |= unknown
+    known = np.where(ignored, low, verdicts)
+    _check_range(known, low, high, table)
+    # The padding is 0 out of [0, 1] and weighs nothing, so only real unknowns are settled.
+    if unknown is None or not unknown.any():
+        value = _value(known, low, high, table, task)
+        return value, value
+    penalty = table.penalty_T_M[task, :width]
+    against = np.where(unknown, np.where(penalty, high, low), known)
+    in_favour = np.where(unknown, np.where(penalty, low, high), known)
+    return _value(against, low, high, table, task), _value(in_favour, low, high, table, task)
+
+
+def _value(verdicts: Floats, low: Floats, high: Floats, table: PlanTable, task: Integers) -> Floats:
+    """`Plan.value`, operation by operation, over rows."""
+    values = verdicts if table.scheme.verdict == "boolean" else (verdicts - low) / (high - low)
+    if table.group_T_M is not None:
+        values = _hold_together(values, table, task)
+    terms = np.sort(table.weight_T_N[task, : values.shape[1]] * values, axis=1)
+    total = np.zeros(len(terms))
+    for column in terms.T:
+        total += column
+    return np.minimum(np.maximum(total / table.positive_T[task], 0.0), 1.0)
+
+
+def _hold_together(values: Floats, table: PlanTable, task: Integers) -> Floats:
+    assert table.group_T_M is not None  # noqa: S101 - narrows the type; only called where groups exist
+    group_count = table.weight_T_N.shape[1]
+    fails = (values != 0) == table.penalty_T_M[task, : values.shape[1]]
+    group = table.group_T_M[task, : values.shape[1]]
+    # One cell for each response and group; the padding's group is the last column and is cut off.
+    cells = (np.arange(len(task))[:, None] * (group_count + 1) + group)[fails]
+    failed = np.zeros(len(task) * (group_count + 1), dtype=bool)
+    failed[cells] = True
+    return (~failed.reshape(len(task), group_count + 1)[:, :group_count]).astype(np.float64)
+
+
+def _stack_groups(plans: Sequence[Plan]) -> npt.NDArray[np.intp]:
+    outside = max(len(plan.weights) for plan in plans)
+    rows = []
+    for plan in plans:
+        group_of = {position: number for number, group in enumerate(plan.groups or ()) for position in group}
+        rows.append([group_of[position] for position in range(len(plan.ranges))])
+    return _pad(rows, outside)
+
+
+def _pad(rows: Sequence[Sequence[Any]], filling: Any) -> npt.NDArray[Any]:
+    width = max(len(row) for row in rows)
+    return np.array([[*row, *[filling] * (width - len(row))] for row in rows])
+
+
+def _check_shapes(verdicts: npt.NDArray[Any], table: PlanTable, task: Integers, unknown: Booleans | None) -> None:
+    if verdicts.ndim != 2 or len(verdicts) != len(task):
+        raise SchemeError(f"verdicts have shape {verdicts.shape} for {len(task)} responses; give one row for each")
+    if unknown is not None and unknown.shape != verdicts.shape:
+        raise SchemeError(f"unknown has shape {unknown.shape}, verdicts have {verdicts.shape}; make them the same")
+    if len(task) and (task.min() < 0 or task.max() >= len(table.counts_T)):
+        raise SchemeError(f"a response names a task outside 0..{len(table.counts_T) - 1}; check the task numbers")
+    needed = int(table.counts_T[task].max(initial=0))
+    if verdicts.shape[1] != max(needed, min(verdicts.shape[1], table.low_T_M.shape[1])):
+        raise SchemeError(f"verdicts have {verdicts.shape[1]} columns, {table.scheme.name} needs {needed} here")
+
+
+def _check_range(known: Floats, low: Floats, high: Floats, table: PlanTable) -> None:
+    fine = (known >= low) & (known <= high)
+    if table.scheme.verdict == "boolean":
+        fine &= (known == 0) | (known == 1)
+    if not fine.all():
+        row, column = (int(axis[0]) for axis in np.nonzero(~fine))
+        raise SchemeError(
+            f"{table.scheme.name}: a verdict is {known[row, column]!r} (column {column}); "
+            f"allowed: {low[row, column]:g} to {high[row, column]:g}, with unknowns marked in unknown_R_M"
+        )

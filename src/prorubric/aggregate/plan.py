@@ -1,0 +1,106 @@
+"""A plan: what one scheme does with the verdicts on one task, worked out and checked before any verdict exists.
+
+Making the plan is where misuse is found (no protocol rubric, no positive weight, no labels), so that nothing is paid
+for first. A plan holds numbers only: `Plan.value` is the scheme itself, and `batch` stacks many plans into arrays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prorubric.aggregate.arithmetic import add_ascending, additive, hold_together
+from prorubric.aggregate.schemes import LABEL_TAG, LABELS, Scheme, find_scheme
+from prorubric.errors import SchemeError
+from prorubric.rubric.records import Criterion, ProtocolRubric, Task
+
+_RANGES = {"boolean": (0.0, 1.0), "level": (0.0, 3.0), "mark": (1.0, 10.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How verdicts become one number: scale each to [0, 1], join groups, take the weighted sum, clip."""
+
+    task_id: str
+    scheme: Scheme
+    ranges: tuple[tuple[float, float], ...]
+    """For each verdict, in order, the lowest and the highest it can be."""
+    penalties: tuple[bool, ...]
+    """For each verdict whether it describes a behaviour to avoid."""
+    groups: tuple[tuple[int, ...], ...] | None
+    """0-based positions of verdicts that must hold together, or None where each stands on its own."""
+    weights: tuple[float, ...]
+    """The weight of each group, or of each verdict."""
+
+    def value(self, verdicts: Sequence[float]) -> float:
+        """The reward for verdicts that are all known and in range."""
+        scaled = [
+            (float(verdict) - low) / (high - low) for verdict, (low, high) in zip(verdicts, self.ranges, strict=True)
+        ]
+        if self.groups is not None:
+            scaled = hold_together(scaled, self.penalties, self.groups)
+        return additive(scaled, self.weights)
+
+    @property
+    def positive_weight(self) -> float:
+        """What the weighted sum is divided by."""
+        return add_ascending(weight for weight in self.weights if weight > 0)
+
+
+def make_plan(task: Task, scheme: str | Scheme) -> Plan:
+    """Work out a scheme for a task; raises `SchemeError` where the scheme cannot be applied to it."""
+    found = find_scheme(scheme) if isinstance(scheme, str) else scheme
+    if found.needs_protocol or found.appropriateness:
+        _require_protocol(task, found)
+    weights, groups = _weigh(task, found)
+    penalties = [weight < 0 for weight in task.rubric.weights] if groups else [weight < 0 for weight in weights]
+    ranges = [_RANGES[found.verdict]] * len(penalties)
+    if found.appropriateness:
+        # The mean weight of the task's dimensions, whatever the scheme, so that schemes stay comparable.
+        weights.append(task.rubric.total_weight / len(_require_protocol(task, found)))
+        groups = [*groups, (len(penalties),)] if groups else groups
+        penalties.append(False)
+        ranges.append(_RANGES["boolean"])
+    if not any(weight > 0 for weight in weights):
+        raise SchemeError(
+            f"task {task.id!r}: {found.name} divides by the positive weights and there is none; "
+            "use a scheme that groups criteria, or drop the task"
+        )
+    return Plan(task.id, found, tuple(ranges), tuple(penalties), tuple(groups) if groups else None, tuple(weights))
+
+
+def relabel(criterion: Criterion, place: str) -> float:
+    """The weight under `weighted`: critical ×3, normal ×1, formatting and duplicate 0, needless `-|w|`."""
+    labels = [tag.removeprefix(LABEL_TAG) for tag in criterion.tags if tag.startswith(LABEL_TAG)]
+    if len(labels) != 1 or labels[0] not in LABELS:
+        raise SchemeError(
+            f"{place}: weighted needs one label on every criterion, found {labels}; "
+            f"tag it {LABEL_TAG}X with X one of {', '.join(LABELS)}"
+        )
+    # A penalty that is called needless stays a penalty: turning it into a bonus would pay for the bad behaviour.
+    factors = {"critical": 3.0, "normal": 1.0, "formatting": 0.0, "duplicate": 0.0}
+    return -abs(criterion.weight) if labels[0] == "needless" else criterion.weight * factors[labels[0]]
+
+
+def _weigh(task: Task, scheme: Scheme) -> tuple[list[float], list[tuple[int, ...]]]:
+    """The weights of what is summed and, where verdicts on criteria must hold together, the groups."""
+    match scheme.reads:
+        case "criteria" if scheme.base == "conjunctive":
+            dimensions = _require_protocol(task, scheme).dimensions
+            groups = [tuple(index - 1 for index in dimension.indices) for dimension in dimensions]
+            return [dimension.weight for dimension in dimensions], groups
+        case "criteria" if scheme.base == "weighted":
+            place = f"task {task.id!r}, criterion"
+            return [relabel(c, f"{place} {i}") for i, c in enumerate(task.rubric.criteria, 1)], []
+        case "criteria" | "criteria-rewritten":
+            return list(task.rubric.weights), []
+        case "one-dimension" | "checklist":
+            return [task.rubric.total_weight], []
+        case _:
+            return [dimension.weight for dimension in _require_protocol(task, scheme).dimensions], []
+
+
+def _require_protocol(task: Task, scheme: Scheme) -> ProtocolRubric:
+    if task.protocol is None:
+        raise SchemeError(
+            f"task {task.id!r}: {scheme.name} needs dimensions and the task has none; compile a protocol rubric first"
+        )
+    return task.protocol

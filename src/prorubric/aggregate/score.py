@@ -1,0 +1,85 @@
+"""`score`: verdicts, a task and a scheme give a `Score`, in which an unknown verdict is never met and never unmet.
+
+`low` and `high` are the scheme's values with all unknowns set against and for the response; every scheme is monotone in
+each compliance, so nothing lies outside. `value` is given only where the two agree: a group that has already failed
+does not care about its unknown member.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.schemes import Scheme
+from prorubric.errors import SchemeError
+from prorubric.rubric.record import Record, shorten
+from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import Verdict, is_unknown
+
+_Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class Score(Record):
+    """What a response earned, or what it could still have earned."""
+
+    value: _Fraction | None
+    """The score, or None where unknown verdicts leave it open."""
+    low: _Fraction
+    """The score with every unknown verdict set against the response."""
+    high: _Fraction
+    """The score with every unknown verdict set for the response."""
+    unknown: tuple[int, ...] = ()
+    """1-based positions of the unknown verdicts."""
+
+    @model_validator(mode="after")
+    def _value_lies_between(self) -> Self:
+        if self.value is None and self.low >= self.high:
+            raise ValueError(f"low {self.low} and high {self.high} agree, so the value is known; give it")
+        if self.value is not None and not self.low == self.value == self.high:
+            raise ValueError(f"value {self.value} is given, so low {self.low} and high {self.high} must equal it")
+        return self
+
+
+def score(verdicts: Sequence[Verdict], task: Task, scheme: str | Scheme) -> Score:
+    """Score one response: one verdict for each item that the scheme reads, in order, `+appropriateness` last."""
+    return score_plan(verdicts, make_plan(task, scheme))
+
+
+def score_plan(verdicts: Sequence[Verdict], plan: Plan) -> Score:
+    """Score one response against a plan that was made before: for many responses to the same task."""
+    _check_verdicts(verdicts, plan)
+    unknown = tuple(position for position, verdict in enumerate(verdicts, 1) if is_unknown(verdict))
+    low = plan.value(_settle(verdicts, plan, in_favour=False))
+    high = plan.value(_settle(verdicts, plan, in_favour=True)) if unknown else low
+    return Score(value=low if low == high else None, low=low, high=high, unknown=unknown)
+
+
+def _settle(verdicts: Sequence[Verdict], plan: Plan, in_favour: bool) -> list[float]:
+    """The verdicts as numbers, each unknown at the end of its range that is for or against the response."""
+    return [
+        bounds[in_favour != penalty] if is_unknown(verdict) else float(verdict)  # type: ignore[arg-type]
+        for verdict, bounds, penalty in zip(verdicts, plan.ranges, plan.penalties, strict=True)
+    ]
+
+
+def _check_verdicts(verdicts: Sequence[Verdict], plan: Plan) -> None:
+    place = f"task {plan.task_id!r}, scheme {plan.scheme.name}"
+    if len(verdicts) != len(plan.ranges):
+        raise SchemeError(
+            f"{place}: {len(verdicts)} verdicts for {len(plan.ranges)} items; give one for each, in order"
+        )
+    for position, (verdict, (low, high)) in enumerate(zip(verdicts, plan.ranges, strict=True), 1):
+        if is_unknown(verdict):
+            continue
+        boolean = isinstance(verdict, bool | np.bool_)
+        if boolean != (high == 1) or not (boolean or _in_range(verdict, low, high)):
+            allowed = "true or false" if high == 1 else f"a number from {low:g} to {high:g}"
+            raise SchemeError(
+                f"{place}: verdict {position} is {shorten(repr(verdict))}; allowed: {allowed}, or Unknown(reason)"
+            )
+
+
+def _in_range(verdict: Verdict, low: float, high: float) -> bool:
+    return isinstance(verdict, int | float | np.number) and low <= float(verdict) <= high

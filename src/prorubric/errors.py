@@ -1,0 +1,47 @@
+"""Every error that ProRubric raises on purpose, as one tree: catch broadly, recover narrowly.
+
+    ProRubricError
+    ├── RubricError      a record was given a value it cannot hold
+    ├── SourceError      a file cannot be read, written or recognised
+    │   └── RowError     one row of a file is not what it should be (strict loading)
+    ├── SchemeError      a scheme does not fit this task or these verdicts
+    ├── ConfigError      an option is not allowed
+    └── MissingExtraError  a feature needs an optional dependency
+
+A message is one line: where, what was found, what is allowed, what to do. Each error carries nothing but that
+line, so that all of them survive pickling between processes. On the command line they end the program with
+exit code 2 and no traceback; any other exception is a bug and shows one.
+"""
+
+
+class ProRubricError(Exception):
+    """The root: everything that ProRubric raises on purpose."""
+
+
+class RubricError(ProRubricError):
+    """A record was given a value that it cannot hold."""
+
+
+class SourceError(ProRubricError):
+    """A file cannot be read, written or recognised."""
+
+
+class RowError(SourceError):
+    """One row of a file is not what it should be."""
+
+
+class SchemeError(ProRubricError):
+    """A scheme cannot be applied to this task, or the verdicts are not the ones it reads."""
+
+
+class ConfigError(ProRubricError):
+    """An option has a value that is not allowed."""
+
+
+class MissingExtraError(ProRubricError):
+    """A feature needs an optional dependency that is not installed."""
+
+    @classmethod
+    def of(cls, feature: str, extra: str) -> "MissingExtraError":
+        """The one line that tells the user which command to run."""
+        return cls(f"{feature} needs the optional part [{extra}]; install it with: pip install 'prorubric[{extra}]'")

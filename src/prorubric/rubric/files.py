@@ -1,0 +1,213 @@
+"""Rows in files: jsonl (plain, .gz, .zst), a JSON array, parquet. Read as a stream, written whole or not at all.
+
+A line that is not a JSON object is a `Row` with a fault, for the caller to count; a file that cannot be opened, or that
+ends in the middle of its compression, is a `SourceError`. Memory does not grow with the number of rows, except for a
+`.json` file that holds one array, which has to be read whole. What is written appears under its name only when it is
+complete, and the same rows give the same bytes.
+"""
+
+import gzip
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import JsonValue
+
+from prorubric.errors import RubricError, SourceError
+from prorubric.rubric.record import shorten
+
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet")
+COMPRESSIONS = (".gz", ".zst")
+
+_ALLOWED = f"allowed: {', '.join(SUFFIXES)}, all but parquet also with {' or '.join(COMPRESSIONS)}"
+_PARQUET_BATCH = 256
+
+WriteRow = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a file: its line (1-based; for parquet the row) and either its value or what is wrong with it."""
+
+    line: int
+    value: dict[str, Any] | None = None
+    fault: str | None = None
+
+
+def parse_json(text: bytes | str) -> Any:
+    """JSON as real files hold it: NaN and lone surrogates are read, for the records to refuse or keep."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)
+
+
+def render_json(value: object) -> bytes:
+    """One line of JSON that `parse_json` gives back exactly; text that UTF-8 cannot hold is escaped."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, allow_nan=False).encode("ascii")
+
+
+def split_suffix(path: Path) -> tuple[str, str]:
+    """A file's format and compression by its name, as in `('.jsonl', '.gz')`; the second is '' for none."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+    kind = suffixes[-1] if suffixes else ""
+    if kind not in SUFFIXES or (kind == ".parquet" and compression):
+        raise SourceError(f"{path}: the name does not end in a known format; {_ALLOWED}")
+    return kind, compression
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file, one at a time."""
+    kind, compression = split_suffix(path)
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file; check the path")
+    if kind == ".parquet":
+        yield from _read_parquet(path)
+    else:
+        with _open_bytes(path, compression) as stream:
+            yield from _read_stream(path, stream, may_be_array=kind == ".json")
+
+
+@contextmanager
+def open_rows(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
+    """A function that writes one row. The file appears when the block ends without an error.
+
+    The schema is used for parquet, whose columns have to be known before the first row.
+    """
+    kind, compression = split_suffix(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        with ExitStack() as stack:
+            if kind == ".parquet":
+                yield stack.enter_context(_parquet_writer(partial, schema))
+            else:
+                yield stack.enter_context(_line_writer(partial, compression, as_array=kind == ".json"))
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _read_stream(path: Path, stream: IO[bytes], may_be_array: bool) -> Iterator[Row]:
+    try:
+        first = stream.readline()
+        if may_be_array and first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            yield from _read_array(path, first + stream.read())
+            return
+        line = 1
+        while first:
+            row = _parse_line(line, first.removeprefix(b"\xef\xbb\xbf") if line == 1 else first)
+            if row is not None:
+                yield row
+            first, line = stream.readline(), line + 1
+    except (OSError, EOFError) as error:
+        raise SourceError(f"{path}: cannot be read to its end ({error}); the file is damaged or cut off") from error
+
+
+def _parse_line(number: int, line: bytes) -> Row | None:
+    if not line.strip():
+        return None
+    try:
+        return _as_row(number, parse_json(line))
+    except ValueError as error:
+        return Row(number, fault=f"not JSON ({shorten(str(error))}): {shorten(line.decode(errors='replace'))}")
+
+
+def _read_array(path: Path, text: bytes) -> Iterator[Row]:
+    try:
+        values = parse_json(text.removeprefix(b"\xef\xbb\xbf"))
+    except ValueError as error:
+        raise SourceError(f"{path}: not a JSON array ({shorten(str(error))}); one object a line works too") from error
+    for number, value in enumerate(values, 1):
+        yield _as_row(number, value)
+
+
+def _as_row(number: int, value: object) -> Row:
+    if isinstance(value, dict):
+        return Row(number, value=value)
+    return Row(number, fault=f"not a JSON object: {shorten(repr(value))}")
+
+
+def _read_parquet(path: Path) -> Iterator[Row]:
+    line = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_PARQUET_BATCH):
+                for value in batch.to_pylist():
+                    line += 1
+                    yield Row(line, value=value)
+    except pa.ArrowException as error:
+        raise SourceError(f"{path}: not readable as parquet after row {line} ({shorten(str(error))})") from error
+
+
+@contextmanager
+def _open_bytes(path: Path, compression: str) -> Iterator[IO[bytes]]:
+    with ExitStack() as stack:
+        if compression == ".gz":
+            yield io.BufferedReader(stack.enter_context(gzip.open(path, "rb")))
+        elif compression == ".zst":
+            raw = stack.enter_context(pa.input_stream(str(path), compression="zstd"))
+            yield io.BufferedReader(raw)
+        else:
+            yield stack.enter_context(path.open("rb"))
+
+
+@contextmanager
+def _line_writer(path: Path, compression: str, as_array: bool) -> Iterator[WriteRow]:
+    opening, between, closing = (b"[\n", b",\n", b"\n]\n") if as_array else (b"", b"\n", b"\n")
+    with ExitStack() as stack:
+        stream: Any = stack.enter_context(path.open("wb"))
+        if compression == ".gz":
+            # No name and no time in the header: the same rows give the same bytes.
+            stream = stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
+        elif compression == ".zst":
+            stream = stack.enter_context(pa.CompressedOutputStream(stream, "zstd"))
+        written = 0
+
+        def write(row: Mapping[str, Any]) -> None:
+            nonlocal written
+            stream.write((between if written else opening) + render_json(row))
+            written += 1
+
+        yield write
+        stream.write(closing if written else opening + closing.lstrip() if as_array else b"")
+
+
+@contextmanager
+def _parquet_writer(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
+    pending: list[dict[str, Any]] = []
+
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+
+        def flush() -> None:
+            try:
+                writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))
+            except (UnicodeEncodeError, pa.ArrowException) as error:
+                raise RubricError(f"a row does not fit into parquet ({shorten(str(error))}); write jsonl") from error
+            pending.clear()
+
+        def write(row: Mapping[str, Any]) -> None:
+            pending.append({name: _as_cell(row.get(name), schema.field(name).type) for name in schema.names})
+            if len(pending) >= _PARQUET_BATCH * 4:
+                flush()
+
+        yield write
+        if pending:
+            flush()
+
+
+def _as_cell(value: JsonValue, column: pa.DataType) -> JsonValue:
+    """Free-form JSON goes into a text column as JSON: parquet has no type for it."""
+    return render_json(value).decode() if pa.types.is_string(column) and isinstance(value, dict | list) else value

@@ -1,0 +1,174 @@
+"""Tasks and responses as rows of a file, and back: `parse_task(render_task(task)) == task`.
+
+A task has `id`, `messages`, `rubric` and, where they exist, `protocol`, `domain`, `source`, `reference`, `meta`. A key
+that is not known is refused, since a misspelt `protocol` would otherwise be lost without a word. Weights of dimensions
+are written for readers and derived again when read.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from pydantic import JsonValue
+
+from prorubric.errors import RubricError
+from prorubric.rubric.files import parse_json
+from prorubric.rubric.record import shorten
+from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
+
+TASK_KEYS = ("id", "messages", "domain", "source", "rubric", "protocol", "reference", "meta")
+RESPONSE_KEYS = ("task_id", "response", "sample", "model", "tokens")
+_CRITERION_KEYS = ("criterion", "weight", "tags")
+_DIMENSION_KEYS = ("name", "description", "indices", "weight")
+_MESSAGE_KEYS = ("role", "content")
+
+TASK_SCHEMA = pa.schema(
+    {
+        "id": pa.string(),
+        "messages": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
+        "domain": pa.string(),
+        "source": pa.string(),
+        "rubric": pa.list_(
+            pa.struct({"criterion": pa.string(), "weight": pa.float64(), "tags": pa.list_(pa.string())})
+        ),
+        "protocol": pa.list_(
+            pa.struct(
+                {
+                    "name": pa.string(),
+                    "description": pa.string(),
+                    "indices": pa.list_(pa.int64()),
+                    "weight": pa.float64(),
+                }
+            )
+        ),
+        "reference": pa.string(),
+        "meta": pa.string(),
+    }
+)
+RESPONSE_SCHEMA = pa.schema(
+    {
+        "task_id": pa.string(),
+        "response": pa.string(),
+        "sample": pa.int64(),
+        "model": pa.string(),
+        "tokens": pa.int64(),
+    }
+)
+
+
+def parse_task(row: Mapping[str, Any]) -> Task:
+    """A row in our own form as a task; raises `RubricError` with the place inside the row."""
+    _check_keys(row, TASK_KEYS, "task")
+    rubric = Rubric(criteria=tuple(_parse_criterion(item, i) for i, item in enumerate(_items(row, "rubric"), 1)))
+    protocol = None
+    if row.get("protocol") is not None:
+        dimensions = _items(row, "protocol")
+        for position, dimension in enumerate(dimensions, 1):
+            _check_keys(dimension, _DIMENSION_KEYS, f"dimension {position}")
+        protocol = ProtocolRubric.of(rubric, dimensions)
+    return Task(
+        id=row.get("id"),
+        messages=tuple(_parse_message(item, i) for i, item in enumerate(_items(row, "messages"), 1)),
+        rubric=rubric,
+        protocol=protocol,
+        domain=row.get("domain"),
+        source=row.get("source"),
+        reference=row.get("reference"),
+        meta=_parse_meta(row.get("meta")),
+    )
+
+
+def render_task(task: Task) -> dict[str, JsonValue]:
+    """The task as a row in our own form; what is absent is left out."""
+    row: dict[str, JsonValue] = {
+        "id": task.id,
+        "messages": [{"role": message.role, "content": message.content} for message in task.messages],
+        "domain": task.domain,
+        "source": task.source,
+        "rubric": [
+            {"criterion": c.text, "weight": _render_weight(c.weight), "tags": list(c.tags)}
+            for c in task.rubric.criteria
+        ],
+        "protocol": render_protocol(task.protocol) if task.protocol else None,
+        "reference": task.reference,
+        "meta": dict(task.meta) or None,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def render_protocol(protocol: ProtocolRubric) -> list[JsonValue]:
+    """The dimensions as a list of rows."""
+    return [
+        {
+            "name": dimension.name,
+            "description": dimension.description,
+            "indices": list(dimension.indices),
+            "weight": _render_weight(dimension.weight),
+        }
+        for dimension in protocol.dimensions
+    ]
+
+
+def parse_response(row: Mapping[str, Any]) -> Response:
+    """A row in our own form as a response."""
+    _check_keys(row, RESPONSE_KEYS, "response")
+    return Response(
+        task_id=row.get("task_id"),
+        text=row.get("response"),
+        sample=row["sample"] if row.get("sample") is not None else 0,
+        model=row.get("model"),
+        tokens=row.get("tokens"),
+    )
+
+
+def render_response(response: Response) -> dict[str, JsonValue]:
+    """The response as a row in our own form."""
+    row: dict[str, JsonValue] = {
+        "task_id": response.task_id,
+        "response": response.text,
+        "sample": response.sample,
+        "model": response.model,
+        "tokens": response.tokens,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _parse_criterion(item: Mapping[str, Any], position: int) -> Criterion:
+    place = f"criterion {position}"
+    _check_keys(item, _CRITERION_KEYS, place)
+    try:
+        return Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tuple(item.get("tags") or ()))
+    except RubricError as error:
+        raise RubricError(f"{place}: {error}") from None
+
+
+def _parse_message(item: Mapping[str, Any], position: int) -> Message:
+    _check_keys(item, _MESSAGE_KEYS, f"message {position}")
+    return Message(role=item.get("role"), content=item.get("content"))
+
+
+def _parse_meta(value: object) -> dict[str, Any]:
+    meta = parse_json(value) if isinstance(value, str) and value else value
+    if meta is None or meta == "":
+        return {}
+    if not isinstance(meta, dict):
+        raise RubricError(f"meta is {shorten(repr(value))}; give a JSON object or leave it out")
+    return meta
+
+
+def _items(row: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = row.get(key)
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise RubricError(f"{key} is {shorten(repr(value))}; give a list of objects")
+    return value
+
+
+def _check_keys(row: Mapping[str, Any], allowed: tuple[str, ...], place: str) -> None:
+    unknown = [key for key in row if key not in allowed]
+    if unknown:
+        raise RubricError(f"{place}: unknown key {unknown[0]!r}; allowed: {', '.join(allowed)}")
+
+
+def _render_weight(weight: float) -> float:
+    """Whole numbers as whole numbers: people read these files."""
+    return int(weight) if weight.is_integer() and abs(weight) < 2**53 else weight

@@ -1,0 +1,55 @@
+"""The base of every record: frozen, checked once on entry, refused in one clear line.
+
+Pydantic does the checking. What it reports over several lines becomes one `RubricError` that names the record, the
+field, the value and what is allowed, because its reader is in the middle of a run.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from prorubric.errors import RubricError
+
+_SHOWN_CHARACTERS = 60
+
+
+class Record(BaseModel):
+    """A frozen record that raises `RubricError` where pydantic would raise `ValidationError`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise RubricError(f"{type(self).__name__}: {summarize(error)}") from None
+
+
+def summarize(error: ValidationError) -> str:
+    """The first fault of a validation error as one line; the number of the others is said, not listed."""
+    faults = error.errors(include_url=False)
+    first = faults[0]
+    place = _render_place(first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    # A check that looks at the whole record names the value itself; the record's repr would say it worse.
+    value = "" if not place or first["type"] == "missing" else f" (got {shorten(repr(first['input']))})"
+    others = f"; {len(faults) - 1} more" if len(faults) > 1 else ""
+    return f"{place}{': ' if place else ''}{message}{value}{others}"
+
+
+def shorten(text: str, length: int = _SHOWN_CHARACTERS) -> str:
+    """Text on one line, cut to `length` characters, for use inside a message."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"
+
+
+def is_blank(text: str) -> bool:
+    """True where nothing in the text could be read: white space, zero-width marks, control characters."""
+    return not any(character.isprintable() and not character.isspace() for character in text)
+
+
+def _render_place(loc: tuple[int | str, ...]) -> str:
+    place = ""
+    for step in loc:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    return place

@@ -1,0 +1,265 @@
+"""The nouns of the project: criteria and rubrics, dimensions and protocol rubrics, tasks and responses.
+
+All are frozen and checked on entry: blank text, a weight that is 0 or not finite, an index outside the rubric and
+dimensions that are not a partition are refused with a `RubricError` before a token is spent. Indices are 1-based, as in
+prompts and files. A record never repairs its input; loaders do, where the format of a source calls for it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from prorubric.errors import RubricError
+from prorubric.rubric.record import Record, is_blank
+
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+
+_StrictText = Annotated[str, Field(strict=True)]
+_Index = Annotated[int, Field(strict=True)]
+_Count = Annotated[int, Field(strict=True, ge=0)]
+
+_LARGEST_INTEGER = 2**63 - 1
+
+
+class Criterion(Record):
+    """One requirement in natural language and what it weighs."""
+
+    text: _StrictText
+    """What the judge checks; for a negative weight, the behaviour to avoid."""
+    weight: Annotated[float, Field(strict=True)]
+    """Finite and not 0. Negative: the criterion describes a behaviour to avoid, and a true verdict subtracts."""
+    tags: tuple[_StrictText, ...] = ()
+    """Free labels such as `level:consensus` or `label:critical`, kept from the source."""
+
+    @field_validator("text")
+    @classmethod
+    def _text_says_something(cls, text: str) -> str:
+        if is_blank(text):
+            raise ValueError("text is blank; write what the judge should check, or drop the criterion")
+        return text
+
+    @field_validator("weight", mode="before")
+    @classmethod
+    def _weight_has_a_sign(cls, weight: object) -> object:
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise ValueError("weight is not a number; give a finite number other than 0")
+        if weight == 0 or not math.isfinite(weight):
+            raise ValueError("weight must be finite and not 0; give it a sign or drop the criterion")
+        return float(weight)
+
+
+class Rubric(Record):
+    """The checklist of one prompt. Criteria are known by position: real files repeat texts with other weights."""
+
+    criteria: tuple[Criterion, ...]
+
+    @model_validator(mode="after")
+    def _has_a_usable_total(self) -> Self:
+        if not self.criteria:
+            raise ValueError("a rubric needs at least 1 criterion")
+        try:
+            math.fsum(abs(criterion.weight) for criterion in self.criteria)
+        except OverflowError:
+            raise ValueError("the weights add up past the largest float; scale them down") from None
+        return self
+
+    def __len__(self) -> int:
+        return len(self.criteria)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The signed weights, in order."""
+        return tuple(criterion.weight for criterion in self.criteria)
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of `|w|` over all criteria."""
+        return math.fsum(abs(weight) for weight in self.weights)
+
+    def weight_of(self, indices: Iterable[int]) -> float:
+        """The sum of `|w|` over the criteria with these 1-based indices: what a dimension made of them weighs."""
+        return math.fsum(abs(self.criteria[index - 1].weight) for index in indices)
+
+
+class Dimension(Record):
+    """A group of criteria that must hold together, rewritten as one description that ends in a failure clause."""
+
+    name: _StrictText
+    description: _StrictText
+    indices: tuple[_Index, ...]
+    """1-based positions of its criteria in the rubric, in ascending order."""
+    weight: Annotated[float, Field(gt=0)]
+    """Derived: the sum of `|w|` over its criteria. `ProtocolRubric.of` computes it."""
+
+    @field_validator("name", "description")
+    @classmethod
+    def _text_says_something(cls, text: str) -> str:
+        if is_blank(text):
+            raise ValueError("text is blank; say what the dimension asks for")
+        return text
+
+    @field_validator("indices")
+    @classmethod
+    def _indices_are_a_set(cls, indices: tuple[int, ...]) -> tuple[int, ...]:
+        if not indices:
+            raise ValueError("a dimension needs at least 1 criterion; list its indices or drop the dimension")
+        repeated = sorted(index for index, count in Counter(indices).items() if count > 1)
+        if repeated:
+            raise ValueError(f"index {repeated[0]} is listed twice; list each criterion once")
+        return tuple(sorted(indices))
+
+
+class ProtocolRubric(Record):
+    """Dimensions that together hold every criterion of one rubric exactly once. Make it with `of`."""
+
+    dimensions: tuple[Dimension, ...]
+
+    @model_validator(mode="after")
+    def _is_a_partition(self) -> Self:
+        if not self.dimensions:
+            raise ValueError("a protocol rubric needs at least 1 dimension")
+        _check_partition([d.indices for d in self.dimensions], self.criterion_count)
+        return self
+
+    @classmethod
+    def of(cls, rubric: Rubric, dimensions: Iterable[Mapping[str, Any]]) -> Self:
+        """Make dimensions against a rubric.
+
+        Each dimension is a mapping with `name`, `description` and `indices`; a `weight` in it is ignored, since weights
+        are derived. Anything but a partition of the rubric is refused.
+        """
+        parts = list(dimensions)
+        groups = [_read_indices(part, position) for position, part in enumerate(parts, 1)]
+        try:
+            _check_partition(groups, len(rubric))
+        except ValueError as error:
+            raise RubricError(f"{cls.__name__}: {error}") from None
+        made = (
+            Dimension(
+                name=part.get("name"),
+                description=part.get("description"),
+                indices=group,
+                weight=rubric.weight_of(group),
+            )
+            for part, group in zip(parts, groups, strict=True)
+        )
+        return cls(dimensions=tuple(made))
+
+    @property
+    def criterion_count(self) -> int:
+        """How many criteria the dimensions hold together."""
+        return sum(len(dimension.indices) for dimension in self.dimensions)
+
+    def __len__(self) -> int:
+        return len(self.dimensions)
+
+
+class Message(Record):
+    """One turn of a conversation."""
+
+    role: Role
+    content: _StrictText
+
+
+class Task(Record):
+    """A prompt with its checklist and, once compiled, the protocol rubric made from it."""
+
+    id: _StrictText
+    messages: tuple[Message, ...]
+    rubric: Rubric
+    protocol: ProtocolRubric | None = None
+    domain: str | None = None
+    source: str | None = None
+    reference: str | None = None
+    """The source's own answer or notes, used as an anchor where items contradict each other."""
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
+    """Whatever else the source said; JSON values only."""
+
+    @field_validator("id")
+    @classmethod
+    def _id_says_something(cls, task_id: str) -> str:
+        if is_blank(task_id):
+            raise ValueError("id is blank; give each task a name of its own")
+        return task_id
+
+    @field_validator("messages")
+    @classmethod
+    def _somebody_says_something(cls, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        if all(is_blank(message.content) for message in messages):
+            raise ValueError("the conversation is empty; give at least one message with text")
+        return messages
+
+    @field_validator("meta")
+    @classmethod
+    def _meta_survives_a_file(cls, meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        _refuse_large_integers(meta)
+        return meta
+
+    @model_validator(mode="after")
+    def _protocol_belongs_to_the_rubric(self) -> Self:
+        if self.protocol is not None:
+            _check_protocol(self.protocol, self.rubric)
+        return self
+
+
+class Response(Record):
+    """An answer to a task. Its text is untrusted and may be empty: an empty answer is an answer."""
+
+    task_id: _StrictText
+    text: _StrictText
+    sample: _Count = 0
+    """Which of several answers to the same task this is."""
+    model: str | None = None
+    tokens: _Count | None = None
+
+
+def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> None:
+    """Raise ValueError unless every index 1..criterion_count is in exactly one group."""
+    allowed = f"use 1..{criterion_count}, each exactly once"
+    owner: dict[int, int] = {}
+    for position, group in enumerate(groups, 1):
+        for index in group:
+            if not 1 <= index <= criterion_count:
+                raise ValueError(f"dimension {position} lists index {index}, which is not in the rubric; {allowed}")
+            if index in owner:
+                raise ValueError(f"index {index} is in dimension {owner[index]} and in dimension {position}; {allowed}")
+            owner[index] = position
+    missing = sorted(set(range(1, criterion_count + 1)) - owner.keys())
+    if missing:
+        raise ValueError(f"criterion {missing[0]} is in no dimension ({len(missing)} missing); {allowed}")
+
+
+def _check_protocol(protocol: ProtocolRubric, rubric: Rubric) -> None:
+    _check_partition([dimension.indices for dimension in protocol.dimensions], len(rubric))
+    for position, dimension in enumerate(protocol.dimensions, 1):
+        derived = rubric.weight_of(dimension.indices)
+        if dimension.weight != derived:
+            raise ValueError(
+                f"dimension {position} weighs {dimension.weight:g}, its criteria add up to {derived:g}; "
+                "make it with ProtocolRubric.of(rubric, …)"
+            )
+
+
+def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
+    indices = part.get("indices")
+    whole = isinstance(indices, Iterable) and not isinstance(indices, str | bytes | Mapping)
+    read = tuple(indices) if whole and indices is not None else ()
+    if not read or not all(isinstance(index, int) and not isinstance(index, bool) for index in read):
+        raise RubricError(
+            f"ProtocolRubric: dimension {position}: indices are {indices!r}; give a list of whole numbers from 1 on"
+        )
+    return read
+
+
+def _refuse_large_integers(value: JsonValue) -> None:
+    if isinstance(value, dict):
+        for inner in value.values():
+            _refuse_large_integers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _refuse_large_integers(inner)
+    elif isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        raise ValueError(f"{value} does not fit into 64 bits and would not survive a file; store it as text")
