@@ -1,13 +1,13 @@
 """What is wrong with a checklist, and how hackable its sum is, read off the records before a token is spent.
 
-`lint_task` looks at one task. Each finding names its check, how bad it is, the criteria it is about and what to do. An
-*error* makes the reward wrong (nothing can be judged, or two criteria cannot both be met); a *warning* makes it worse than
-it looks; a *note* is worth knowing. Nothing is ever changed.
+`lint_task` looks at one task. Each finding names its check, how bad it is, the criteria it is about and what to do.
+An *error* makes the reward wrong (nothing can be judged, or two criteria cannot both be met); a *warning* makes it
+worse than it looks; a *note* is worth knowing. Nothing is ever changed.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import median
 from typing import Literal
@@ -41,13 +41,17 @@ _FEWEST_WORDS = 4
 _SHOWN = 70
 _WORD = re.compile(r"[\w'’]+")
 _STOP = frozenset(
-    "a an the this that these those is are be been being was were it its of to in on at by for from with as and or than then "
-    "response answer reply should must does do did has have had will would can could may might which who whom whose there "
-    "their they them user user's also any all such e g i".split()
+    """
+    a an the this that these those is are be been being was were it its of to in on at by for from with as and
+    or than then response answer reply should must does do did has have had will would can could may might which
+    who whom whose there their they them user user's also any all such e g i
+    """.split()
 )
 _NEGATION = frozenset(
-    "not no never none without avoid avoids avoiding refrain refrains fail fails failing omit omits omitting neglect neglects "
-    "against doesn't don't isn't aren't shouldn't mustn't cannot can't lacks lack".split()
+    """
+    not no never none without avoid avoids avoiding refrain refrains fail fails failing omit omits omitting
+    neglect neglects against doesn't don't isn't aren't shouldn't mustn't cannot can't lacks lack
+    """.split()
 )
 _LENGTH = re.compile(
     r"(?P<number>\d[\d,]*)\s+(?P<unit>word|sentence|paragraph|character|bullet\s+point|item|line)s?\b", re.IGNORECASE
@@ -89,7 +93,7 @@ class TaskLint(Record):
     presence_share: float
     """Their share of the weight, by `|w|`."""
     compensation: float | None
-    """How much of the sum an answer can still reach when it misses the heaviest criterion; None with no positive weight."""
+    """How much of the sum an answer that misses the heaviest criterion can still reach; None if there is no sum."""
     compensation_grouped: float | None
     """The same with the task's dimensions, where it has them."""
 
@@ -151,7 +155,7 @@ def _compensation_grouped(task: Task) -> float | None:
     )
 
 
-def _check_single(rubric: Rubric, kinds: list[str]) -> Iterator[Finding]:
+def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[Finding]:
     for position, (criterion, kind) in enumerate(zip(rubric.criteria, kinds, strict=True), 1):
         for check, remark in _remark(criterion, kind):
             quoted = f"criterion {position} ({criterion.weight:+g}, {shorten(criterion.text, _SHOWN)!r})"

@@ -1,7 +1,8 @@
 """What can be read off the text of a criterion without a model: its kind, its direction, whether it is whole.
 
-These are patterns over English wording. They are right often enough to point a person to the places worth a look; none of
-them ever changes a verdict or a weight. A text in another language matches nothing and is reported as nothing.
+These are patterns over English wording. They are right often enough to point a person to the places worth a look;
+none of them ever changes a verdict or a weight. A text in another language matches nothing and is reported as
+nothing.
 """
 
 import re
@@ -37,9 +38,9 @@ _FORMATTING = re.compile(
     + _DUTY
     + _ADVERB
     + r"(?:(?:is|are|be)\s+)?(?:well[- ])?"
-    + r"(?:uses?|overuses?|using|organi[sz]e[sd]?|formats?|formatted|structures?|structured|presents?|presented|breaks?|broken"
-    + r"|written|writes?|keeps?|stays?|limits?|divides?|divided|separates?|separated|free\s+of|has|have|contains\s+no|under"
-    + r"|between|within|no\s+(?:more|longer)\s+than|at\s+most|fewer\s+than)\b"
+    + r"(?:uses?|overuses?|using|organi[sz]e[sd]?|formats?|formatted|structures?|structured|presents?|presented"
+    + r"|breaks?|broken|written|writes?|keeps?|stays?|limits?|divides?|divided|separates?|separated|free\s+of"
+    + r"|has|have|contains\s+no|under|between|within|no\s+(?:more|longer)\s+than|at\s+most|fewer\s+than)\b"
     + r"[^.;]{0,50}?\b"
     + _FORM_WORD
     + r"\b",
@@ -47,9 +48,8 @@ _FORMATTING = re.compile(
 )
 
 _FAULT = re.compile(
-    _SUBJECT
-    + r"(?:fails?\s+to|failure\s+to|omits?|neglects?|overlooks?|ignores?|disregards?|misstates?|misinterprets?|misrepresents?"
-    r"|misleads?|incorrectly|wrongly|falsely|inaccurately|erroneously|inappropriately|unnecessarily|excessively|overuses?"
+    _SUBJECT + r"(?:fails?\s+to|failure\s+to|omits?|neglects?|overlooks?|ignores?|disregards?|misstates?|misinterprets?"
+    r"|misrepresents?|misleads?|incorrectly|wrongly|falsely|inaccurately|erroneously|inappropriately|unnecessarily|excessively|overuses?"
     r"|fabricates?|hallucinates?|invents?|contradicts?|downplays?|minimi[sz]es\s+the|jumps\s+to|overly|lacks?)\b",
     re.IGNORECASE,
 )

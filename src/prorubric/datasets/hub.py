@@ -1,0 +1,33 @@
+"""Rows of a Hugging Face dataset, streamed through the `datasets` library (extra `[hub]`)."""
+
+import re
+from collections.abc import Iterator
+
+from prorubric.errors import MissingExtraError, SourceError
+from prorubric.rubric.files import Row
+from prorubric.rubric.record import shorten
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+def is_hub_id(name: str) -> bool:
+    """True for `owner/name`; a name that ends like a file is taken for a file."""
+    return bool(_HUB_ID.fullmatch(name)) and not name.endswith(
+        (".jsonl", ".json", ".parquet", ".gz", ".zst", ".ndjson")
+    )
+
+
+def read_hub(name: str, split: str) -> Iterator[Row]:
+    """The rows of one split of a dataset on the hub, or in a local folder laid out like one."""
+    try:
+        from datasets import load_dataset  # noqa: PLC0415 - optional, and slow to import
+    except ImportError:
+        raise MissingExtraError.of(f"reading the dataset {name!r} from the hub", "hub") from None
+    try:
+        dataset = load_dataset(name, split=split, streaming=True)
+    except Exception as error:
+        raise SourceError(
+            f"{name}: the dataset cannot be opened ({shorten(str(error), 160)}); check name and split"
+        ) from error
+    for number, value in enumerate(dataset, 1):
+        yield Row(number, value=dict(value))

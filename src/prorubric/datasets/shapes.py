@@ -1,0 +1,205 @@
+"""The shapes that criteria, tags and conversations take in real files, read into records.
+
+Real files disagree on everything: lists inside JSON strings inside columns, tags as lists, structs or verifier
+settings, points as numbers, tiers or a prefix of the text, weights per dimension and per criterion. A shape is read
+here only where it has one meaning. What has none raises `RubricError` and becomes a reject. Whether a negative weight
+means "true is bad" is not decided here: polarity belongs to the source.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prorubric.errors import RubricError
+from prorubric.rubric.files import parse_json, render_json
+from prorubric.rubric.record import shorten
+from prorubric.rubric.records import Criterion, Message, Rubric
+
+TIER_WEIGHTS = {
+    # Rubrics as Rewards names four tiers and gives these numbers.
+    "essential": 1.0,
+    "important": 0.7,
+    "optional": 0.3,
+    "pitfall": -0.9,
+    # OpenRubrics names two and gives none: what the request states outright counts as essential, the rest as important.
+    "hard rule": 1.0,
+    "principle": 0.7,
+}
+
+_TEXT_KEYS = ("criterion", "description", "text", "rubric_item", "item", "requirement", "rubric", "title")
+_WEIGHT_KEYS = ("weight", "points", "score", "max_points")
+_TIER_KEYS = ("tier", "category", "importance", "importance_level", "level")
+_PARTS_KEYS = ("criteria", "items", "rubrics")
+
+_POINTS_PREFIX = re.compile(
+    r"^\s*points?\s*:\s*(?P<points>[+-]?\d+(?:\.\d+)?)\s*[,;]\s*(?:item|criterion)\s*:\s*", re.IGNORECASE
+)
+_BRACKETED_TIER = re.compile(rf"\s*\[(?P<tier>{'|'.join(TIER_WEIGHTS)})\]\s*", re.IGNORECASE)
+_CATEGORY_PREFIX = re.compile(
+    r"^\s*(?P<tier>essential|important|optional|pitfall)(?:\s+criteri(?:on|a))?\s*:\s*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A criterion as a file has it, with its parts told apart."""
+
+    text: str
+    weight: float | None
+    """The number the file gives, or None."""
+    tier: str | None
+    """The tier the file names, in lower case, or None."""
+    tags: tuple[str, ...]
+
+
+def unwrap_json(value: Any) -> Any:
+    """A value that some files keep as JSON text, even twice over; text that is not JSON stays text."""
+    for _ in range(3):
+        if not isinstance(value, str) or not value.strip().startswith(("[", "{", '"')):
+            break
+        try:
+            value = parse_json(value)
+        except ValueError:
+            break
+    return value
+
+
+def read_items(value: Any) -> Iterator[Item]:
+    """The criteria of one prompt: a list of objects, texts or dimensions that hold criteria, or JSON text of it."""
+    value = unwrap_json(value)
+    if isinstance(value, Mapping):
+        value = _entries(value)
+    if not isinstance(value, list) or not value:
+        raise RubricError(f"the rubric is {shorten(repr(value))}; expected a list of criteria")
+    for position, entry in enumerate(value, 1):
+        yield from _read_entry(unwrap_json(entry), position)
+
+
+def make_rubric(value: Any) -> Rubric:
+    """Criteria whose sign means what ours means, negative a behaviour to avoid; tiers stand in for weights."""
+    return Rubric(criteria=tuple(make_criterion(item, i) for i, item in enumerate(read_items(value), 1)))
+
+
+def make_criterion(item: Item, position: int, default: float | None = None) -> Criterion:
+    """One criterion; refused where the file gives neither a weight nor a tier, nor the source a default."""
+    weight = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "", default)
+    if weight is None:
+        raise RubricError(
+            f"criterion {position} has no weight ({shorten(repr(item.text))}); give one of {', '.join(_WEIGHT_KEYS)}"
+        )
+    try:
+        return Criterion(text=item.text, weight=weight, tags=item.tags)
+    except RubricError as error:
+        raise RubricError(f"criterion {position}: {error}") from None
+
+
+def parse_messages(value: Any) -> tuple[Message, ...]:
+    """A conversation: a list of messages, JSON text of one, or plain text as a single user message."""
+    value = unwrap_json(value)
+    if isinstance(value, str):
+        return (Message(role="user", content=value),)
+    if not isinstance(value, list) or not all(isinstance(turn, Mapping) for turn in value):
+        raise RubricError(f"the prompt is {shorten(repr(value))}; expected text or a list of messages")
+    return tuple(Message(role=turn.get("role"), content=_read_content(turn.get("content"))) for turn in value)
+
+
+def parse_tags(value: Any) -> tuple[str, ...]:
+    """Tags as `key:value` or plain text, from a list, a struct, verifier settings, JSON text of those, or nothing."""
+    value = unwrap_json(value)
+    if isinstance(value, Mapping):
+        return tuple(f"{key}:{_render_tag(part)}" for key, part in value.items() if not _is_empty(part))
+    if isinstance(value, list):
+        return tuple(_render_tag(part) for part in value if not _is_empty(part))
+    return () if _is_empty(value) else (_render_tag(value),)
+
+
+def _read_entry(entry: Any, position: int) -> Iterator[Item]:
+    if isinstance(entry, str):
+        yield _split_text(entry, weight=None, tier=None, tags=())
+        return
+    if not isinstance(entry, Mapping):
+        raise RubricError(f"criterion {position} is {shorten(repr(entry))}; expected text or an object")
+    parts = next(
+        (unwrap_json(entry[key]) for key in _PARTS_KEYS if isinstance(unwrap_json(entry.get(key)), list)), None
+    )
+    if parts is None:
+        yield _read_object(entry, position)
+        return
+    outer = _read_weight(entry, position)
+    name = entry.get("name") or entry.get("dimension")
+    for part in parts:
+        for item in _read_entry(unwrap_json(part), position):
+            # Weight of the dimension times weight of the criterion inside it; one of the two may be missing.
+            known = [weight for weight in (outer, item.weight) if weight is not None]
+            weight = (known[0] * known[1] if len(known) == 2 else known[0]) if known else None
+            yield Item(item.text, weight, item.tier, (*item.tags, *([f"dimension:{name}"] if name else [])))
+
+
+def _read_object(entry: Mapping[str, Any], position: int) -> Item:
+    text = next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()), None)
+    if text is None:
+        raise RubricError(f"criterion {position} has no text; expected one of {', '.join(_TEXT_KEYS[:4])}")
+    tier = next((entry[key].strip().lower() for key in _TIER_KEYS if isinstance(entry.get(key), str)), None)
+    tags = parse_tags(entry.get("tags"))
+    if entry.get("title") and entry["title"] != text:
+        tags = (*tags, f"title:{entry['title']}")
+    flat = {key: entry.get(key) for key in ("verifier", "function", "parameters")}
+    return _split_text(text, _read_weight(entry, position), tier, (*tags, *parse_tags(flat)))
+
+
+def _split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
+    """Take weights and tiers that are written into the text out of it."""
+    points = _POINTS_PREFIX.match(text)
+    if points:
+        weight, text = float(points["points"]) if weight is None else weight, text[points.end() :]
+    for pattern in (_CATEGORY_PREFIX, _BRACKETED_TIER):
+        found = pattern.search(text)
+        if found:
+            tier, text = found["tier"].lower(), f"{text[: found.start()]} {text[found.end() :]}"
+    if tier in TIER_WEIGHTS:
+        tags = (*tags, f"tier:{tier}")
+    return Item(text.strip(), weight, tier, tags)
+
+
+def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
+    value = next((entry[key] for key in _WEIGHT_KEYS if entry.get(key) is not None and entry[key] != ""), None)
+    if value is None:
+        return None
+    if isinstance(value, str) and value.strip().lower() in TIER_WEIGHTS:
+        return TIER_WEIGHTS[value.strip().lower()]
+    refusal = RubricError(f"criterion {position}: the weight is {value!r}; give a number other than 0")
+    if isinstance(value, bool):
+        raise refusal
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise refusal from None
+
+
+def _entries(value: Mapping[str, Any]) -> Any:
+    """A rubric as an object: either it holds the list under one of the known names, or each key names a dimension."""
+    for key in (*_PARTS_KEYS, "rubric"):
+        if isinstance(unwrap_json(value.get(key)), list):
+            return unwrap_json(value[key])
+    return [{"name": name, **part} if isinstance(part, Mapping) else part for name, part in value.items()]
+
+
+def _read_content(content: Any) -> str:
+    if isinstance(content, list):
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        texts = [part for part in parts if isinstance(part, str)]
+        if len(texts) < len(parts):
+            raise RubricError("a message has parts that are not text; only text can be judged")
+        return "\n".join(texts)
+    if not isinstance(content, str):
+        raise RubricError(f"the content of a message is {shorten(repr(content))}; expected text")
+    return content
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value in ("", "{}", "[]", {}, [])
+
+
+def _render_tag(value: Any) -> str:
+    return value if isinstance(value, str) else render_json(value).decode()

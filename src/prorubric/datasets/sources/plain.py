@@ -1,0 +1,15 @@
+"""`tasks`: our own form, one task a line."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prorubric.rubric.forms import parse_task
+
+NAME = "tasks"
+
+parse = parse_task
+
+
+def fits(row: Mapping[str, Any]) -> bool:
+    """Our rows have exactly these three names for what every task has."""
+    return {"id", "messages", "rubric"} <= row.keys()

@@ -1,0 +1,59 @@
+"""`rubrichub`: RubricHub v1, its rows for RL (`Rubrics`, `reward_model.rubrics`) and for SFT (`query`, `rubrics`).
+
+The published files misspell their own name (`rurbichub_v1_Medical.parquet`), which does not matter here: rows are
+told by their columns. Points are positive for what is asked for; a negative one is a behaviour to avoid.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prorubric.datasets.ids import make_id
+from prorubric.datasets.shapes import make_rubric, parse_messages, unwrap_json
+from prorubric.rubric.records import Task
+
+NAME = "rubrichub"
+
+_DOMAINS = {"medical": "medicine", "chat": "dialogue", "writing": "writing", "science": "science"}
+
+
+def fits(row: Mapping[str, Any]) -> bool:
+    """RL rows carry rubrics beside the prompt or in `reward_model`, SFT rows beside a `query`."""
+    if "Rubrics" in row or {"query", "rubrics"} <= row.keys():
+        return True
+    return "prompt" in row and _nested(row) is not None
+
+
+def parse(row: Mapping[str, Any]) -> Task:
+    """A row of either kind."""
+    rubrics = next((row[key] for key in ("Rubrics", "rubrics") if row.get(key) is not None), None)
+    messages = parse_messages(row["prompt"] if row.get("prompt") is not None else row.get("query"))
+    rubric = make_rubric(rubrics if rubrics is not None else _nested(row))
+    ability = str(row.get("ability") or row.get("data_source") or row.get("source") or "")
+    reward_model = unwrap_json(row.get("reward_model"))
+    reference = reward_model.get("ground_truth") if isinstance(reward_model, Mapping) else None
+    return Task(
+        id=_read_id(row) or make_id(messages, rubric),
+        messages=messages,
+        rubric=rubric,
+        domain=next((domain for key, domain in _DOMAINS.items() if key in ability.lower()), None),
+        source=NAME,
+        reference=reference or None,
+        meta={"ability": ability} if ability else {},
+    )
+
+
+def _read_id(row: Mapping[str, Any]) -> str | None:
+    extra = unwrap_json(row.get("extra_info"))
+    places = [row, extra] if isinstance(extra, Mapping) else [row]
+    found = next((place[key] for place in places for key in ("id", "sample_id") if place.get(key) is not None), None)
+    return None if found is None else str(found)
+
+
+def _nested(row: Mapping[str, Any]) -> Any:
+    """The rubrics inside `reward_model`, or inside the copy of it that `extra_info` holds."""
+    extra = unwrap_json(row.get("extra_info"))
+    copies = (row.get("reward_model"), extra.get("reward_model") if isinstance(extra, Mapping) else None)
+    for copy in map(unwrap_json, copies):
+        if isinstance(copy, Mapping) and copy.get("rubrics") is not None:
+            return copy["rubrics"]
+    return None
