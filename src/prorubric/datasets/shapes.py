@@ -30,7 +30,7 @@ TIER_WEIGHTS = {
 _TEXT_KEYS = ("criterion", "description", "text", "rubric_item", "item", "requirement", "rubric", "title")
 _WEIGHT_KEYS = ("weight", "points", "score", "max_points")
 _TIER_KEYS = ("tier", "category", "importance", "importance_level", "level")
-_PARTS_KEYS = ("criteria", "items", "rubrics")
+_PARTS_KEYS = ("criteria", "items", "rubrics", "rubric")
 
 _POINTS_PREFIX = re.compile(
     r"^\s*points?\s*:\s*(?P<points>[+-]?\d+(?:\.\d+)?)\s*[,;]\s*(?:item|criterion)\s*:\s*", re.IGNORECASE
@@ -120,9 +120,7 @@ def _read_entry(entry: Any, position: int) -> Iterator[Item]:
         return
     if not isinstance(entry, Mapping):
         raise RubricError(f"criterion {position} is {shorten(repr(entry))}; expected text or an object")
-    parts = next(
-        (unwrap_json(entry[key]) for key in _PARTS_KEYS if isinstance(unwrap_json(entry.get(key)), list)), None
-    )
+    parts = _find_parts(entry)
     if parts is None:
         yield _read_object(entry, position)
         return
@@ -136,6 +134,16 @@ def _read_entry(entry: Any, position: int) -> Iterator[Item]:
             yield Item(item.text, weight, item.tier, (*item.tags, *([f"dimension:{name}"] if name else [])))
 
 
+def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
+    """The criteria that a dimension holds, or None for a criterion."""
+    for key in _PARTS_KEYS:
+        if key in entry:
+            parts = unwrap_json(entry[key])
+            if isinstance(parts, list):
+                return parts
+    return None
+
+
 def _read_object(entry: Mapping[str, Any], position: int) -> Item:
     text = next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()), None)
     if text is None:
@@ -144,8 +152,9 @@ def _read_object(entry: Mapping[str, Any], position: int) -> Item:
     tags = parse_tags(entry.get("tags"))
     if entry.get("title") and entry["title"] != text:
         tags = (*tags, f"title:{entry['title']}")
-    flat = {key: entry.get(key) for key in ("verifier", "function", "parameters")}
-    return _split_text(text, _read_weight(entry, position), tier, (*tags, *parse_tags(flat)))
+    if "verifier" in entry:
+        tags = (*tags, *parse_tags({key: entry.get(key) for key in ("verifier", "function", "parameters")}))
+    return _split_text(text, _read_weight(entry, position), tier, tags)
 
 
 def _split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
@@ -153,10 +162,9 @@ def _split_text(text: str, weight: float | None, tier: str | None, tags: tuple[s
     points = _POINTS_PREFIX.match(text)
     if points:
         weight, text = float(points["points"]) if weight is None else weight, text[points.end() :]
-    for pattern in (_CATEGORY_PREFIX, _BRACKETED_TIER):
-        found = pattern.search(text)
-        if found:
-            tier, text = found["tier"].lower(), f"{text[: found.start()]} {text[found.end() :]}"
+    found = _CATEGORY_PREFIX.match(text) or (_BRACKETED_TIER.search(text) if "[" in text else None)
+    if found:
+        tier, text = found["tier"].lower(), f"{text[: found.start()]} {text[found.end() :]}"
     if tier in TIER_WEIGHTS:
         tags = (*tags, f"tier:{tier}")
     return Item(text.strip(), weight, tier, tags)
@@ -179,9 +187,9 @@ def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
 
 def _entries(value: Mapping[str, Any]) -> Any:
     """A rubric as an object: either it holds the list under one of the known names, or each key names a dimension."""
-    for key in (*_PARTS_KEYS, "rubric"):
-        if isinstance(unwrap_json(value.get(key)), list):
-            return unwrap_json(value[key])
+    parts = _find_parts(value)
+    if parts is not None:
+        return parts
     return [{"name": name, **part} if isinstance(part, Mapping) else part for name, part in value.items()]
 
 

@@ -233,11 +233,9 @@ def _check_weights(rubric: Rubric) -> Iterator[Finding]:
     middle, total = median(sizes), sum(sizes)
     for position, size in enumerate(sizes, 1):
         if size > OUTLIER_TIMES_MEDIAN * middle or size > OUTLIER_SHARE * total:
-            yield _find(
-                "outlier",
-                (position,),
-                f"criterion {position} weighs {rubric.weights[position - 1]:+g}, the median is {middle:g}; is that meant?",
-            )
+            weight = rubric.weights[position - 1]
+            message = f"criterion {position} weighs {weight:+g}, the median is {middle:g}; is that meant?"
+            yield _find("outlier", (position,), message)
 
 
 def _check_limits(rubric: Rubric) -> Iterator[Finding]:
