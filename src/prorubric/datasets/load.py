@@ -57,6 +57,9 @@ class Stream(Generic[RecordT]):
     _parse: Callable[[Mapping[str, Any]], RecordT | None]
     strict: bool = False
     on_reject: Callable[[Reject], None] | None = None
+    read: int = 0
+    line: int = 0
+    """The line of the row that was read last."""
     loaded: int = 0
     skipped: int = 0
     """Rows that are fine and hold nothing of the chosen subset."""
@@ -65,6 +68,7 @@ class Stream(Generic[RecordT]):
 
     def __iter__(self) -> Iterator[RecordT]:
         for row in self._rows:
+            self.read, self.line = self.read + 1, row.line
             record = self._read(row)
             if record is not None:
                 self.loaded += 1

@@ -1,0 +1,62 @@
+# Two commands do all the set-up: `make demo` and `make test`. Python 3.11+, pip and make are enough.
+PYTHON ?= python3
+UV := .tools/bin/uv
+BIN := .venv/bin
+
+# A folder of local wheels that pip is told of is used by uv as well.
+ifdef PIP_FIND_LINKS
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+endif
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt
+
+.PHONY: demo test check format docs bench constraints clean
+.DEFAULT_GOAL := demo
+
+demo: .venv/.core  ## lint and score the sample pack offline
+	@$(BIN)/prorubric demo
+
+test: .venv/.dev  ## the whole suite
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+
+check: .venv/.dev  ## formatter, linter, types, import layers
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+docs: .venv/.dev  ## the documentation as a site, in site/
+	$(BIN)/mkdocs build --strict
+
+bench: .venv/.dev  ## every benchmark; figures go into docs/benchmarks.md
+	$(BIN)/python bench/aggregate.py
+	$(BIN)/python bench/lint.py
+
+constraints: $(UV)  ## pin the versions that the project's own environment uses
+	$(UV) pip compile --quiet --universal --upgrade --extra dev --no-header --no-annotate --no-emit-index-url \
+		--no-emit-find-links pyproject.toml | grep -v '^torch==' > constraints.new
+	echo 'torch==2.13.0' >> constraints.new
+	mv constraints.new constraints.txt
+
+clean:
+	rm -rf .venv .tools site prorubric-demo
+
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "ProRubric needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up (once) …"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .tools uv
+
+.venv/bin/python: | $(UV)
+	@$(UV) venv --quiet --python $(PYTHON) .venv
+
+.venv/.core: pyproject.toml constraints.txt | .venv/bin/python
+	@$(INSTALL) --editable .
+	@touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@ .venv/.core

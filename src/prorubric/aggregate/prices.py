@@ -1,0 +1,137 @@
+"""What each criterion pays at the margin: how much the expected reward rises when the policy meets it more often.
+
+Under a sum a criterion has a fixed price. Among criteria that must hold together it pays in proportion to how likely
+the rest of its group is to hold: `W_k/ΣW · Π_{j≠i} p_j`. The rates `p` are measured, so the list shows what this
+reward pays this policy for.
+
+For the schemes whose verdicts a judge gives on text of its own (`raw-and`, `prorubric`, `graded`, `k1`, `implicit`),
+the price assumes a judge that reads the checklist to the letter: a dimension holds when all of its criteria do, a
+level is the third of them that is met, rounded down, a mark is the share of the weight that is met. Criteria count as
+independent, clipping and failure clauses are left out. `Prices.idealised` says where that was assumed.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.schemes import Scheme
+from prorubric.errors import SchemeError
+from prorubric.rubric.reading import read_kind
+from prorubric.rubric.record import Record
+from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import Unknown, Verdict, is_unknown
+
+_Slope = Callable[[Sequence[float]], float]
+
+_TOP_LEVEL = 3
+_SUMS = ("additive", "weighted", "rewritten")
+
+
+class Prices(Record):
+    """What the criteria of one task pay under one scheme."""
+
+    task_id: str
+    scheme: str
+    prices: tuple[float, ...]
+    """For each criterion the change of the expected reward per change of its rate of compliance. Negative: it costs."""
+    idealised: bool
+    """True where the price assumes a judge that reads the checklist to the letter."""
+    presence_share: float | None
+    """How much of all that is paid goes to criteria that only ask for naming; None if nothing pays."""
+
+
+def measure_compliance(verdicts: Sequence[Sequence[Verdict]], task: Task) -> tuple[float | Unknown, ...]:
+    """How often responses comply with each criterion of a task; a criterion with no known verdict is unknown."""
+    rates: list[float | Unknown] = []
+    for position, criterion in enumerate(task.rubric.criteria):
+        column = [row[position] for row in verdicts]
+        known = [verdict for verdict in column if not is_unknown(verdict)]
+        met = sum(bool(verdict) == (criterion.weight > 0) for verdict in known)
+        rates.append(met / len(known) if known else Unknown(f"none of {len(column)} responses has a verdict"))
+    return tuple(rates)
+
+
+def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: str | Scheme) -> Prices:
+    """The price of every criterion of a task, from measured rates of compliance."""
+    plan = make_plan(task, scheme)
+    prices = [price * _share_of_base(plan) for price in _base_prices(task, _check_rates(task, compliance), plan)]
+    presence = [read_kind(criterion.text) == "presence" for criterion in task.rubric.criteria]
+    paid = math.fsum(price for price in prices if price > 0)
+    naming = math.fsum(price for price, named in zip(prices, presence, strict=True) if named and price > 0)
+    return Prices(
+        task_id=task.id,
+        scheme=plan.scheme.name,
+        prices=tuple(prices),
+        idealised=plan.scheme.base not in (*_SUMS, "conjunctive"),
+        presence_share=naming / paid if paid > 0 else None,
+    )
+
+
+def _base_prices(task: Task, rates: Sequence[float], plan: Plan) -> list[float]:
+    weights = task.rubric.weights
+    total = task.rubric.total_weight
+    match plan.scheme.base:
+        case "additive" | "weighted" | "rewritten":
+            own = plan.weights[: len(weights)]
+            positive = math.fsum(weight for weight in own if weight > 0)
+            # Under `weighted` a needless criterion changes its sign: meeting it costs.
+            return [math.copysign(1.0, weight) * paid / positive for weight, paid in zip(weights, own, strict=True)]
+        case "implicit":
+            return [abs(weight) / total for weight in weights]
+        case "k1":
+            return _spread(rates, [range(len(weights))], [1.0], _all_others)
+        case base:
+            dimensions = task.protocol.dimensions if task.protocol else ()
+            groups = [[index - 1 for index in dimension.indices] for dimension in dimensions]
+            shares = [dimension.weight / total for dimension in dimensions]
+            return _spread(rates, groups, shares, _next_level if base == "graded" else _all_others)
+
+
+def _spread(
+    rates: Sequence[float], groups: Sequence[Sequence[int]], shares: Sequence[float], slope: _Slope
+) -> list[float]:
+    prices = [0.0] * len(rates)
+    for group, share in zip(groups, shares, strict=True):
+        for i in group:
+            prices[i] = share * slope([rates[j] for j in group if j != i])
+    return prices
+
+
+def _all_others(others: Sequence[float]) -> float:
+    """How likely every other criterion of the group holds."""
+    return math.prod(others)
+
+
+def _next_level(others: Sequence[float]) -> float:
+    """By how much one more criterion met raises the expected level, as a share of the highest."""
+    size = len(others) + 1
+    counts = [1.0]
+    for rate in others:
+        counts = [
+            (counts[met] if met < len(counts) else 0.0) * (1 - rate) + (counts[met - 1] if met else 0.0) * rate
+            for met in range(len(counts) + 1)
+        ]
+    steps = (_TOP_LEVEL * (met + 1) // size - _TOP_LEVEL * met // size for met in range(size))
+    return math.fsum(chance * step for chance, step in zip(counts, steps, strict=True)) / _TOP_LEVEL
+
+
+def _share_of_base(plan: Plan) -> float:
+    """What is left for the criteria when the appropriateness criterion takes its part of the mean."""
+    if not plan.scheme.appropriateness:
+        return 1.0
+    return (plan.positive_weight - plan.weights[-1]) / plan.positive_weight
+
+
+def _check_rates(task: Task, compliance: Sequence[float | Unknown]) -> list[float]:
+    if len(compliance) != len(task.rubric):
+        raise SchemeError(
+            f"task {task.id!r}: {len(compliance)} rates for {len(task.rubric)} criteria; give one for each"
+        )
+    rates = []
+    for position, rate in enumerate(compliance, 1):
+        if isinstance(rate, Unknown) or not 0 <= rate <= 1:
+            raise SchemeError(
+                f"task {task.id!r}, criterion {position}: the rate is {rate!r}; prices need a measured rate from 0 to 1"
+            )
+        rates.append(float(rate))
+    return rates

@@ -1,0 +1,203 @@
+"""`lint_tasks`: look at a whole file of rubrics before a token is spent; totals in memory, details into a file.
+
+The exit is fit for CI: `passed` is false where something at or above the chosen severity was found, where a row could
+not be read, or where a task's compensation is above a limit.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import KW_ONLY, dataclass, field
+from heapq import nlargest
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pyarrow as pa
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from prorubric.datasets.load import Format, Reject, Subset, count_reasons, load_tasks
+from prorubric.rubric.files import open_rows
+from prorubric.rubric.lint import CHECKS, TaskLint, lint_task
+from prorubric.rubric.record import Record
+
+_DETAIL_SCHEMA = pa.schema(
+    {
+        "task_id": pa.string(),
+        "criteria": pa.int64(),
+        "findings": pa.string(),
+        "presence": pa.int64(),
+        "formatting": pa.int64(),
+        "presence_share": pa.float64(),
+        "compensation": pa.float64(),
+        "compensation_grouped": pa.float64(),
+    }
+)
+_RANK = {"error": 2, "warning": 1, "note": 0}
+
+
+@checked_dataclass(frozen=True)
+class LintConfig:
+    """What to look at and when to fail."""
+
+    tasks: str
+    """The file to read, or a Hugging Face dataset by its id."""
+    _: KW_ONLY
+    format: Format = "auto"
+    """The form of the input."""
+    subset: Subset = "all"
+    """HealthBench: only the physician-consensus criteria, or only the others."""
+    split: str = "train"
+    """The split of a dataset on the hub."""
+    strict: bool = False
+    """Stop at the first row that cannot be read."""
+    fail_on: Literal["error", "warning", "note", "never"] = "error"
+    """The mildest severity that makes the exit code 1. Rows that cannot be read count as errors."""
+    max_compensation: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Fail where an answer that misses a task's heaviest criterion can still reach more than this share of the sum."""
+    show: int = Field(default=5, ge=0)
+    """How many tasks to show in full, worst first."""
+    out: Path | None = None
+    """Write every task's findings to this file (.jsonl, .parquet …)."""
+
+
+class Spread(Record):
+    """How a figure is spread over tasks."""
+
+    mean: float
+    lowest: float
+    highest: float
+    tasks: int
+    """How many tasks have the figure."""
+
+
+class LintResult(Record):
+    """What a whole file looks like."""
+
+    tasks: int
+    criteria: int
+    rejected: dict[str, int]
+    """Rows that could not be read, by reason."""
+    rejects: tuple[str, ...]
+    """The first of them, with file and line."""
+    findings: dict[str, int]
+    """How many findings each check gave; checks that gave none are 0."""
+    severities: dict[str, int]
+    negative: int
+    """Criteria with a negative weight."""
+    presence: int
+    """Criteria that are met by naming something."""
+    formatting: int
+    substantive: int
+    presence_share: Spread | None
+    """The share of a task's weight that presence-style criteria carry."""
+    compensation: Spread | None
+    """How much of the sum an answer that misses the heaviest criterion can still reach."""
+    compensation_grouped: Spread | None
+    """The same with dimensions, for tasks that have them."""
+    too_compensable: int
+    """Tasks above `max_compensation`."""
+    worst: tuple[TaskLint, ...]
+    """The tasks with the most findings."""
+    passed: bool
+
+
+@dataclass(slots=True)
+class _Figure:
+    """A running mean and range."""
+
+    total: float = 0.0
+    lowest: float = 1.0
+    highest: float = 0.0
+    tasks: int = 0
+
+    def add(self, value: float | None) -> None:
+        if value is not None:
+            self.total += value
+            self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+            self.tasks += 1
+
+    def summarize(self) -> Spread | None:
+        if not self.tasks:
+            return None
+        return Spread(mean=self.total / self.tasks, lowest=self.lowest, highest=self.highest, tasks=self.tasks)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has been counted so far."""
+
+    show: int
+    counts: Counter[str] = field(default_factory=Counter)
+    checks: Counter[str] = field(default_factory=Counter)
+    presence_share: _Figure = field(default_factory=_Figure)
+    compensation: _Figure = field(default_factory=_Figure)
+    grouped: _Figure = field(default_factory=_Figure)
+    worst: list[TaskLint] = field(default_factory=list)
+
+    def add(self, found: TaskLint) -> None:
+        self.counts.update(tasks=1, criteria=found.criteria, presence=found.presence, formatting=found.formatting)
+        self.checks.update(finding.check for finding in found.findings)
+        self.presence_share.add(found.presence_share)
+        self.compensation.add(found.compensation)
+        self.grouped.add(found.compensation_grouped)
+        if found.findings and self.show:
+            self.worst = nlargest(self.show, [*self.worst, found], key=_badness)
+
+
+def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = None) -> LintResult:
+    """Look at every task of a file. `on_task` sees each one as it is read."""
+    rejects: list[Reject] = []
+    tally = _Tally(config.show)
+    stream = load_tasks(
+        config.tasks,
+        config.format,
+        subset=config.subset,
+        split=config.split,
+        strict=config.strict,
+        on_reject=rejects.append,
+    )
+    with ExitStack() as stack:
+        write = stack.enter_context(open_rows(config.out, _DETAIL_SCHEMA)) if config.out else None
+        for task in stream:
+            found = lint_task(task)
+            tally.add(found)
+            tally.counts["negative"] += sum(weight < 0 for weight in task.rubric.weights)
+            if config.max_compensation is not None and (found.compensation or 0) > config.max_compensation:
+                tally.counts["too_compensable"] += 1
+            if write:
+                write(found.model_dump(mode="json"))
+            if on_task:
+                on_task(found)
+    return _conclude(config, tally, rejects)
+
+
+def _conclude(config: LintConfig, tally: _Tally, rejects: list[Reject]) -> LintResult:
+    counts = tally.counts
+    severities: Counter[str] = Counter({"error": len(rejects), "warning": 0, "note": 0})
+    for check, count in tally.checks.items():
+        severities[CHECKS[check]] += count
+    failing = [name for name in severities if config.fail_on != "never" and _RANK[name] >= _RANK[config.fail_on]]
+    return LintResult(
+        tasks=counts["tasks"],
+        criteria=counts["criteria"],
+        rejected=count_reasons(rejects),
+        rejects=tuple(str(reject) for reject in rejects[: config.show]),
+        findings={check: tally.checks[check] for check in CHECKS},
+        severities=dict(severities),
+        negative=counts["negative"],
+        presence=counts["presence"],
+        formatting=counts["formatting"],
+        substantive=counts["criteria"] - counts["presence"] - counts["formatting"],
+        presence_share=tally.presence_share.summarize(),
+        compensation=tally.compensation.summarize(),
+        compensation_grouped=tally.grouped.summarize(),
+        too_compensable=counts["too_compensable"],
+        worst=tuple(tally.worst),
+        passed=not any(severities[name] for name in failing) and not counts["too_compensable"],
+    )
+
+
+def _badness(found: TaskLint) -> tuple[int, ...]:
+    severities = Counter(finding.severity for finding in found.findings)
+    return severities["error"], severities["warning"], severities["note"]

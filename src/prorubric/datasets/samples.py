@@ -1,0 +1,72 @@
+"""The sample pack: 12 prompts with checklists, dimensions, four kinds of answer each, and verdicts given by hand.
+
+It is written to illustrate and says so: the padded answers were written to name things, the focused ones not to. It
+shows what a scheme does with an answer; it is no evidence of how often such answers occur.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from prorubric.datasets.load import load_responses, load_tasks
+from prorubric.rubric.files import read_rows
+from prorubric.rubric.records import Response, Task
+from prorubric.rubric.verdict import Verdict, parse_verdict
+
+AnswerKind = Literal["focused", "padded", "thin", "needless"]
+ANSWER_KINDS: tuple[AnswerKind, ...] = ("focused", "padded", "thin", "needless")
+
+_FOLDER = Path(__file__).parent / "sample_pack"
+SAMPLE_TASKS = _FOLDER / "tasks.jsonl"
+SAMPLE_RESPONSES = _FOLDER / "responses.jsonl"
+SAMPLE_VERDICTS = _FOLDER / "verdicts.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleAnswer:
+    """One answer of the pack with everything that is known of it."""
+
+    task: Task
+    response: Response
+    kind: AnswerKind
+    note: str
+    """In one sentence, why the answer gets what it gets."""
+    verdicts: Mapping[str, tuple[Verdict, ...]]
+    """By what was read: `criteria`, `dimensions`, `dimensions-no-failure`, `levels`, `mark`, `appropriateness`.
+
+    Three more follow from these: `groups` (all criteria of a dimension comply), `one-dimension` (all dimensions hold)
+    and `criteria-rewritten` (the same as `criteria`).
+    """
+
+
+def load_samples() -> Iterator[SampleAnswer]:
+    """The 48 answers of the sample pack, task by task."""
+    tasks = {task.id: task for task in load_tasks(SAMPLE_TASKS, "tasks", strict=True)}
+    verdicts = {(row["task_id"], row["sample"]): row for row in _read_verdicts()}
+    for response in load_responses(SAMPLE_RESPONSES, strict=True):
+        task, row = tasks[response.task_id], verdicts[response.task_id, response.sample]
+        yield SampleAnswer(task, response, row["kind"], row["note"], _complete(task, row))
+
+
+def _complete(task: Task, row: Mapping[str, Any]) -> dict[str, tuple[Verdict, ...]]:
+    given = ("criteria", "dimensions", "dimensions-no-failure", "levels")
+    verdicts = {key: tuple(parse_verdict(value) for value in row[key]) for key in given}
+    complies = [
+        verdict == (criterion.weight > 0)
+        for verdict, criterion in zip(verdicts["criteria"], task.rubric.criteria, strict=True)
+    ]
+    dimensions = task.protocol.dimensions if task.protocol else ()
+    return verdicts | {
+        "mark": (parse_verdict(row["mark"]),),
+        "appropriateness": (parse_verdict(row["appropriateness"]),),
+        "groups": tuple(all(complies[index - 1] for index in dimension.indices) for dimension in dimensions),
+        "one-dimension": (all(verdicts["dimensions"]),),
+        "criteria-rewritten": verdicts["criteria"],
+    }
+
+
+def _read_verdicts() -> Iterator[dict[str, Any]]:
+    for row in read_rows(SAMPLE_VERDICTS):
+        if row.value is not None:
+            yield row.value

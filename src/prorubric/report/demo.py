@@ -1,0 +1,157 @@
+"""`run_demo`: the sample pack linted and scored under every scheme, into a run folder. No model, no key, no network."""
+
+from collections import defaultdict
+from dataclasses import KW_ONLY, asdict
+from pathlib import Path
+from platform import python_version
+from statistics import fmean
+
+from pydantic.dataclasses import dataclass
+
+import prorubric
+from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
+from prorubric.aggregate.score import Score, score
+from prorubric.datasets.lint_file import LintConfig, LintResult, lint_tasks
+from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_TASKS, SampleAnswer, load_samples
+from prorubric.errors import ConfigError
+from prorubric.rubric.files import render_json
+from prorubric.rubric.record import Record
+from prorubric.rubric.verdict import Verdict, render_verdict
+
+_FILES = ("config.json", "verdicts.jsonl", "scores.jsonl", "summary.json")
+
+
+@dataclass(frozen=True)
+class DemoConfig:
+    """Where the demo puts its run folder."""
+
+    _: KW_ONLY
+    out: Path = Path("prorubric-demo")
+    """The folder to write; a folder that holds anything but an earlier demo is left alone."""
+
+
+class TaskScores(Record):
+    """The four answers to one task under two schemes."""
+
+    task_id: str
+    domain: str | None
+    additive: dict[str, float]
+    prorubric: dict[str, float]
+    padded_note: str
+
+
+class DemoResult(Record):
+    """What the demo found."""
+
+    folder: str
+    lint: LintResult
+    means: dict[str, dict[str, float]]
+    """By scheme and kind of answer, the mean score over the 12 tasks."""
+    padded_first: dict[str, int]
+    """By scheme, in how many of the tasks the padded answer scores higher than the focused one."""
+    tasks: tuple[TaskScores, ...]
+
+
+def run_demo(config: DemoConfig) -> DemoResult:
+    """Lint the sample pack, score its answers under every scheme, write the run folder."""
+    _check_folder(config.out)
+    answers = list(load_samples())
+    lint = lint_tasks(LintConfig(str(SAMPLE_TASKS)))
+    scored = {
+        name: [score(pick_verdicts(answer, find_scheme(name)), answer.task, name) for answer in answers]
+        for name in SCHEMES
+    }
+    result = DemoResult(
+        folder=str(config.out),
+        lint=lint,
+        means={name: _mean_by_kind(answers, scores) for name, scores in scored.items()},
+        padded_first={name: _count_padded_first(answers, scores) for name, scores in scored.items()},
+        tasks=tuple(_compare_tasks(answers, scored)),
+    )
+    _write_folder(config, answers, scored, result)
+    return result
+
+
+def pick_verdicts(answer: SampleAnswer, scheme: Scheme) -> tuple[Verdict, ...]:
+    """The hand-given verdicts of a sample answer that a scheme reads, in its order."""
+    name = {"level": "levels", "mark": "mark"}.get(scheme.verdict, scheme.reads)
+    extra = answer.verdicts["appropriateness"] if scheme.appropriateness else ()
+    return (*answer.verdicts[name], *extra)
+
+
+def _value(score: Score) -> float:
+    # The pack has no unknown verdict, which its tests check; a demo of half a pack would be no demo.
+    if score.value is None:
+        raise ConfigError("the sample pack is damaged: a verdict is unknown; install the package again")
+    return score.value
+
+
+def _mean_by_kind(answers: list[SampleAnswer], scores: list[Score]) -> dict[str, float]:
+    values = defaultdict(list)
+    for answer, found in zip(answers, scores, strict=True):
+        values[answer.kind].append(_value(found))
+    return {kind: fmean(values[kind]) for kind in ANSWER_KINDS}
+
+
+def _by_task(answers: list[SampleAnswer], scores: list[Score]) -> dict[str, dict[str, float]]:
+    table: dict[str, dict[str, float]] = defaultdict(dict)
+    for answer, found in zip(answers, scores, strict=True):
+        table[answer.task.id][answer.kind] = _value(found)
+    return table
+
+
+def _count_padded_first(answers: list[SampleAnswer], scores: list[Score]) -> int:
+    return sum(row["padded"] > row["focused"] for row in _by_task(answers, scores).values())
+
+
+def _compare_tasks(answers: list[SampleAnswer], scored: dict[str, list[Score]]) -> list[TaskScores]:
+    additive, grouped = _by_task(answers, scored["additive"]), _by_task(answers, scored["prorubric"])
+    return [
+        TaskScores(
+            task_id=answer.task.id,
+            domain=answer.task.domain,
+            additive=additive[answer.task.id],
+            prorubric=grouped[answer.task.id],
+            padded_note=answer.note,
+        )
+        for answer in answers
+        if answer.kind == "padded"
+    ]
+
+
+def _check_folder(folder: Path) -> None:
+    strangers = {path.name for path in folder.iterdir()} - set(_FILES) if folder.is_dir() else set()
+    if strangers or (folder.exists() and not folder.is_dir()):
+        raise ConfigError(f"{folder}: holds something that is not a demo; name another folder with --out")
+
+
+def _write_folder(
+    config: DemoConfig, answers: list[SampleAnswer], scored: dict[str, list[Score]], result: DemoResult
+) -> None:
+    config.out.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "verb": "demo",
+        "config": {key: str(value) for key, value in asdict(config).items()},
+        "schemes": SCHEMES,
+        "judge": "none: verdicts given by hand",
+        "versions": {"prorubric": prorubric.__version__, "python": python_version()},
+    }
+    verdicts = [
+        {
+            "task_id": answer.task.id,
+            "sample": answer.response.sample,
+            "reads": reads,
+            "verdicts": [*map(render_verdict, row)],
+        }
+        for answer in answers
+        for reads, row in answer.verdicts.items()
+    ]
+    scores = [
+        {"task_id": answer.task.id, "sample": answer.response.sample, "scheme": name, **found.model_dump(mode="json")}
+        for name, column in scored.items()
+        for answer, found in zip(answers, column, strict=True)
+    ]
+    (config.out / "config.json").write_bytes(render_json(settings))
+    (config.out / "verdicts.jsonl").write_bytes(b"".join(render_json(row) + b"\n" for row in verdicts))
+    (config.out / "scores.jsonl").write_bytes(b"".join(render_json(row) + b"\n" for row in scores))
+    (config.out / "summary.json").write_bytes(render_json(result.model_dump(mode="json")))

@@ -1,0 +1,28 @@
+"""`save_tasks` and `save_responses`: records into a file in our own form; the suffix of the name decides how."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from prorubric.rubric.files import open_rows
+from prorubric.rubric.forms import RESPONSE_SCHEMA, TASK_SCHEMA, render_response, render_task
+from prorubric.rubric.records import Response, Task
+
+
+def save_tasks(path: str | Path, tasks: Iterable[Task]) -> int:
+    """Write tasks to .jsonl, .json (both also .gz, .zst) or .parquet; gives how many. Whole or not at all."""
+    count = 0
+    with open_rows(Path(path), TASK_SCHEMA) as write:
+        for task in tasks:
+            write(render_task(task))
+            count += 1
+    return count
+
+
+def save_responses(path: str | Path, responses: Iterable[Response]) -> int:
+    """Write responses; gives how many."""
+    count = 0
+    with open_rows(Path(path), RESPONSE_SCHEMA) as write:
+        for response in responses:
+            write(render_response(response))
+            count += 1
+    return count
