@@ -7,39 +7,60 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from prorubric.aggregate.advantages import Advantages, group_advantages
-    from prorubric.aggregate.arithmetic import overlong_penalty
-    from prorubric.aggregate.batch import BatchScore, PlanTable, score_batch
-    from prorubric.aggregate.plan import Plan, make_plan
-    from prorubric.aggregate.prices import Prices, measure_compliance, price_criteria
-    from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
-    from prorubric.aggregate.score import Score, score, score_plan
-    from prorubric.datasets.convert import ConvertConfig, ConvertResult, convert_tasks
-    from prorubric.datasets.lint_file import LintConfig, LintResult, lint_tasks
-    from prorubric.datasets.load import Reject, Stream, load_responses, load_tasks
-    from prorubric.datasets.samples import SAMPLE_TASKS, SampleAnswer, load_samples
-    from prorubric.errors import (
-        ConfigError,
-        MissingExtraError,
-        ProRubricError,
-        RowError,
-        RubricError,
-        SchemeError,
-        SourceError,
-    )
-    from prorubric.report.demo import DemoConfig, DemoResult, run_demo
-    from prorubric.rubric.lint import Finding, TaskLint, lint_task
-    from prorubric.rubric.records import (
-        Criterion,
-        Dimension,
-        Message,
-        ProtocolRubric,
-        Response,
-        Rubric,
-        Task,
-    )
-    from prorubric.rubric.save import save_responses, save_tasks
-    from prorubric.rubric.verdict import Unknown, Verdict
+    from prorubric.aggregate.advantages import Advantages as Advantages
+    from prorubric.aggregate.advantages import group_advantages as group_advantages
+    from prorubric.aggregate.arithmetic import overlong_penalty as overlong_penalty
+    from prorubric.aggregate.batch import BatchScore as BatchScore
+    from prorubric.aggregate.batch import PlanTable as PlanTable
+    from prorubric.aggregate.batch import score_batch as score_batch
+    from prorubric.aggregate.plan import Plan as Plan
+    from prorubric.aggregate.plan import make_plan as make_plan
+    from prorubric.aggregate.prices import Prices as Prices
+    from prorubric.aggregate.prices import measure_compliance as measure_compliance
+    from prorubric.aggregate.prices import price_criteria as price_criteria
+    from prorubric.aggregate.schemes import SCHEMES as SCHEMES
+    from prorubric.aggregate.schemes import Scheme as Scheme
+    from prorubric.aggregate.schemes import find_scheme as find_scheme
+    from prorubric.aggregate.score import Score as Score
+    from prorubric.aggregate.score import score as score
+    from prorubric.aggregate.score import score_plan as score_plan
+    from prorubric.datasets.convert import ConvertConfig as ConvertConfig
+    from prorubric.datasets.convert import ConvertResult as ConvertResult
+    from prorubric.datasets.convert import convert_tasks as convert_tasks
+    from prorubric.datasets.lint_file import LintConfig as LintConfig
+    from prorubric.datasets.lint_file import LintResult as LintResult
+    from prorubric.datasets.lint_file import lint_tasks as lint_tasks
+    from prorubric.datasets.load import Reject as Reject
+    from prorubric.datasets.load import Stream as Stream
+    from prorubric.datasets.load import load_responses as load_responses
+    from prorubric.datasets.load import load_tasks as load_tasks
+    from prorubric.datasets.samples import SAMPLE_TASKS as SAMPLE_TASKS
+    from prorubric.datasets.samples import SampleAnswer as SampleAnswer
+    from prorubric.datasets.samples import load_samples as load_samples
+    from prorubric.errors import ConfigError as ConfigError
+    from prorubric.errors import MissingExtraError as MissingExtraError
+    from prorubric.errors import ProRubricError as ProRubricError
+    from prorubric.errors import RowError as RowError
+    from prorubric.errors import RubricError as RubricError
+    from prorubric.errors import SchemeError as SchemeError
+    from prorubric.errors import SourceError as SourceError
+    from prorubric.report.demo import DemoConfig as DemoConfig
+    from prorubric.report.demo import DemoResult as DemoResult
+    from prorubric.report.demo import run_demo as run_demo
+    from prorubric.rubric.lint import Finding as Finding
+    from prorubric.rubric.lint import TaskLint as TaskLint
+    from prorubric.rubric.lint import lint_task as lint_task
+    from prorubric.rubric.records import Criterion as Criterion
+    from prorubric.rubric.records import Dimension as Dimension
+    from prorubric.rubric.records import Message as Message
+    from prorubric.rubric.records import ProtocolRubric as ProtocolRubric
+    from prorubric.rubric.records import Response as Response
+    from prorubric.rubric.records import Rubric as Rubric
+    from prorubric.rubric.records import Task as Task
+    from prorubric.rubric.save import save_responses as save_responses
+    from prorubric.rubric.save import save_tasks as save_tasks
+    from prorubric.rubric.verdict import Unknown as Unknown
+    from prorubric.rubric.verdict import Verdict as Verdict
 
 _HOMES = {
     "aggregate.advantages": ("Advantages", "group_advantages"),

@@ -18,8 +18,15 @@ app = App(
     version=prorubric.__version__,
     result_action="return_value",
 )
-for _verb in ("lint", "convert", "demo"):
-    app.command(f"prorubric.cli.{_verb}:{_verb}")
+
+# A verb's module is imported when the verb is used; its help line stands here so that `--help` imports none.
+_VERBS = {
+    "lint": "Look at a file of rubrics before a token is spent.",
+    "convert": "Turn a rubric file of any known origin into a tasks file, with a manifest.",
+    "demo": "Lint the sample pack and score its answers under every scheme, offline.",
+}
+for _verb, _help in _VERBS.items():
+    app.command(f"prorubric.cli.{_verb}:{_verb}", help=_help)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

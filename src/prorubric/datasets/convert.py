@@ -12,6 +12,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
 from pydantic import Field
@@ -49,7 +50,7 @@ class ConvertConfig:
     """With --prepare: the fewest criteria a task may have."""
     max_criteria: int = 60
     """With --prepare: the most criteria a task may have."""
-    held_out: int = Field(default=0, ge=0)
+    held_out: Annotated[int, Field(ge=0)] = 0
     """How many prompts to hold out, into a file of their own beside the output."""
     seed: int = 42
     """Which prompts are held out."""

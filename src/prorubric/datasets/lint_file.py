@@ -55,7 +55,7 @@ class LintConfig:
     """The mildest severity that makes the exit code 1. Rows that cannot be read count as errors."""
     max_compensation: Annotated[float, Field(ge=0, le=1)] | None = None
     """Fail where an answer that misses a task's heaviest criterion can still reach more than this share of the sum."""
-    show: int = Field(default=5, ge=0)
+    show: Annotated[int, Field(ge=0)] = 5
     """How many tasks to show in full, worst first."""
     out: Path | None = None
     """Write every task's findings to this file (.jsonl, .parquet …)."""
