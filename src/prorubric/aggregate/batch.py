@@ -21,7 +21,7 @@ Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.intp]
 
 # Responses scored at a time: keeps the working arrays inside the processor's cache.
-_BLOCK = 4096
+_BLOCK = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,10 @@ class PlanTable:
     low_T_M: Floats
     high_T_M: Floats
     penalty_T_M: Booleans
-    group_T_M: npt.NDArray[np.intp] | None
-    """The group of each verdict; the padding belongs to a group of its own, the last."""
+    padding_T_M: Booleans
+    """True where a task has no verdict, because others have more."""
+    group_T_M: npt.NDArray[np.int16] | None
+    """The group of each verdict; the padding belongs to none."""
     weight_T_N: Floats
     positive_T: Floats
 
@@ -51,6 +53,7 @@ class PlanTable:
             low_T_M=_pad([[low for low, _ in plan.ranges] for plan in plans], 0.0),
             high_T_M=_pad([[high for _, high in plan.ranges] for plan in plans], 1.0),
             penalty_T_M=_pad([plan.penalties for plan in plans], False),
+            padding_T_M=_pad([[False] * len(plan.ranges) for plan in plans], True),
             group_T_M=_stack_groups(plans) if plans[0].groups is not None else None,
             weight_T_N=_pad([plan.weights for plan in plans], 0.0),
             positive_T=np.array([plan.positive_weight for plan in plans]),
@@ -90,53 +93,67 @@ def _score_block(
     verdicts: npt.NDArray[Any], table: PlanTable, task: Integers, unknown: Booleans | None
 ) -> tuple[Floats, Floats]:
     width = verdicts.shape[1]
-    low, high = table.low_T_M[task, :width], table.high_T_M[task, :width]
-    ignored = np.arange(width) >= table.counts_T[task, None]
+    ignored = _rows(table.padding_T_M, task, width)
     if unknown is not None:
-        ignored |= unknown
-    known = np.where(ignored, low, verdicts)
-    _check_range(known, low, high, table)
+        unknown = unknown & ~ignored
+        ignored = ignored | unknown
+    known = _scale(verdicts, ignored, table, task)
     # The padding is 0 out of [0, 1] and weighs nothing, so only real unknowns are settled.
     if unknown is None or not unknown.any():
-        value = _value(known, low, high, table, task)
+        value = _value(known, table, task)
         return value, value
-    penalty = table.penalty_T_M[task, :width]
-    against = np.where(unknown, np.where(penalty, high, low), known)
-    in_favour = np.where(unknown, np.where(penalty, low, high), known)
-    return _value(against, low, high, table, task), _value(in_favour, low, high, table, task)
+    penalty = _rows(table.penalty_T_M, task, width)
+    against = np.where(unknown, penalty, known)
+    in_favour = np.where(unknown, ~penalty, known)
+    return _value(against, table, task), _value(in_favour, table, task)
 
 
-def _value(verdicts: Floats, low: Floats, high: Floats, table: PlanTable, task: Integers) -> Floats:
-    """`Plan.value`, operation by operation, over rows."""
-    values = verdicts if table.scheme.verdict == "boolean" else (verdicts - low) / (high - low)
+def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task: Integers) -> Floats:
+    """Each verdict as a number in [0, 1], and 0 where there is none to read."""
+    if table.scheme.verdict == "boolean":
+        values: Floats = np.where(ignored, 0.0, verdicts)
+        # A number equals its square only if it is 0 or 1.
+        _check(values * values == values, verdicts, "true or false (1 or 0)", table)
+        return values
+    low, high = _rows(table.low_T_M, task, verdicts.shape[1]), _rows(table.high_T_M, task, verdicts.shape[1])
+    values = np.where(ignored, low, verdicts)
+    # A verdict whose range is 0..1 is a boolean; one with a wider range may lie anywhere in it.
+    fine = (values >= low) & (values <= high) & ((high != 1) | (values == 0) | (values == 1))
+    _check(fine, verdicts, "levels 0 to 3, marks 1 to 10, appropriateness 0 or 1", table)
+    return (values - low) / (high - low)
+
+
+def _value(values: Floats, table: PlanTable, task: Integers) -> Floats:
+    """What `Plan.value` does with scaled verdicts, operation by operation, over rows."""
     if table.group_T_M is not None:
-        values = _hold_together(values, table, task)
-    terms = np.sort(table.weight_T_N[task, : values.shape[1]] * values, axis=1)
+        values = _hold_together(values, table.group_T_M, table, task)
+    terms = np.sort(_rows(table.weight_T_N, task, values.shape[1]) * values, axis=1)
     total = np.zeros(len(terms))
     for column in terms.T:
         total += column
     return np.minimum(np.maximum(total / table.positive_T[task], 0.0), 1.0)
 
 
-def _hold_together(values: Floats, table: PlanTable, task: Integers) -> Floats:
-    assert table.group_T_M is not None  # noqa: S101 - narrows the type; only called where groups exist
-    group_count = table.weight_T_N.shape[1]
-    fails = (values != 0) == table.penalty_T_M[task, : values.shape[1]]
-    group = table.group_T_M[task, : values.shape[1]]
-    # One cell for each response and group; the padding's group is the last column and is cut off.
-    cells = (np.arange(len(task))[:, None] * (group_count + 1) + group)[fails]
-    failed = np.zeros(len(task) * (group_count + 1), dtype=bool)
-    failed[cells] = True
-    return (~failed.reshape(len(task), group_count + 1)[:, :group_count]).astype(np.float64)
+def _hold_together(values: Floats, group_T_M: npt.NDArray[np.int16], table: PlanTable, task: Integers) -> Floats:
+    width = values.shape[1]
+    # Verdicts by rows and responses by columns: then whole columns are compared at once.
+    fails = ((values != 0) == _rows(table.penalty_T_M, task, width)).T.copy()
+    group = _rows(group_T_M, task, width).T.copy()
+    held = [~(fails & (group == number)).any(axis=0) for number in range(table.weight_T_N.shape[1])]
+    return np.stack(held, axis=1).astype(np.float64)
 
 
-def _stack_groups(plans: Sequence[Plan]) -> npt.NDArray[np.intp]:
-    outside = max(len(plan.weights) for plan in plans)
+def _rows(array: npt.NDArray[Any], task: Integers, width: int) -> npt.NDArray[Any]:
+    """The rows of these tasks, cut to the columns in use."""
+    return array.take(task, axis=0)[:, :width]
+
+
+def _stack_groups(plans: Sequence[Plan]) -> npt.NDArray[np.int16]:
     rows = []
     for plan in plans:
         group_of = {position: number for number, group in enumerate(plan.groups or ()) for position in group}
         rows.append([group_of[position] for position in range(len(plan.ranges))])
-    return _pad(rows, outside)
+    return _pad(rows, -1).astype(np.int16)
 
 
 def _pad(rows: Sequence[Sequence[Any]], filling: Any) -> npt.NDArray[Any]:
@@ -156,13 +173,10 @@ def _check_shapes(verdicts: npt.NDArray[Any], table: PlanTable, task: Integers, 
         raise SchemeError(f"verdicts have {verdicts.shape[1]} columns, {table.scheme.name} needs {needed} here")
 
 
-def _check_range(known: Floats, low: Floats, high: Floats, table: PlanTable) -> None:
-    fine = (known >= low) & (known <= high)
-    if table.scheme.verdict == "boolean":
-        fine &= (known == 0) | (known == 1)
+def _check(fine: Booleans, verdicts: npt.NDArray[Any], allowed: str, table: PlanTable) -> None:
     if not fine.all():
         row, column = (int(axis[0]) for axis in np.nonzero(~fine))
         raise SchemeError(
-            f"{table.scheme.name}: a verdict is {known[row, column]!r} (column {column}); "
-            f"allowed: {low[row, column]:g} to {high[row, column]:g}, with unknowns marked in unknown_R_M"
+            f"{table.scheme.name}: a verdict is {float(verdicts[row, column])} (column {column}); "
+            f"allowed: {allowed}, with unknowns marked in unknown_R_M"
         )

@@ -1,0 +1,47 @@
+"""Criteria linted per second: the checks alone, and reading and checking a file.
+
+Run: python bench/lint.py [FILE]. Without a file the sample pack is repeated to 6,000 criteria, which have the length and
+the number that real ones have.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from prorubric import LintConfig, lint_task, lint_tasks, load_tasks, save_tasks
+from prorubric.datasets.samples import SAMPLE_TASKS
+
+REPEATS, ENOUGH = 5, 6_000
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = sys.argv[1] if len(sys.argv) > 1 else str(make_file(Path(folder) / "tasks.jsonl"))
+        tasks = list(load_tasks(path))
+        criteria = sum(len(task.rubric) for task in tasks)
+        checks, whole = [], []
+        for _ in range(REPEATS):
+            start = time.perf_counter()
+            for task in tasks:
+                lint_task(task)
+            checks.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            lint_tasks(LintConfig(path))
+            whole.append(time.perf_counter() - start)
+        print(f"{len(tasks):,} tasks, {criteria:,} criteria, best of {REPEATS}, one thread")
+        print(f"checks alone          {criteria / min(checks):9,.0f} criteria/s")
+        print(
+            f"reading and checking  {criteria / min(whole):9,.0f} criteria/s ({min(whole) / min(checks):.2f} x the checks)"
+        )
+
+
+def make_file(path: Path) -> Path:
+    tasks = list(load_tasks(SAMPLE_TASKS))
+    copies = 1 + ENOUGH // sum(len(task.rubric) for task in tasks)
+    save_tasks(path, (task for _ in range(copies) for task in tasks))
+    return path
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Hypothesis strategies for records: rubrics of every size and sign, with and without dimensions."""
+
+from hypothesis import strategies as st
+
+from prorubric.aggregate.schemes import LABELS
+from prorubric.rubric.record import is_blank
+from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
+
+texts = st.text(min_size=1, max_size=40).filter(lambda text: not is_blank(text))
+weights = st.one_of(
+    st.integers(-10, 10).filter(bool).map(float),
+    st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda weight: abs(weight) > 1e-6),
+)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63) + 1, 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def criteria(draw: st.DrawFn, penalties: bool = True) -> Criterion:
+    label = f"label:{draw(st.sampled_from(LABELS))}"
+    weight = draw(weights)
+    tags = (*draw(st.lists(texts, max_size=2)), label)
+    return Criterion(text=draw(texts), weight=weight if penalties else abs(weight), tags=tags)
+
+
+@st.composite
+def rubrics(draw: st.DrawFn, positive: bool = False, penalties: bool = True) -> Rubric:
+    """A rubric; with `positive` at least one criterion adds, whatever the scheme does with labels."""
+    drawn = draw(st.lists(criteria(penalties), min_size=1, max_size=12))
+    if positive:
+        drawn.insert(
+            draw(st.integers(0, len(drawn))),
+            Criterion(text=draw(texts), weight=abs(draw(weights)), tags=("label:normal",)),
+        )
+    return Rubric(criteria=tuple(drawn))
+
+
+@st.composite
+def protocols(draw: st.DrawFn, rubric: Rubric) -> ProtocolRubric:
+    count = draw(st.integers(1, min(5, len(rubric))))
+    # Every group gets one criterion first, so that none is empty; the rest go anywhere.
+    order = draw(st.permutations(range(1, len(rubric) + 1)))
+    groups = [[index] for index in order[:count]]
+    for index in order[count:]:
+        groups[draw(st.integers(0, count - 1))].append(index)
+    return ProtocolRubric.of(
+        rubric, [{"name": draw(texts), "description": draw(texts), "indices": group} for group in groups]
+    )
+
+
+@st.composite
+def tasks(draw: st.DrawFn, positive: bool = True, with_protocol: bool | None = True, penalties: bool = True) -> Task:
+    """A task with dimensions; with_protocol=None draws whether it has any."""
+    rubric = draw(rubrics(positive=positive, penalties=penalties))
+    compiled = draw(st.booleans()) if with_protocol is None else with_protocol
+    roles = st.sampled_from(["system", "user", "assistant"])
+    first = Message(role="user", content=draw(texts))
+    later = draw(st.lists(st.builds(Message, role=roles, content=st.text(max_size=20)), max_size=2))
+    return Task(
+        id=draw(texts),
+        messages=(first, *later),
+        rubric=rubric,
+        protocol=draw(protocols(rubric)) if compiled else None,
+        domain=draw(st.none() | texts),
+        source=draw(st.none() | texts),
+        reference=draw(st.none() | texts),
+        meta=draw(st.dictionaries(st.text(max_size=8), json_values, max_size=3)),
+    )
+
+
+responses = st.builds(
+    Response,
+    task_id=texts,
+    text=st.text(max_size=60),
+    sample=st.integers(0, 9),
+    model=st.none() | texts,
+    tokens=st.none() | st.integers(0, 10_000),
+)
