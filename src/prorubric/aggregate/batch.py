@@ -120,7 +120,8 @@ def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task
     # A verdict whose range is 0..1 is a boolean; one with a wider range may lie anywhere in it.
     fine = (values >= low) & (values <= high) & ((high != 1) | (values == 0) | (values == 1))
     _check(fine, verdicts, "levels 0 to 3, marks 1 to 10, appropriateness 0 or 1", table)
-    return (values - low) / (high - low)
+    scaled: Floats = (values - low) / (high - low)
+    return scaled
 
 
 def _value(values: Floats, table: PlanTable, task: Integers) -> Floats:

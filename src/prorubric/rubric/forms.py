@@ -137,7 +137,8 @@ def _parse_criterion(item: Mapping[str, Any], position: int) -> Criterion:
     place = f"criterion {position}"
     _check_keys(item, _CRITERION_KEYS, place)
     try:
-        return Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tuple(item.get("tags") or ()))
+        tags = item["tags"] if item.get("tags") is not None else ()
+        return Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags)
     except RubricError as error:
         raise RubricError(f"{place}: {error}") from None
 
@@ -148,9 +149,13 @@ def _parse_message(item: Mapping[str, Any], position: int) -> Message:
 
 
 def _parse_meta(value: object) -> dict[str, Any]:
-    meta = parse_json(value) if isinstance(value, str) and value else value
-    if meta is None or meta == "":
+    """Meta is an object, in parquet JSON text of one, or absent."""
+    if value is None or value == "":
         return {}
+    try:
+        meta = parse_json(value) if isinstance(value, str) else value
+    except ValueError:
+        meta = None
     if not isinstance(meta, dict):
         raise RubricError(f"meta is {shorten(repr(value))}; give a JSON object or leave it out")
     return meta

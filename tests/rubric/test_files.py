@@ -1,0 +1,186 @@
+"""Rows in files: exact round trips, nothing half-written, faults with their line."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prorubric import Response, RubricError, SourceError, Task, load_responses, load_tasks, save_responses, save_tasks
+from prorubric.rubric.files import open_rows, parse_json, read_rows, render_json, split_suffix
+from prorubric.rubric.forms import TASK_SCHEMA, parse_response, parse_task, render_response, render_task
+from tests.strategies import json_values, responses, tasks
+
+SUFFIXES = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".json", ".json.gz", ".parquet"]
+
+reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=30)
+
+
+class TestRoundTrips:
+    @given(tasks(positive=False, with_protocol=None))
+    def test_a_task_survives_its_form(self, task: Task) -> None:
+        assert parse_task(parse_json(render_json(render_task(task)))) == task
+
+    @given(responses)
+    def test_a_response_survives_its_form(self, response: Response) -> None:
+        assert parse_response(parse_json(render_json(render_response(response)))) == response
+
+    @given(json_values | st.text(st.characters(codec=None)))
+    def test_json_survives_even_with_lone_surrogates(self, value: object) -> None:
+        assert parse_json(render_json(value)) == value
+
+    @pytest.mark.parametrize("suffix", SUFFIXES)
+    @given(drawn=st.lists(tasks(positive=False, with_protocol=None), max_size=4))
+    @reuse
+    def test_tasks_survive_a_file(self, tmp_path: Path, suffix: str, drawn: list[Task]) -> None:
+        path = tmp_path / f"tasks{suffix}"
+        assert save_tasks(path, drawn) == len(drawn)
+        assert list(load_tasks(path, "tasks", strict=True)) == drawn
+
+    @pytest.mark.parametrize("suffix", SUFFIXES)
+    @given(drawn=st.lists(responses, max_size=4))
+    @reuse
+    def test_responses_survive_a_file(self, tmp_path: Path, suffix: str, drawn: list[Response]) -> None:
+        path = tmp_path / f"responses{suffix}"
+        assert save_responses(path, drawn) == len(drawn)
+        assert list(load_responses(path, strict=True)) == drawn
+
+    def test_a_lone_surrogate_survives_jsonl_and_is_refused_by_parquet(self, tmp_path: Path) -> None:
+        odd = Response(task_id="t", text="before \ud800 after")
+        save_responses(tmp_path / "r.jsonl", [odd])
+        assert list(load_responses(tmp_path / "r.jsonl")) == [odd]
+        with pytest.raises(RubricError, match="write jsonl"):
+            save_responses(tmp_path / "r.parquet", [odd])
+
+    @pytest.mark.parametrize("suffix", SUFFIXES)
+    def test_the_same_rows_give_the_same_bytes(self, tmp_path: Path, suffix: str) -> None:
+        rows = [Response(task_id=str(i), text="x" * i) for i in range(50)]
+        for name in ("a", "b"):
+            save_responses(tmp_path / f"{name}{suffix}", rows)
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+    def test_whole_weights_are_written_as_people_write_them(self) -> None:
+        row = {"id": "t", "messages": [{"role": "user", "content": "?"}], "rubric": [{"criterion": "a", "weight": 7.0}]}
+        assert render_task(parse_task(row))["rubric"] == [{"criterion": "a", "weight": 7, "tags": []}]
+
+
+class TestWriting:
+    def test_nothing_appears_when_writing_fails(self, tmp_path: Path) -> None:
+        with pytest.raises(RuntimeError), open_rows(tmp_path / "t.jsonl", TASK_SCHEMA) as write:  # noqa: PT012
+            write({"id": "a"})
+            raise RuntimeError
+        assert list(tmp_path.iterdir()) == []
+
+    def test_what_was_there_stays_when_writing_fails(self, tmp_path: Path) -> None:
+        (tmp_path / "t.jsonl").write_text("precious")
+        with pytest.raises(RuntimeError), open_rows(tmp_path / "t.jsonl", TASK_SCHEMA) as write:  # noqa: PT012
+            write({"id": "a"})
+            raise RuntimeError
+        assert (tmp_path / "t.jsonl").read_text() == "precious"
+
+    def test_many_rows_of_parquet_are_written_in_batches(self, tmp_path: Path) -> None:
+        rows = [Response(task_id=str(i), text="x") for i in range(3_000)]
+        save_responses(tmp_path / "r.parquet", rows)
+        assert list(load_responses(tmp_path / "r.parquet")) == rows
+
+
+class TestReading:
+    def test_blank_lines_are_passed_over_and_counted(self, tmp_path: Path) -> None:
+        (tmp_path / "t.jsonl").write_text('{"a":1}\n\n   \n{"a":2}\n')
+        assert [(row.line, row.value) for row in read_rows(tmp_path / "t.jsonl")] == [(1, {"a": 1}), (4, {"a": 2})]
+
+    def test_a_byte_order_mark_is_passed_over(self, tmp_path: Path) -> None:
+        (tmp_path / "t.jsonl").write_bytes(b'\xef\xbb\xbf{"a":1}\n')
+        assert [row.value for row in read_rows(tmp_path / "t.jsonl")] == [{"a": 1}]
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            (b"{oops", "not JSON"),
+            (b"[1]", "not a JSON object: [1]"),
+            (b'"\xff"', "not JSON"),
+            (b"3", "not a JSON object: 3"),
+        ],
+    )
+    def test_a_bad_line_is_a_fault_with_its_number(self, tmp_path: Path, line: bytes, said: str) -> None:
+        (tmp_path / "t.jsonl").write_bytes(b'{"a":1}\n' + line + b'\n{"a":2}\n')
+        rows = list(read_rows(tmp_path / "t.jsonl"))
+        assert [row.line for row in rows] == [1, 2, 3]
+        assert said in str(rows[1].fault)
+
+    def test_several_members_of_gzip_and_frames_of_zstd_are_read_through(self, tmp_path: Path) -> None:
+        one, two = b'{"a":1}\n', b'{"a":2}\n'
+        (tmp_path / "t.jsonl.gz").write_bytes(gzip.compress(one) + gzip.compress(two))
+        (tmp_path / "t.jsonl.zst").write_bytes(
+            pa.compress(one, "zstd", asbytes=True) + pa.compress(two, "zstd", asbytes=True)
+        )
+        for name in ("t.jsonl.gz", "t.jsonl.zst"):
+            assert [row.value for row in read_rows(tmp_path / name)] == [{"a": 1}, {"a": 2}]
+
+    def test_a_file_that_is_cut_off_is_an_error_after_its_last_whole_row(self, tmp_path: Path) -> None:
+        (tmp_path / "t.jsonl.gz").write_bytes(gzip.compress(os.urandom(50_000).hex().encode())[:-9])
+        with pytest.raises(SourceError, match="damaged or cut off"):
+            list(read_rows(tmp_path / "t.jsonl.gz"))
+
+    def test_a_file_that_is_not_parquet_is_an_error(self, tmp_path: Path) -> None:
+        (tmp_path / "t.parquet").write_text("hello")
+        with pytest.raises(SourceError, match="not readable as parquet after row 0"):
+            list(read_rows(tmp_path / "t.parquet"))
+
+    def test_a_damaged_json_array_is_an_error(self, tmp_path: Path) -> None:
+        (tmp_path / "t.json").write_text('[{"a":1},')
+        with pytest.raises(SourceError, match="not a JSON array"):
+            list(read_rows(tmp_path / "t.json"))
+
+    def test_a_json_file_may_hold_one_object_a_line(self, tmp_path: Path) -> None:
+        (tmp_path / "t.json").write_text('{"a":1}\n{"a":2}\n')
+        assert [row.value for row in read_rows(tmp_path / "t.json")] == [{"a": 1}, {"a": 2}]
+
+    @pytest.mark.parametrize("name", ["t.txt", "t", "t.parquet.gz", "t.gz", "t.csv"])
+    def test_a_name_that_says_no_format_is_refused_with_those_that_do(self, name: str) -> None:
+        with pytest.raises(SourceError, match=r"allowed: \.jsonl, \.ndjson, \.json, \.parquet"):
+            split_suffix(Path(name))
+
+    def test_a_missing_file_is_an_error(self, tmp_path: Path) -> None:
+        with pytest.raises(SourceError, match="no such file"):
+            list(read_rows(tmp_path / "t.jsonl"))
+
+
+ROW = {"id": "t", "messages": [{"role": "user", "content": "?"}], "rubric": [{"criterion": "a", "weight": 1}]}
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"protocl": []}, "task: unknown key 'protocl'; allowed: id, messages"),
+            (
+                {"rubric": [{"text": "a", "weight": 1}]},
+                "criterion 1: unknown key 'text'; allowed: criterion, weight, tags",
+            ),
+            ({"rubric": "a"}, "rubric is 'a'; give a list of objects"),
+            ({"rubric": [{"criterion": "a", "weight": 0}]}, "criterion 1: Criterion: weight"),
+            ({"rubric": [{"criterion": "a"}]}, "weight is not a number"),
+            ({"protocol": [{"name": "n", "description": "d", "index": [1]}]}, "dimension 1: unknown key 'index'"),
+            ({"messages": None}, "messages is None; give a list of objects"),
+            ({"messages": [{"role": "user"}]}, "Message: content"),
+            ({"meta": "[1]"}, "meta is"),
+            ({"meta": "{"}, "meta is"),
+            ({"id": None}, "Task: id"),
+            (
+                {"rubric": [{"criterion": "a", "weight": 1, "tags": 3}]},
+                "criterion 1: Criterion: tags: Input should be a valid tuple (got 3)",
+            ),
+        ],
+    )
+    def test_a_row_that_is_not_a_task_says_where_and_why(self, change: dict[str, object], said: str) -> None:
+        with pytest.raises(RubricError) as caught:
+            parse_task({**ROW, **change})
+        assert said in str(caught.value)
+
+    def test_a_misspelt_key_of_a_response_is_refused(self) -> None:
+        with pytest.raises(RubricError, match="unknown key 'text'; allowed: task_id, response"):
+            parse_response({"task_id": "t", "text": "x"})
