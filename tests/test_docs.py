@@ -1,0 +1,95 @@
+"""Every Python and shell snippet of the README and the docs runs and prints what the page says it prints."""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.snippets import Snippet, read_snippets
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+# These lines are not run here, each for its reason; everything else is.
+RUN_ELSEWHERE = {
+    "make demo": "tests/test_make.py runs it in a clean copy",
+    "make test": "it is the run that this test is part of",
+    "make check": "CI runs it beside the tests",
+    "pip install .": "tests/test_make.py installs the core into a clean environment",
+    "pip install '.[hub]'": "make test installs it",
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_snippet_of_a_page_runs_and_prints_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for snippet in read_snippets(page):
+        printed = run_python(snippet, names) if snippet.language == "python" else run_bash(snippet, tmp_path)
+        if snippet.output is not None:
+            assert printed == snippet.output, f"{page.name}:{snippet.line} prints something else"
+
+
+def run_python(snippet: Snippet, names: dict[str, object]) -> str:
+    printed = io.StringIO()
+    code = compile("\n" * snippet.line + snippet.code, str(snippet.page), "exec")
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    return printed.getvalue()
+
+
+def run_bash(snippet: Snippet, folder: Path) -> str:
+    lines = [line for line in snippet.code.splitlines() if line.split("#")[0].strip() not in RUN_ELSEWHERE]
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{snippet.page.name}:{snippet.line}: {done.stderr}"
+    return done.stdout
+
+
+def test_there_are_snippets_to_run() -> None:
+    languages = [snippet.language for page in PAGES for snippet in read_snippets(page)]
+    assert languages.count("python") >= 15
+    assert languages.count("bash") >= 6
+
+
+def test_the_first_screen_of_the_readme_has_the_two_commands_and_ten_lines_of_python() -> None:
+    screen = (ROOT / "README.md").read_text().splitlines()[:34]
+    assert any(line.startswith("make demo") for line in screen)
+    assert any(line.startswith("make test") for line in screen)
+    assert len(read_snippets(ROOT / "README.md")[1].code.splitlines()) <= 10
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    broken = []
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", page.read_text()):
+            if not (page.parent / target).is_file():
+                broken.append(f"{page.name} -> {target}")
+    assert broken == []
+
+
+def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Why a sum of criteria is a bad reward" in (tmp_path / "site/index.html").read_text()

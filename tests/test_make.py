@@ -1,0 +1,61 @@
+"""`make demo` in a clean copy of the project, as somebody does who has just cloned it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_LEFT_BEHIND = (".git", ".venv", ".tools", "site", "prorubric-demo", ".*_cache", ".hypothesis", "__pycache__")
+
+
+@pytest.fixture(scope="module")
+def clean_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copy = tmp_path_factory.mktemp("clone") / "prorubric"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT_BEHIND))
+    return copy
+
+
+@pytest.mark.xdist_group("make")
+def test_make_demo_sets_itself_up_and_says_where_the_result_is(clean_copy: Path) -> None:
+    # Nothing of this environment may help: no virtual environment, no path of its tools.
+    kept = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS")}
+    python = f"{sys.base_prefix}/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
+    done = subprocess.run(
+        ["make", f"PYTHON={python}", "demo"],
+        cwd=clean_copy,
+        env=kept,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "The run is in prorubric-demo/" in done.stdout
+    summary = json.loads((clean_copy / "prorubric-demo/summary.json").read_text())
+    assert len(summary["tasks"]) == 12
+
+
+@pytest.mark.xdist_group("make")
+def test_the_core_alone_can_lint_and_is_smaller_than_the_limit(clean_copy: Path) -> None:
+    venv = clean_copy / ".venv"
+    installed = {path.name.split("-")[0] for path in venv.glob("lib/python*/site-packages/*.dist-info")}
+    assert not installed & {"torch", "ray", "transformers", "matplotlib", "scikit_learn", "datasets", "pytest"}
+    size = sum(path.stat().st_size for path in venv.glob("lib/**/*") if path.is_file() and path.suffix != ".pyc")
+    assert size < 250e6
+
+
+def test_a_python_that_is_too_old_is_refused_in_one_line(clean_copy: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old-python"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(clean_copy / name, fresh)
+    done = subprocess.run(["make", f"PYTHON={old}", "demo"], cwd=fresh, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "ProRubric needs Python 3.11 or newer" in done.stdout
