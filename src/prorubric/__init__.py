@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from prorubric.datasets.samples import load_samples as load_samples
     from prorubric.errors import ConfigError as ConfigError
     from prorubric.errors import MissingExtraError as MissingExtraError
+    from prorubric.errors import ModelError as ModelError
     from prorubric.errors import ProRubricError as ProRubricError
     from prorubric.errors import RowError as RowError
     from prorubric.errors import RubricError as RubricError
@@ -77,6 +78,7 @@ _HOMES = {
     "errors": (
         "ConfigError",
         "MissingExtraError",
+        "ModelError",
         "ProRubricError",
         "RowError",
         "RubricError",

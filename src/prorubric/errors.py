@@ -5,6 +5,7 @@
     ├── SourceError      a file cannot be read, written or recognised
     │   └── RowError     one row of a file is not what it should be (strict loading)
     ├── SchemeError      a scheme does not fit this task or these verdicts
+    ├── ModelError       a model cannot be used at all: wrong key, no such model, nothing listens
     ├── ConfigError      an option is not allowed
     └── MissingExtraError  a feature needs an optional dependency
 
@@ -32,6 +33,10 @@ class RowError(SourceError):
 
 class SchemeError(ProRubricError):
     """A scheme cannot be applied to this task, or the verdicts are not the ones it reads."""
+
+
+class ModelError(ProRubricError):
+    """A model cannot be used at all; no retry would mend it."""
 
 
 class ConfigError(ProRubricError):

@@ -46,6 +46,12 @@ class Scheme:
         """The name a user writes."""
         return self.base + (_SUFFIX if self.appropriateness else "")
 
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """The sets of verdicts it is computed from, in order; schemes that share one share the judge's call."""
+        main = {"level": "levels", "mark": "mark"}.get(self.verdict, self.reads)
+        return (main, APPROPRIATENESS) if self.appropriateness else (main,)
+
 
 _BASES = {
     scheme.base: scheme

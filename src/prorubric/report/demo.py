@@ -18,6 +18,7 @@ from prorubric.rubric.files import render_json
 from prorubric.rubric.record import Record
 from prorubric.rubric.verdict import Verdict, render_verdict
 
+_SHOWN_TASKS = 2
 _FILES = ("config.json", "verdicts.jsonl", "scores.jsonl", "summary.json")
 
 
@@ -56,7 +57,7 @@ def run_demo(config: DemoConfig) -> DemoResult:
     """Lint the sample pack, score its answers under every scheme, write the run folder."""
     _check_folder(config.out)
     answers = list(load_samples())
-    lint = lint_tasks(LintConfig(str(SAMPLE_TASKS)))
+    lint = lint_tasks(LintConfig(str(SAMPLE_TASKS), show=_SHOWN_TASKS))
     scored = {
         name: [score(pick_verdicts(answer, find_scheme(name)), answer.task, name) for answer in answers]
         for name in SCHEMES
@@ -74,9 +75,7 @@ def run_demo(config: DemoConfig) -> DemoResult:
 
 def pick_verdicts(answer: SampleAnswer, scheme: Scheme) -> tuple[Verdict, ...]:
     """The hand-given verdicts of a sample answer that a scheme reads, in its order."""
-    name = {"level": "levels", "mark": "mark"}.get(scheme.verdict, scheme.reads)
-    extra = answer.verdicts["appropriateness"] if scheme.appropriateness else ()
-    return (*answer.verdicts[name], *extra)
+    return tuple(verdict for reading in scheme.readings for verdict in answer.verdicts[reading])
 
 
 def _value(score: Score) -> float:

@@ -1,0 +1,85 @@
+"""The texts that each scheme puts before a judge, made from a task by pure functions.
+
+Nothing here calls a model. A text that only a model can write (criteria restated one by one) is read from the task,
+and its absence is refused before a token is spent.
+"""
+
+import re
+from dataclasses import dataclass
+
+from prorubric.errors import SchemeError
+from prorubric.rubric.records import Dimension, ProtocolRubric, Rubric, Task
+
+APPROPRIATENESS_TEXT = (
+    "The answer deals first and directly with what this person asked, keeps to what serves that request, and is "
+    "pitched at the knowledge and the situation the person has shown. It fails if the request has to be searched for "
+    "among other material, if it adds advice, tests or topics that this person does not need, or if it speaks to "
+    "somebody else."
+)
+"""The fixed criterion behind every scheme with `+appropriateness`."""
+
+SHORTEST_DESCRIPTION = 40
+"""A description that loses its failure clauses and ends up shorter than this keeps them."""
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_FAILURE = re.compile(
+    r"\b(?:fail(?:s|ed|ing|ure)?\b|is\s+not\s+met|does\s+not\s+(?:count|pass|hold)|cannot\s+(?:count|pass)|void(?:s|ed)?\b"
+    r"|is\s+unacceptable|no\s+credit|not\s+satisfied\s+(?:if|when)|unmet\s+(?:if|when))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutFailure:
+    """A description without its explicit failure sentences."""
+
+    text: str
+    removed: int
+    """How many sentences matched and were taken out."""
+    restored: bool
+    """True where too little would have been left, so that the description is whole again."""
+
+
+def remove_failure_clauses(description: str) -> WithoutFailure:
+    """Take out the sentences with explicit failure wording; what is worded otherwise stays."""
+    sentences = _SENTENCE.split(description.strip())
+    kept = [sentence for sentence in sentences if not _FAILURE.search(sentence)]
+    removed = len(sentences) - len(kept)
+    text = " ".join(kept)
+    if removed and len(text) < SHORTEST_DESCRIPTION:
+        return WithoutFailure(description, 0, restored=True)
+    return WithoutFailure(text if removed else description, removed, restored=False)
+
+
+def render_group(rubric: Rubric, dimension: Dimension) -> str:
+    """A dimension's criteria word for word, under the instruction that all of them must hold."""
+    lines = ["All of the following must hold together; if one of them does not, the whole is not met:"]
+    for index in dimension.indices:
+        criterion = rubric.criteria[index - 1]
+        duty = "must hold" if criterion.weight > 0 else "must not occur"
+        lines.append(f"- ({duty}) {criterion.text}")
+    return "\n".join(lines)
+
+
+def merge_dimensions(protocol: ProtocolRubric) -> str:
+    """One description for the whole checklist, from the dimensions as they are: the mechanical form of K=1."""
+    parts = "\n".join(f"- {dimension.name}: {dimension.description}" for dimension in protocol.dimensions)
+    return (
+        f"The answer achieves all of the following together:\n{parts}\n"
+        "Fails if any one of these fails, however well the others are met."
+    )
+
+
+def list_rewritten(task: Task) -> tuple[str, ...]:
+    """The criteria restated one by one, which a compiled task carries in `meta["rewritten"]`."""
+    texts = task.meta.get("rewritten")
+    if (
+        not isinstance(texts, list)
+        or len(texts) != len(task.rubric)
+        or not all(isinstance(text, str) for text in texts)
+    ):
+        raise SchemeError(
+            f"task {task.id!r}: rewritten needs one restated text for each of the {len(task.rubric)} criteria in "
+            "meta['rewritten']; compile the task with that transform first"
+        )
+    return tuple(str(text) for text in texts)

@@ -1,0 +1,79 @@
+"""What a judge is asked about: the items of a task for each reading.
+
+A *reading* is one set of verdicts: on the criteria, on the dimensions with or without failure clauses, on groups of
+criteria that must hold together, on the checklist as a whole, on appropriateness. Several schemes can share one.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from prorubric.compile.transforms import (
+    APPROPRIATENESS_TEXT,
+    list_rewritten,
+    merge_dimensions,
+    remove_failure_clauses,
+    render_group,
+)
+from prorubric.errors import SchemeError
+from prorubric.rubric.records import ProtocolRubric, Task
+
+Reading = Literal[
+    "criteria",
+    "criteria-rewritten",
+    "groups",
+    "dimensions",
+    "dimensions-no-failure",
+    "one-dimension",
+    "levels",
+    "mark",
+    "appropriateness",
+]
+READINGS: tuple[Reading, ...] = Reading.__args__  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to be judged, by its 1-based place."""
+
+    index: int
+    text: str
+    weight: float
+
+    @property
+    def polarity(self) -> str:
+        """How a true verdict is meant."""
+        return "positive" if self.weight > 0 else "negative"
+
+
+def list_items(task: Task, reading: Reading) -> tuple[Item, ...]:
+    """The items of a reading; raises `SchemeError` where the task does not have what the reading needs."""
+    rubric = task.rubric
+    match reading:
+        case "criteria" | "mark":
+            texts, weights = [criterion.text for criterion in rubric.criteria], rubric.weights
+        case "criteria-rewritten":
+            texts, weights = [*list_rewritten(task)], rubric.weights
+        case "one-dimension":
+            texts, weights = [merge_dimensions(_require(task, reading))], (rubric.total_weight,)
+        case "appropriateness":
+            texts, weights = [APPROPRIATENESS_TEXT], (rubric.total_weight / len(_require(task, reading)),)
+        case _:
+            dimensions = _require(task, reading).dimensions
+            texts = [_describe(task, number, reading) for number in range(len(dimensions))]
+            weights = tuple(dimension.weight for dimension in dimensions)
+    return tuple(Item(i, text, weight) for i, (text, weight) in enumerate(zip(texts, weights, strict=True), 1))
+
+
+def _describe(task: Task, number: int, reading: Reading) -> str:
+    dimension = _require(task, reading).dimensions[number]
+    if reading == "groups":
+        return render_group(task.rubric, dimension)
+    if reading == "dimensions-no-failure":
+        return f"{dimension.name}: {remove_failure_clauses(dimension.description).text}"
+    return f"{dimension.name}: {dimension.description}"
+
+
+def _require(task: Task, reading: str) -> ProtocolRubric:
+    if task.protocol is None:
+        raise SchemeError(f"task {task.id!r}: {reading} needs dimensions and the task has none; compile them first")
+    return task.protocol

@@ -1,0 +1,339 @@
+"""The judge: one call a response and reading, and no verdict that the model did not give.
+
+Items that a reply does not settle are asked again, and only those, as a fresh draw; what is still open is `Unknown`
+with its reason. A model that gives probabilities instead of text is asked item by item, and its verdict is a
+threshold on them.
+"""
+
+from asyncio import TaskGroup
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, field
+from dataclasses import dataclass as plain_dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from prorubric.errors import ConfigError, ModelError, ProRubricError
+from prorubric.judge.items import Item, Reading, list_items
+from prorubric.judge.parse import Readout, ReadValue, parse_items, parse_one, read_boolean, read_level, read_mark
+from prorubric.judge.render import (
+    PROMPT_NAMES,
+    Layout,
+    Prompt,
+    PromptName,
+    Rendered,
+    Style,
+    check_reasons,
+    load_prompt,
+    render_conversation,
+    render_pair,
+    render_prompt,
+)
+from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import Unknown, Verdict
+
+CANARY = "The whole answer consists of a single empty line and, at the same time, of more than a thousand words."
+"""An item that no answer can meet. A reply that calls it true was not judging."""
+
+Comparison = Literal["first", "second", "tie", "inconsistent"]
+# What the two orders said, and what that means for the answer that was first in the first of them.
+_SIDES: dict[tuple[Any, Any], Comparison] = {
+    ("first", "second"): "first",
+    ("second", "first"): "second",
+    ("equal", "equal"): "tie",
+}
+
+
+@dataclass(frozen=True)
+class JudgeConfig:
+    """How a judge is asked."""
+
+    _: KW_ONLY
+    layout: Layout = "paper"
+    """Order of the prompt: the paper's, or everything that responses share first, for servers with a prefix cache."""
+    show_weights: bool = True
+    """Show the judge the weights, as in the paper."""
+    max_items: Annotated[int, Field(ge=1)] | None = None
+    """Ask about at most so many items in one call."""
+    reasons: bool = False
+    """Ask for a short reason before each verdict."""
+    reasks: Annotated[int, Field(ge=0, le=10)] = 2
+    """How often items without a readable verdict are asked again."""
+    canary: bool = False
+    """Slip in an item that no answer can meet, and void replies that call it true."""
+    draws: Annotated[int, Field(ge=1)] = 2
+    """Levels: how many draws are averaged."""
+    draw_temperature: Annotated[float, Field(ge=0)] = 0.7
+    """The temperature of levels' draws and of asking again; everything else is greedy."""
+    max_tokens: Annotated[int, Field(ge=1)] = 1024
+    """The longest reply."""
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Models that give probabilities: from where on a verdict is true."""
+    unknown_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    """Models that give probabilities: how near to the threshold a verdict is unknown."""
+    prompt_files: dict[PromptName, Path] = field(default_factory=dict)
+    """Prompts of your own, by name."""
+
+
+@plain_dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdicts of one reading, in the order of its items, and what else is known of them."""
+
+    verdicts: tuple[Verdict, ...]
+    probabilities: tuple[float, ...] | None = None
+    reasons: Mapping[int, str] = field(default_factory=dict)
+    calls: int = 0
+    prompt_characters: int = 0
+    shared_characters: int = 0
+    """How much of the first prompt every response to the task has in common."""
+
+
+@plain_dataclass(slots=True)
+class _Case:
+    """One response under judgement, and what judging it cost so far."""
+
+    task: Task
+    response: str
+    calls: int = 0
+    prompt: int = 0
+    shared: int = 0
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def count(self, rendered: Rendered) -> None:
+        self.calls += 1
+        self.prompt += sum(len(message.content) for message in rendered.messages)
+        self.shared = self.shared or rendered.shared_characters
+
+    def conclude(self, verdicts: Sequence[Verdict]) -> Judgement:
+        return Judgement(tuple(verdicts), None, self.reasons, self.calls, self.prompt, self.shared)
+
+
+@plain_dataclass(frozen=True, slots=True)
+class _Value:
+    """A reply that holds one value: its key, its schema and how it is read."""
+
+    key: str
+    schema: dict[str, Any]
+    read: ReadValue
+
+
+_READS: dict[str, ReadValue] = {"binary": read_boolean, "graded": read_level}
+_NAMES = {"binary": "satisfied", "graded": "levels"}
+
+
+class Judge:
+    """Gives verdicts. Its prompts are read and checked when it is made."""
+
+    def __init__(self, model: Model | YesNoModel, config: JudgeConfig | None = None) -> None:
+        self.model = model
+        # A model that can do both is asked for probabilities: small ones are far better at that than at writing JSON.
+        self._yes_no = model if isinstance(model, YesNoModel) else None
+        self._text = model if isinstance(model, Model) else None
+        self.config = config or JudgeConfig()
+        files = self.config.prompt_files
+        self._prompts = {name: load_prompt(name, files.get(name)) for name in PROMPT_NAMES}
+        self._style = Style(self.config.layout, self.config.show_weights, self.config.reasons)
+        if self.config.reasons:
+            check_reasons(self._prompts["binary"], self._prompts["graded"])
+
+    async def judge(self, task: Task, response: str, reading: Reading) -> Judgement:
+        """The verdicts of one reading on one response."""
+        items = list_items(task, reading)
+        if self._yes_no is not None:
+            return await self._judge_by_probability(self._yes_no, task, response, reading, items)
+        case = _Case(task, response)
+        if reading == "mark":
+            return case.conclude([await self._ask_value(self._render("holistic", case, items), _MARK, case)])
+        if reading == "levels":
+            return case.conclude(await self._average_levels(case, items))
+        return case.conclude(await self._ask_in_parts(self._prompts["binary"], case, items))
+
+    async def judge_singly(self, task: Task, response: str, reading: Reading) -> Judgement:
+        """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
+        case = _Case(task, response)
+        async with TaskGroup() as group:
+            jobs = [
+                group.create_task(self._ask_value(self._render("single", case, (item,)), _SATISFIED, case))
+                for item in list_items(task, reading)
+            ]
+        return case.conclude([job.result() for job in jobs])
+
+    async def compare(self, task: Task, first: str, second: str) -> Comparison | Unknown:
+        """Which of two answers is better, asked in both orders; a win counts only if both orders agree."""
+        prompt = self._prompts["pairwise"]
+        async with TaskGroup() as group:
+            jobs = [
+                group.create_task(self._ask_value(render_pair(prompt, task, *pair), _BETTER, _Case(task, first)))
+                for pair in ((first, second), (second, first))
+            ]
+        forth, back = (job.result() for job in jobs)
+        if isinstance(forth, Unknown) or isinstance(back, Unknown):
+            return forth if isinstance(forth, Unknown) else Unknown(str(getattr(back, "reason", back)))
+        return _SIDES.get((forth, back), "inconsistent")
+
+    async def close(self) -> None:
+        """Let go of the model."""
+        await self.model.close()
+
+    async def _average_levels(self, case: _Case, items: tuple[Item, ...]) -> list[Verdict]:
+        async with TaskGroup() as group:
+            jobs = [
+                group.create_task(self._ask_in_parts(self._prompts["graded"], case, items, draw))
+                for draw in range(self.config.draws)
+            ]
+        return [_mean(column) for column in zip(*(job.result() for job in jobs), strict=True)]
+
+    async def _ask_in_parts(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int = 0) -> list[Verdict]:
+        size = self.config.max_items or len(items)
+        parts = [items[start : start + size] for start in range(0, len(items), size)]
+        if len(parts) == 1:
+            return await self._ask(prompt, case, items, draw)
+        async with TaskGroup() as group:
+            jobs = [group.create_task(self._ask(prompt, case, part, draw)) for part in parts]
+        return [verdict for job in jobs for verdict in job.result()]
+
+    async def _ask(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int) -> list[Verdict]:
+        """Ask about some items until each has a verdict, or until asking again is used up."""
+        known: dict[int, Verdict] = {}
+        faults: dict[int, str] = {}
+        open_items = items
+        for attempt in range(self.config.reasks + 1):
+            outcome = await self._call(prompt, case, open_items, draw * (self.config.reasks + 1) + attempt)
+            if isinstance(outcome, Failure):
+                faults.update({item.index: f"no reply: {outcome.reason}" for item in open_items})
+                break
+            found = self._read(prompt, outcome, open_items)
+            known.update(found.values)
+            faults.update(found.faults)
+            case.reasons.update(found.reasons)
+            open_items = tuple(item for item in open_items if item.index not in known)
+            if not open_items:
+                break
+        return [known[item.index] if item.index in known else Unknown(faults[item.index]) for item in items]
+
+    async def _call(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int) -> Reply | Failure:
+        shown = (*items, _make_canary(items)) if self.config.canary else items
+        rendered = render_prompt(prompt, case.task, case.response, shown, self._style)
+        case.count(rendered)
+        sampled = draw > 0 or prompt.name == "graded"
+        return await self._complete(
+            Request(
+                rendered.messages,
+                max_tokens=self.config.max_tokens,
+                temperature=self.config.draw_temperature if sampled else 0.0,
+                schema=make_schema(_NAMES[prompt.name], tuple(i.index for i in shown), self.config.reasons),
+                draw=draw,
+            )
+        )
+
+    def _read(self, prompt: Prompt, reply: Reply, items: tuple[Item, ...]) -> Readout:
+        asked = [item.index for item in items]
+        if self.config.canary:
+            canary = _make_canary(items).index
+            if parse_items(reply.text, [canary], _READS[prompt.name]).values.get(canary):
+                return Readout(faults=dict.fromkeys(asked, "the judge called an item true that no answer can meet"))
+        found = parse_items(reply.text, asked, _READS[prompt.name])
+        if reply.finish == "length":
+            found.faults = {index: f"{fault} (the reply was cut off)" for index, fault in found.faults.items()}
+        return found
+
+    def _render(self, name: PromptName, case: _Case, items: tuple[Item, ...]) -> Rendered:
+        style = Style(self.config.layout, self.config.show_weights)
+        return render_prompt(self._prompts[name], case.task, case.response, items, style)
+
+    async def _ask_value(self, rendered: Rendered, wanted: _Value, case: _Case) -> Verdict | Any:
+        """Ask for one value until it can be read, or until asking again is used up."""
+        fault = ""
+        for draw in range(self.config.reasks + 1):
+            case.count(rendered)
+            temperature = self.config.draw_temperature if draw else 0.0
+            outcome = await self._complete(
+                Request(rendered.messages, self.config.max_tokens, temperature, schema=wanted.schema, draw=draw)
+            )
+            if isinstance(outcome, Failure):
+                return Unknown(f"no reply: {outcome.reason}")
+            value = parse_one(outcome.text, (wanted.key,), wanted.read)
+            if value is not None:
+                return value
+            fault = f"no readable {wanted.key} in the reply" if outcome.text.strip() else "the reply is empty"
+        return Unknown(fault)
+
+    async def _complete(self, request: Request) -> Reply | Failure:
+        if self._text is None:
+            raise ConfigError(f"{self.model.name} gives probabilities and no text; use another judge for this")
+        return await self._text.complete(request)
+
+    async def _judge_by_probability(
+        self, model: YesNoModel, task: Task, response: str, reading: Reading, items: tuple[Item, ...]
+    ) -> Judgement:
+        texts = [item.text for item in items]
+        try:
+            probabilities = await model.probabilities(render_conversation(task), response, texts)
+        except ModelError:
+            raise
+        except ProRubricError as error:
+            count = 1 if reading == "mark" else len(items)
+            return Judgement((Unknown(str(error)),) * count, calls=1)
+        verdicts = _from_probabilities(probabilities, items, reading, self.config)
+        return Judgement(tuple(verdicts), tuple(probabilities), calls=1)
+
+
+@lru_cache(maxsize=512)
+def make_schema(name: str, indices: tuple[int, ...], reasons: bool) -> dict[str, Any]:
+    """The JSON schema of a reply on these items."""
+    value: dict[str, Any] = (
+        {"type": "boolean"} if name == "satisfied" else {"type": "integer", "minimum": 0, "maximum": 3}
+    )
+    if reasons:
+        value = _object({"reason": {"type": "string"}, name: value})
+    return _object({name: _object({str(index): value for index in indices})})
+
+
+def _make_canary(items: tuple[Item, ...]) -> Item:
+    return Item(items[-1].index + 1, CANARY, 1.0)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def _mean(column: Sequence[Verdict]) -> Verdict:
+    """The mean of several draws; one that is unknown leaves the mean unknown."""
+    for verdict in column:
+        if isinstance(verdict, Unknown):
+            return verdict
+    return sum(float(verdict) for verdict in column if not isinstance(verdict, Unknown)) / len(column)
+
+
+def _from_probabilities(
+    probabilities: Sequence[float], items: tuple[Item, ...], reading: Reading, config: JudgeConfig
+) -> list[Verdict]:
+    """Verdicts from probabilities: a level is three times one, rounded, a mark follows the expected share of weight."""
+    if reading == "levels":
+        return [round(3 * probability) for probability in probabilities]
+    if reading == "mark":
+        kept = [p if item.weight > 0 else 1 - p for p, item in zip(probabilities, items, strict=True)]
+        total = sum(abs(item.weight) for item in items)
+        return [1 + 9 * sum(abs(item.weight) * k for item, k in zip(items, kept, strict=True)) / total]
+    return [
+        Unknown(f"the probability {p:.2f} is too near to the threshold {config.threshold:g}")
+        if abs(p - config.threshold) < config.unknown_band
+        else p >= config.threshold
+        for p in probabilities
+    ]
+
+
+def _read_side(value: Any) -> Any:
+    word = value.strip().lower() if isinstance(value, str) else None
+    return word if word in ("first", "second", "equal") else None
+
+
+_MARK = _Value("mark", _object({"mark": {"type": "integer", "minimum": 1, "maximum": 10}}), read_mark)
+_SATISFIED = _Value(
+    "satisfied", _object({"reason": {"type": "string"}, "satisfied": {"type": "boolean"}}), read_boolean
+)
+_BETTER = _Value("better", _object({"better": {"type": "string", "enum": ["first", "second", "equal"]}}), _read_side)

@@ -1,0 +1,148 @@
+"""Prompts: `.txt` files in sections, filled in one of two orders.
+
+`paper` puts the response before the items, as the paper does. `prefix-first` puts everything that all responses to a
+prompt have in common before the response, so that a server with a prefix cache reads it once for all of them. A
+prompt file of the user's own has the same sections; one that lacks a section or a placeholder is refused when the run
+starts.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from prorubric.errors import ConfigError
+from prorubric.judge.fence import fence
+from prorubric.judge.items import Item
+from prorubric.rubric.files import render_json
+from prorubric.rubric.records import Message, Task
+
+PromptName = Literal["binary", "graded", "holistic", "single", "pairwise"]
+PROMPT_NAMES: tuple[PromptName, ...] = ("binary", "graded", "holistic", "single", "pairwise")
+Layout = Literal["paper", "prefix-first"]
+
+_FOLDER = Path(__file__).parent / "prompts"
+_SECTION = re.compile(r"^\[(\w+)\]\s*$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_ORDERS: dict[Layout, tuple[str, ...]] = {
+    "paper": ("conversation", "response", "items", "closing"),
+    "prefix-first": ("conversation", "items", "response", "closing"),
+}
+_NEEDED = {"conversation": "conversation", "response": "response", "items": "items"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt file, read and checked."""
+
+    name: PromptName
+    sections: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a prompt is laid out and what it shows."""
+
+    layout: Layout = "paper"
+    show_weights: bool = True
+    reasons: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A prompt that is ready to be sent."""
+
+    messages: tuple[Message, ...]
+    shared_characters: int
+    """How much of it, from the start, is the same for every response to the task."""
+
+
+def load_prompt(name: PromptName, path: Path | None = None) -> Prompt:
+    """One of our prompts, or the user's in its place; raises `ConfigError` where something is missing."""
+    try:
+        text = (path or _FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: the prompt file cannot be read ({error})") from None
+    pieces = _SECTION.split(text)
+    sections = {key: body.strip() for key, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    place = path or name
+    required = ["instructions", *(_needed_sections(name)), "closing"]
+    for section in required:
+        if not sections.get(section):
+            raise ConfigError(f"{place}: the section [{section}] is missing; a {name} prompt has {', '.join(required)}")
+    for section in _needed_sections(name):
+        if _PLACEHOLDER.findall(sections[section]) != [section]:
+            raise ConfigError(
+                f"{place}: the section [{section}] must hold {{{{{section}}}}} once and no other placeholder"
+            )
+    return Prompt(name, sections)
+
+
+def render_prompt(prompt: Prompt, task: Task, response: str, items: tuple[Item, ...], style: Style) -> Rendered:
+    """Fill a prompt for one response and the items that are asked about."""
+    filled = {
+        "conversation": _fill(prompt, "conversation", render_conversation(task)),
+        "items": _fill(prompt, "items", _render_items(prompt.name, items, style.show_weights)),
+        "response": _fill(prompt, "response", fence("ANSWER", response)),
+        "closing": prompt.sections["reasons" if style.reasons else "closing"],
+    }
+    order = _ORDERS[style.layout]
+    parts = [filled[section] for section in order]
+    instructions = prompt.sections["instructions"]
+    before = parts[: order.index("response")]
+    return Rendered(
+        (Message(role="system", content=instructions), Message(role="user", content="\n\n".join(parts))),
+        shared_characters=len(instructions) + sum(len(part) + 2 for part in before),
+    )
+
+
+def check_reasons(*prompts: Prompt) -> None:
+    """Refuse to ask for reasons with a prompt that has no words for it."""
+    for prompt in prompts:
+        if "reasons" not in prompt.sections:
+            raise ConfigError(
+                f"the {prompt.name} prompt has no section [reasons]; add one that asks for them, or go without reasons"
+            )
+
+
+def render_pair(prompt: Prompt, task: Task, first: str, second: str) -> Rendered:
+    """Fill the pairwise prompt with two answers, in this order."""
+    both = f"The first answer:\n{fence('FIRST', first)}\n\nThe second answer:\n{fence('SECOND', second)}"
+    parts = [
+        _fill(prompt, "conversation", render_conversation(task)),
+        _fill(prompt, "response", both),
+        prompt.sections["closing"],
+    ]
+    instructions = prompt.sections["instructions"]
+    messages = (Message(role="system", content=instructions), Message(role="user", content="\n\n".join(parts)))
+    return Rendered(messages, shared_characters=len(instructions) + len(parts[0]))
+
+
+def render_conversation(task: Task) -> str:
+    """The turns of a task behind one mark; each begins with who speaks."""
+    return _fence_conversation(tuple((message.role, message.content) for message in task.messages))
+
+
+def _fence_conversation(turns: tuple[tuple[str, str], ...]) -> str:
+    return fence("CONVERSATION", "\n\n".join(f"{role}: {content}" for role, content in turns))
+
+
+def _render_items(name: PromptName, items: tuple[Item, ...], show_weights: bool) -> str:
+    if name == "single":
+        return items[0].text
+    rows = [
+        {"index": item.index, "criterion": item.text}
+        | ({"weight": item.weight} if show_weights else {})
+        | {"polarity": item.polarity}
+        for item in items
+    ]
+    return "[\n" + ",\n".join(render_json(row).decode() for row in rows) + "\n]"
+
+
+def _fill(prompt: Prompt, section: str, text: str) -> str:
+    before, after = prompt.sections[section].split(f"{{{{{section}}}}}")
+    return before + text + after
+
+
+def _needed_sections(name: PromptName) -> list[str]:
+    return [section for section in _NEEDED if not (name == "pairwise" and section == "items")]

@@ -1,0 +1,70 @@
+"""A model whose replies are written down beforehand, for tests: `ScriptedModel` in Python, `scripted:FILE` as a string.
+
+The file has one rule a line: `{"contains": ["text", …], "reply": "…"}`. The first rule whose texts all occur in the
+prompt answers; a rule without `contains` answers everything. A prompt that no rule answers is a failure, never an
+empty reply.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from prorubric.errors import SourceError
+from prorubric.llm.model import Failure, Outcome, Reply, Request
+from prorubric.rubric.files import read_rows
+
+Script = Callable[[Request], Outcome | str | None]
+
+
+class ScriptedModel:
+    """Answers from a function, or from a list of replies given out in turn."""
+
+    def __init__(self, script: Script | Sequence[str], name: str = "scripted") -> None:
+        replies = None if callable(script) else iter(script)
+        self._script: Script = script if callable(script) else lambda _: next(replies, None) if replies else None
+        self.name = name
+        self.requests: list[Request] = []
+        """Every request so far, for tests to look at."""
+
+    @property
+    def identity(self) -> str:
+        """The name: whoever changes a script gives it another."""
+        return self.name
+
+    async def complete(self, request: Request) -> Outcome:
+        """Answer one request from the script."""
+        self.requests.append(request)
+        answer = self._script(request)
+        if isinstance(answer, Reply | Failure):
+            return answer
+        if answer is None:
+            return Failure("reply", "the script has no reply to this prompt")
+        return Reply(answer, prompt_tokens=_count(request), completion_tokens=len(answer) // 4)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def load_script(path: Path) -> ScriptedModel:
+    """A scripted model from a file of rules."""
+    rules = list(_read_rules(path))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+    def answer(request: Request) -> str | None:
+        prompt = "\n".join(message.content for message in request.messages)
+        return next((reply for texts, reply in rules if all(text in prompt for text in texts)), None)
+
+    return ScriptedModel(answer, name=f"scripted:{path.name}@{digest}")
+
+
+def _read_rules(path: Path) -> Iterator[tuple[list[str], str]]:
+    for row in read_rows(path):
+        rule = row.value or {}
+        texts, reply = rule.get("contains", []), rule.get("reply")
+        if not isinstance(reply, str) or not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
+            raise SourceError(f'{path}:{row.line}: not a rule; write {{"contains": ["text"], "reply": "text"}}')
+        yield texts, reply
+
+
+def _count(request: Request) -> int:
+    return sum(len(message.content) for message in request.messages) // 4

@@ -1,0 +1,162 @@
+"""A run folder: what was asked, the tasks, the verdicts, the scores, the summary, and the journal of a long run.
+
+The files are `config.json`, `tasks.jsonl`, `verdicts.jsonl`, `scores.jsonl`, `summary.json` and `journal.sqlite`.
+Verdicts and scores have one row a response: verdicts by reading, scores by scheme. The folder holds its own tasks, so
+that verdicts can be scored again under any scheme, years later, without a call.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+import pyarrow as pa
+from pydantic import JsonValue
+
+import prorubric
+from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.schemes import SCHEMES, find_scheme
+from prorubric.aggregate.score import Score, score_plan
+from prorubric.errors import ConfigError, SchemeError, SourceError
+from prorubric.rubric.files import read_rows, render_json
+from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
+
+CONFIG, TASKS, VERDICTS, SCORES, SUMMARY = (
+    "config.json",
+    "tasks.jsonl",
+    "verdicts.jsonl",
+    "scores.jsonl",
+    "summary.json",
+)
+JOURNAL = "journal.sqlite"
+
+ROW_SCHEMA = pa.schema({"task_id": pa.string(), "sample": pa.int64()})
+"""Rows of a run are written as jsonl, which needs no schema; this one satisfies the writer."""
+
+Readings = Mapping[str, Sequence[Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdicts:
+    """The verdicts on one response, as a run folder keeps them."""
+
+    task_id: str
+    sample: int
+    verdicts: Mapping[str, tuple[Verdict, ...]]
+
+
+def choose_schemes(names: str, tasks: Sequence[Task]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The schemes that a user asked for, checked against the tasks before anything is spent.
+
+    `all` stands for every scheme that all of the tasks can be scored under; those that are left out come back with the
+    reason. A scheme that was named and does not fit raises `SchemeError`.
+    """
+    if names.strip() == "all":
+        found = {name: _find_obstacle(name, tasks) for name in SCHEMES}
+        return (
+            tuple(name for name, obstacle in found.items() if obstacle is None),
+            {name: obstacle for name, obstacle in found.items() if obstacle is not None},
+        )
+    chosen = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not chosen:
+        raise ConfigError("no scheme is named; give one or several with commas between them, or all")
+    for name in chosen:
+        for task in tasks:
+            make_plan(task, name)
+    return chosen, {}
+
+
+def score_readings(readings: Readings, task: Task, schemes: Sequence[str]) -> dict[str, Score]:
+    """The scores of one response under several schemes, from one set of verdicts."""
+    return {name: score_plan(_pick(readings, name), _plan(task, name)) for name in schemes}
+
+
+def needed_readings(schemes: Sequence[str]) -> tuple[str, ...]:
+    """What has to be judged for these schemes, each once."""
+    return tuple(dict.fromkeys(reading for name in schemes for reading in find_scheme(name).readings))
+
+
+def render_verdict_row(task_id: str, sample: int, readings: Readings, **more: JsonValue) -> dict[str, JsonValue]:
+    """One row of `verdicts.jsonl`."""
+    verdicts: dict[str, JsonValue] = {name: [*map(render_verdict, row)] for name, row in readings.items()}
+    return {"task_id": task_id, "sample": sample, "verdicts": verdicts, **{k: v for k, v in more.items() if v}}
+
+
+def render_score_row(task_id: str, sample: int, scores: Mapping[str, Score]) -> dict[str, JsonValue]:
+    """One row of `scores.jsonl`."""
+    rows: dict[str, JsonValue] = {
+        name: {"value": found.value, "low": found.low, "high": found.high, "unknown": [*found.unknown]}
+        for name, found in scores.items()
+    }
+    return {"task_id": task_id, "sample": sample, "scores": rows}
+
+
+def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
+    """The verdicts of a run folder, response by response."""
+    path = folder / VERDICTS
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file; {folder} is not the folder of a finished run")
+    for row in read_rows(path):
+        if row.value is None or not isinstance(row.value.get("verdicts"), dict):
+            raise SourceError(f"{path}:{row.line}: not a row of verdicts ({row.fault or 'no verdicts in it'})")
+        verdicts = {name: tuple(map(parse_verdict, values)) for name, values in row.value["verdicts"].items()}
+        yield StoredVerdicts(row.value["task_id"], row.value["sample"], verdicts)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A small JSON file, whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(render_json(value) + b"\n")
+    partial.replace(path)
+
+
+def describe_versions() -> dict[str, str]:
+    """What a run was made with."""
+    return {"prorubric": prorubric.__version__, "python": python_version()}
+
+
+def _find_obstacle(name: str, tasks: Sequence[Task]) -> str | None:
+    try:
+        for task in tasks:
+            make_plan(task, name)
+            if name.startswith("rewritten") and "rewritten" not in task.meta:
+                return f"task {task.id!r} has no restated criteria"
+    except SchemeError as error:
+        return str(error)
+    return None
+
+
+def _pick(readings: Readings, name: str) -> list[Verdict]:
+    missing = [reading for reading in find_scheme(name).readings if reading not in readings]
+    if missing:
+        raise SchemeError(
+            f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
+        )
+    return [verdict for reading in find_scheme(name).readings for verdict in readings[reading]]
+
+
+def _plan(task: Task, name: str) -> Plan:
+    return _remember_plan(_Key(task), name)
+
+
+class _Key:
+    """A task by identity: equal content need not be compared, and a task is not hashable."""
+
+    __slots__ = ("task",)
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def __hash__(self) -> int:
+        return id(self.task)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.task is self.task
+
+
+@lru_cache(maxsize=4096)
+def _remember_plan(key: _Key, name: str) -> Plan:
+    return make_plan(key.task, name)

@@ -1,0 +1,116 @@
+"""Replies as they come: what has one meaning is read, the rest is left open with its reason."""
+# ruff: noqa: E501 - replies are quoted as they come
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prorubric.judge.parse import parse_items, parse_one, read_boolean, read_level, read_mark
+
+READABLE = [
+    '{"satisfied": {"1": true, "2": false, "3": true}}',
+    '  {"satisfied": {"1": true, "2": false, "3": true}}\n',
+    '```json\n{"satisfied": {"1": true, "2": false, "3": true}}\n```',
+    'Here you are:\n```\n{"satisfied": {"1": true, "2": false, "3": true}}\n```\nDone.',
+    'Sure! {"satisfied": {"1": true, "2": false, "3": true}} I hope that helps.',
+    '{"satisfied": {"1": true, "2": false, "3": true,},}',
+    '{"1": true, "2": false, "3": true}',
+    '{"satisfied": {"1": "yes", "2": "no", "3": "Yes."}}',
+    '{"satisfied": {"1": "PRESENT", "2": "ABSENT", "3": "present"}}',
+    '{"satisfied": {"1": "met", "2": "not met", "3": "MET"}}',
+    '{"satisfied": {"1": 1, "2": 0, "3": 1.0}}',
+    '{"satisfied": {"criterion 1": true, "#2": false, "item_3": true}}',
+    '{"result": {"satisfied": {"1": true, "2": false, "3": true}}}',
+    '{"satisfied": [{"index": 1, "satisfied": true}, {"index": 2, "satisfied": false}, {"index": "3", "verdict": "met"}]}',
+    '[{"id": 1, "met": true}, {"id": 2, "met": false}, {"id": 3, "met": true}]',
+    '{"satisfied": {"1": {"reason": "it does", "satisfied": true}, "2": {"reason": "no", "satisfied": false}, "3": {"met": 1}}}',
+    "{'satisfied': {'1': True, '2': False, '3': True}}",
+    "{1: True, 2: False, 3: True}",
+    '{"satisfied": {"1": true, "2": false, "3": true, "4": true, "17": false}}',
+    '{"satisfied": {"1": true, "1": true, "2": false, "3": true}}',
+    '{"satisfied": {"1": true, "2": false, "3": true}}\n{"satisfied": {"1": true, "2": false, "3": true}}',
+    '{"thoughts": "I looked at each {item} [closely]", "satisfied": {"1": true, "2": false, "3": true}}',
+    '{"satisfied": {"3": true, "2": false, "1": true}}',
+]
+
+
+@pytest.mark.parametrize("reply", READABLE)
+def test_what_has_one_meaning_is_read(reply: str) -> None:
+    assert parse_items(reply, [1, 2, 3], read_boolean).values == {1: True, 2: False, 3: True}
+
+
+OPEN = [
+    ("", {}, {1: "the reply is empty", 2: "the reply is empty", 3: "the reply is empty"}),
+    ("   \n", {}, {1: "the reply is empty", 2: "the reply is empty", 3: "the reply is empty"}),
+    ("I'm sorry, I cannot grade this.", {}, dict.fromkeys((1, 2, 3), "the reply has no verdicts")),
+    ('{"satisfied": {"1": true, "2": false}}', {1: True, 2: False}, {3: "no verdict for it"}),
+    ('{"satisfied": {"1": true, "2": fal', {1: True}, {2: "no verdict for it", 3: "no verdict for it"}),
+    ('{"satisfied": {"1": true, "2": false', {1: True}, {2: "no verdict for it", 3: "no verdict for it"}),
+    ('{"satisfied": {"1": true, "2": false, "3"', {1: True, 2: False}, {3: "no verdict for it"}),
+    ('{"satisfied": {"1": true, "1": false, "2": true, "3": true}}', {2: True, 3: True}, {1: "the reply gives two verdicts"}),
+    ('{"satisfied": {"0": true, "1": false, "2": true}}', {}, dict.fromkeys((1, 2, 3), "the reply counts from 0")),
+    ('{"satisfied": {"1": "maybe", "2": null, "3": 0.7}}', {}, {1: "the verdict is 'maybe'", 2: "the verdict is None", 3: "the verdict is 0.7"}),
+    ('{"satisfied": {"1": [], "2": {}, "3": "truee"}}', {}, {1: "the verdict is []", 2: "the verdict is {}", 3: "the verdict is 'truee'"}),
+    ('{"satisfied": [true, false, true]}', {}, dict.fromkeys((1, 2, 3), "the reply has no verdicts")),
+    ('{"satisfied": true}', {}, dict.fromkeys((1, 2, 3), "the reply has no verdicts")),
+    ('{"satisfied": {"1": {"satisfied": true, "verdict": false}, "2": true, "3": true}}', {2: True, 3: True}, {1: "the verdict is {'satisfied': True, 'verdict': False}"}),
+    ("[" * 5000, {}, dict.fromkeys((1, 2, 3), "the reply has no verdicts")),
+    ('{"a":' * 3000, {}, dict.fromkeys((1, 2, 3), "the reply has no verdicts")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "values", "faults"), OPEN)
+def test_what_is_missing_or_unclear_stays_open_with_its_reason(
+    reply: str, values: dict[int, bool], faults: dict[int, str]
+) -> None:
+    found = parse_items(reply, [1, 2, 3], read_boolean)
+    assert (found.values, found.faults) == (values, faults)
+
+
+@given(st.text(max_size=200) | st.text('{}[]":,0123 truefalsn\\', max_size=200))
+def test_any_text_gives_a_value_or_a_reason_for_every_item_and_never_both(text: str) -> None:
+    found = parse_items(text, [1, 2, 3], read_boolean)
+    assert found.values.keys() | found.faults.keys() == {1, 2, 3}
+    assert not found.values.keys() & found.faults.keys()
+
+
+@given(st.dictionaries(st.integers(1, 30), st.booleans(), min_size=1), st.integers(1, 400))
+def test_a_reply_that_is_cut_anywhere_gives_only_what_it_said(truth: dict[int, bool], cut: int) -> None:
+    import json
+
+    whole = json.dumps({"satisfied": {str(index): value for index, value in truth.items()}})
+    found = parse_items(whole[:cut], sorted(truth), read_boolean)
+    assert all(truth[index] == value for index, value in found.values.items())
+
+
+@pytest.mark.parametrize(
+    ("value", "level"), [(0, 0.0), (3, 3.0), ("2", 2.0), (4, None), (-1, None), (1.5, None), (True, None)]
+)
+def test_levels_are_whole_numbers_from_zero_to_three(value: object, level: float | None) -> None:
+    assert read_level(value) == level
+
+
+@pytest.mark.parametrize(
+    ("reply", "mark"),
+    [
+        ('{"mark": 7}', 7.0),
+        ("7", 7.0),
+        (" 8/10 ", 8.0),
+        ('```json\n{"mark": "9"}\n```', 9.0),
+        ('{"result": {"mark": 3}}', 3.0),
+        ('{"mark": 7} {"mark": 7}', 7.0),
+        ('{"mark": 7} {"mark": 8}', None),
+        ('{"mark": 11}', None),
+        ('{"mark": 0}', None),
+        ('{"mark": 6.5}', None),
+        ("I would say 7", None),
+        ("", None),
+    ],
+)
+def test_a_mark_is_read_or_left_open(reply: str, mark: float | None) -> None:
+    assert parse_one(reply, ("mark",), read_mark) == mark
+
+
+def test_reasons_are_kept_beside_their_verdicts() -> None:
+    found = parse_items('{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], read_boolean)
+    assert (found.values, found.reasons) == ({1: True}, {1: "it names both"})
