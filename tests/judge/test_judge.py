@@ -204,7 +204,7 @@ class TestPromptFiles:
     async def test_a_prompt_of_one_s_own_replaces_ours(self, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text(self.WHOLE)
         model = ScriptedModel([satisfied(_1=True, _2=True, _3=True)])
-        await Judge(model, JudgeConfig(prompt_files={"binary": tmp_path / "mine.txt"})).judge(TASK, "x", "criteria")
+        await Judge(model, JudgeConfig(prompt_file={"binary": tmp_path / "mine.txt"})).judge(TASK, "x", "criteria")
         assert model.requests[0].messages[0].content == "Judge."
 
     @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ class TestPromptFiles:
     def test_a_missing_part_is_refused_when_the_judge_is_made(self, tmp_path: Path, taken: str, said: str) -> None:
         (tmp_path / "mine.txt").write_text(self.WHOLE.replace(taken, ""))
         with pytest.raises(ConfigError, match=said):
-            Judge(ScriptedModel([]), JudgeConfig(prompt_files={"binary": tmp_path / "mine.txt"}))
+            Judge(ScriptedModel([]), JudgeConfig(prompt_file={"binary": tmp_path / "mine.txt"}))
 
     def test_reasons_need_a_section_that_asks_for_them(self, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text(self.WHOLE)
         with pytest.raises(ConfigError, match=r"no section \[reasons\]"):
-            Judge(ScriptedModel([]), JudgeConfig(prompt_files={"binary": tmp_path / "mine.txt"}, reasons=True))
+            Judge(ScriptedModel([]), JudgeConfig(prompt_file={"binary": tmp_path / "mine.txt"}, reasons=True))

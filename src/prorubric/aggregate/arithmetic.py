@@ -19,13 +19,18 @@ def add_ascending(terms: Iterable[float]) -> float:
     return total
 
 
+def clip(value: float) -> float:
+    """The value, but not below 0 and not above 1."""
+    return min(max(value, 0.0), 1.0)
+
+
 def additive(values: Sequence[float], weights: Sequence[float]) -> float:
     """`clip01(Σ w·v / Σ_{w>0} w)`: the sum that most rubric rewards use.
 
     Over positive weights this is the weighted mean, so that every scheme ends in this one formula.
     """
     total = add_ascending(weight * value for weight, value in zip(weights, values, strict=True))
-    return min(max(total / add_ascending(weight for weight in weights if weight > 0), 0.0), 1.0)
+    return clip(total / add_ascending(weight for weight in weights if weight > 0))
 
 
 def hold_together(verdicts: Sequence[float], penalties: Sequence[bool], groups: Sequence[Sequence[int]]) -> list[float]:

@@ -7,7 +7,7 @@ for first. A plan holds numbers only: `Plan.value` is the scheme itself, and `ba
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prorubric.aggregate.arithmetic import add_ascending, additive, hold_together
+from prorubric.aggregate.arithmetic import add_ascending, clip, hold_together
 from prorubric.aggregate.schemes import LABEL_TAG, LABELS, Scheme, find_scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.records import Criterion, ProtocolRubric, Task
@@ -29,20 +29,20 @@ class Plan:
     """0-based positions of verdicts that must hold together, or None where each stands on its own."""
     weights: tuple[float, ...]
     """The weight of each group, or of each verdict."""
+    positive_weight: float
+    """What the weighted sum is divided by."""
 
     def value(self, verdicts: Sequence[float]) -> float:
         """The reward for verdicts that are all known and in range."""
-        scaled = [
-            (float(verdict) - low) / (high - low) for verdict, (low, high) in zip(verdicts, self.ranges, strict=True)
-        ]
+        scaled = verdicts
+        if self.scheme.verdict != "boolean":
+            scaled = [
+                (verdict - low) / (high - low) for verdict, (low, high) in zip(verdicts, self.ranges, strict=True)
+            ]
         if self.groups is not None:
             scaled = hold_together(scaled, self.penalties, self.groups)
-        return additive(scaled, self.weights)
-
-    @property
-    def positive_weight(self) -> float:
-        """What the weighted sum is divided by."""
-        return add_ascending(weight for weight in self.weights if weight > 0)
+        total = add_ascending(weight * value for weight, value in zip(self.weights, scaled, strict=True))
+        return clip(total / self.positive_weight)
 
 
 def make_plan(task: Task, scheme: str | Scheme) -> Plan:
@@ -64,7 +64,15 @@ def make_plan(task: Task, scheme: str | Scheme) -> Plan:
             f"task {task.id!r}: {found.name} divides by the positive weights and there is none; "
             "use a scheme that groups criteria, or drop the task"
         )
-    return Plan(task.id, found, tuple(ranges), tuple(penalties), tuple(groups) if groups else None, tuple(weights))
+    return Plan(
+        task.id,
+        found,
+        tuple(ranges),
+        tuple(penalties),
+        tuple(groups) if groups else None,
+        tuple(weights),
+        add_ascending(weight for weight in weights if weight > 0),
+    )
 
 
 def relabel(criterion: Criterion, place: str) -> float:

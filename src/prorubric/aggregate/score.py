@@ -6,7 +6,7 @@ does not care about its unknown member.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, Self, cast
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -49,6 +49,10 @@ def score(verdicts: Sequence[Verdict], task: Task, scheme: str | Scheme) -> Scor
 
 def score_plan(verdicts: Sequence[Verdict], plan: Plan) -> Score:
     """Score one response against a plan that was made before: for many responses to the same task."""
+    # The usual case, one plain boolean for each item, needs no closer look.
+    if plan.scheme.verdict == "boolean" and len(verdicts) == len(plan.ranges) and set(map(type, verdicts)) == {bool}:
+        value = plan.value(cast("Sequence[bool]", verdicts))
+        return Score(value=value, low=value, high=value)
     _check_verdicts(verdicts, plan)
     unknown = tuple(position for position, verdict in enumerate(verdicts, 1) if is_unknown(verdict))
     low = plan.value(_settle(verdicts, plan, in_favour=False))

@@ -5,6 +5,7 @@ criteria that must hold together, on the checklist as a whole, on appropriatenes
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from prorubric.compile.transforms import (
@@ -15,6 +16,7 @@ from prorubric.compile.transforms import (
     render_group,
 )
 from prorubric.errors import SchemeError
+from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.records import ProtocolRubric, Task
 
 Reading = Literal[
@@ -47,6 +49,12 @@ class Item:
 
 def list_items(task: Task, reading: Reading) -> tuple[Item, ...]:
     """The items of a reading; raises `SchemeError` where the task does not have what the reading needs."""
+    return _remember_items(ByIdentity(task), reading)
+
+
+@lru_cache(maxsize=1024)
+def _remember_items(key: ByIdentity[Task], reading: Reading) -> tuple[Item, ...]:
+    task = key.object
     rubric = task.rubric
     match reading:
         case "criteria" | "mark":

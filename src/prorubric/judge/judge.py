@@ -5,7 +5,7 @@ with its reason. A model that gives probabilities instead of text is asked item 
 threshold on them.
 """
 
-from asyncio import TaskGroup
+from asyncio import TaskGroup, sleep
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from dataclasses import dataclass as plain_dataclass
@@ -75,7 +75,7 @@ class JudgeConfig:
     """Models that give probabilities: from where on a verdict is true."""
     unknown_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """Models that give probabilities: how near to the threshold a verdict is unknown."""
-    prompt_files: dict[PromptName, Path] = field(default_factory=dict)
+    prompt_file: dict[str, Path] = field(default_factory=dict)
     """Prompts of your own, by name."""
 
 
@@ -134,7 +134,10 @@ class Judge:
         self._yes_no = model if isinstance(model, YesNoModel) else None
         self._text = model if isinstance(model, Model) else None
         self.config = config or JudgeConfig()
-        files = self.config.prompt_files
+        files = self.config.prompt_file
+        strangers = sorted(files.keys() - set(PROMPT_NAMES))
+        if strangers:
+            raise ConfigError(f"no prompt is called {strangers[0]!r}; known: {', '.join(PROMPT_NAMES)}")
         self._prompts = {name: load_prompt(name, files.get(name)) for name in PROMPT_NAMES}
         self._style = Style(self.config.layout, self.config.show_weights, self.config.reasons)
         if self.config.reasons:
@@ -203,6 +206,8 @@ class Judge:
         open_items = items
         for attempt in range(self.config.reasks + 1):
             outcome = await self._call(prompt, case, open_items, draw * (self.config.reasks + 1) + attempt)
+            # Whoever waits for the place that this call leaves is let through before its reply is read.
+            await sleep(0)
             if isinstance(outcome, Failure):
                 faults.update({item.index: f"no reply: {outcome.reason}" for item in open_items})
                 break

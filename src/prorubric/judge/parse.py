@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from prorubric.rubric.record import shorten
 
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
@@ -84,6 +86,9 @@ def read_mark(value: Any) -> float | None:
 
 def parse_items(text: str, asked: Sequence[int], read: ReadValue) -> Readout:
     """Read a verdict for each item that was asked about."""
+    plain = _parse_plain(text, asked) if read is read_boolean else None
+    if plain is not None:
+        return Readout(values=plain)
     wanted = set(asked)
     pairs = list(_find_pairs(text))
     found = Readout()
@@ -100,6 +105,19 @@ def parse_items(text: str, asked: Sequence[int], read: ReadValue) -> Readout:
         if index not in found.values and index not in found.faults:
             found.faults[index] = blank
     return found
+
+
+def _parse_plain(text: str, asked: Sequence[int]) -> dict[int, float | bool] | None:
+    """The reply that most models give, read fast: `{"satisfied": {…}}`, every item once, nothing else."""
+    try:
+        verdicts = orjson.loads(text)["satisfied"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    # As many colons as keys: no key came twice, which the fast reader would not tell.
+    if not isinstance(verdicts, dict) or len(verdicts) != len(asked) or text.count(":") != len(asked) + 1:
+        return None
+    values: dict[int, Any] = {index: verdicts.get(str(index)) for index in asked}
+    return values if set(map(type, values.values())) == {bool} else None
 
 
 def parse_one(text: str, names: Sequence[str], read: ReadValue) -> Any:

@@ -8,6 +8,7 @@ starts.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from prorubric.errors import ConfigError
 from prorubric.judge.fence import fence
 from prorubric.judge.items import Item
 from prorubric.rubric.files import render_json
+from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.records import Message, Task
 
 PromptName = Literal["binary", "graded", "holistic", "single", "pairwise"]
@@ -120,13 +122,16 @@ def render_pair(prompt: Prompt, task: Task, first: str, second: str) -> Rendered
 
 def render_conversation(task: Task) -> str:
     """The turns of a task behind one mark; each begins with who speaks."""
-    return _fence_conversation(tuple((message.role, message.content) for message in task.messages))
+    return _remember_conversation(ByIdentity(task))
 
 
-def _fence_conversation(turns: tuple[tuple[str, str], ...]) -> str:
-    return fence("CONVERSATION", "\n\n".join(f"{role}: {content}" for role, content in turns))
+@lru_cache(maxsize=1024)
+def _remember_conversation(key: ByIdentity[Task]) -> str:
+    turns = (f"{message.role}: {message.content}" for message in key.object.messages)
+    return fence("CONVERSATION", "\n\n".join(turns))
 
 
+@lru_cache(maxsize=1024)
 def _render_items(name: PromptName, items: tuple[Item, ...], show_weights: bool) -> str:
     if name == "single":
         return items[0].text

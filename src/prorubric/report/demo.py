@@ -3,23 +3,34 @@
 from collections import defaultdict
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
-from platform import python_version
 from statistics import fmean
 
 from pydantic.dataclasses import dataclass
 
-import prorubric
 from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
 from prorubric.aggregate.score import Score, score
 from prorubric.datasets.lint_file import LintConfig, LintResult, lint_tasks
 from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_TASKS, SampleAnswer, load_samples
 from prorubric.errors import ConfigError
-from prorubric.rubric.files import render_json
+from prorubric.reward.folder import (
+    CONFIG,
+    ROW_SCHEMA,
+    SCORES,
+    SUMMARY,
+    TASKS,
+    VERDICTS,
+    describe_versions,
+    render_score_row,
+    render_verdict_row,
+    write_json,
+)
+from prorubric.rubric.files import open_rows
 from prorubric.rubric.record import Record
-from prorubric.rubric.verdict import Verdict, render_verdict
+from prorubric.rubric.save import save_tasks
+from prorubric.rubric.verdict import Verdict
 
 _SHOWN_TASKS = 2
-_FILES = ("config.json", "verdicts.jsonl", "scores.jsonl", "summary.json")
+_FILES = (CONFIG, TASKS, VERDICTS, SCORES, SUMMARY)
 
 
 @dataclass(frozen=True)
@@ -133,24 +144,17 @@ def _write_folder(
         "config": {key: str(value) for key, value in asdict(config).items()},
         "schemes": SCHEMES,
         "judge": "none: verdicts given by hand",
-        "versions": {"prorubric": prorubric.__version__, "python": python_version()},
+        "versions": describe_versions(),
     }
-    verdicts = [
-        {
-            "task_id": answer.task.id,
-            "sample": answer.response.sample,
-            "reads": reads,
-            "verdicts": [*map(render_verdict, row)],
-        }
-        for answer in answers
-        for reads, row in answer.verdicts.items()
-    ]
+    verdicts = [render_verdict_row(a.task.id, a.response.sample, a.verdicts) for a in answers]
     scores = [
-        {"task_id": answer.task.id, "sample": answer.response.sample, "scheme": name, **found.model_dump(mode="json")}
-        for name, column in scored.items()
-        for answer, found in zip(answers, column, strict=True)
+        render_score_row(answer.task.id, answer.response.sample, {name: scored[name][i] for name in scored})
+        for i, answer in enumerate(answers)
     ]
-    (config.out / "config.json").write_bytes(render_json(settings))
-    (config.out / "verdicts.jsonl").write_bytes(b"".join(render_json(row) + b"\n" for row in verdicts))
-    (config.out / "scores.jsonl").write_bytes(b"".join(render_json(row) + b"\n" for row in scores))
-    (config.out / "summary.json").write_bytes(render_json(result.model_dump(mode="json")))
+    write_json(config.out / CONFIG, settings)
+    save_tasks(config.out / TASKS, {answer.task.id: answer.task for answer in answers}.values())
+    for name, rows in ((VERDICTS, verdicts), (SCORES, scores)):
+        with open_rows(config.out / name, ROW_SCHEMA) as write:
+            for row in rows:
+                write(row)
+    write_json(config.out / SUMMARY, result.model_dump(mode="json"))

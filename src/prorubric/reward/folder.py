@@ -5,8 +5,9 @@ Verdicts and scores have one row a response: verdicts by reading, scores by sche
 that verdicts can be scored again under any scheme, years later, without a call.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from platform import python_version
@@ -21,6 +22,8 @@ from prorubric.aggregate.schemes import SCHEMES, find_scheme
 from prorubric.aggregate.score import Score, score_plan
 from prorubric.errors import ConfigError, SchemeError, SourceError
 from prorubric.rubric.files import read_rows, render_json
+from prorubric.rubric.identity import ByIdentity
+from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
 
@@ -37,6 +40,44 @@ ROW_SCHEMA = pa.schema({"task_id": pa.string(), "sample": pa.int64()})
 """Rows of a run are written as jsonl, which needs no schema; this one satisfies the writer."""
 
 Readings = Mapping[str, Sequence[Verdict]]
+
+
+class SchemeSummary(Record):
+    """The scores of a run under one scheme."""
+
+    mean: float | None
+    """Over the responses with a known score; None where there is none."""
+    known: int
+    unknown: int
+
+
+@dataclass(slots=True)
+class SchemeTally:
+    """Sums and counts of scores by scheme, as responses come in."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+    known: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def add(self, scores: Mapping[str, Score]) -> None:
+        """Count one response."""
+        for name, found in scores.items():
+            if found.value is None:
+                self.unknown[name] += 1
+            else:
+                self.known[name] += 1
+                self.sums[name] = self.sums.get(name, 0.0) + found.value
+
+    def summarize(self, schemes: Sequence[str]) -> dict[str, SchemeSummary]:
+        """What has been counted, in the order of the schemes."""
+        return {
+            name: SchemeSummary(
+                mean=self.sums[name] / self.known[name] if self.known[name] else None,
+                known=self.known[name],
+                unknown=self.unknown[name],
+            )
+            for name in schemes
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,24 +180,9 @@ def _pick(readings: Readings, name: str) -> list[Verdict]:
 
 
 def _plan(task: Task, name: str) -> Plan:
-    return _remember_plan(_Key(task), name)
-
-
-class _Key:
-    """A task by identity: equal content need not be compared, and a task is not hashable."""
-
-    __slots__ = ("task",)
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-
-    def __hash__(self) -> int:
-        return id(self.task)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.task is self.task
+    return _remember_plan(ByIdentity(task), name)
 
 
 @lru_cache(maxsize=4096)
-def _remember_plan(key: _Key, name: str) -> Plan:
-    return make_plan(key.task, name)
+def _remember_plan(key: ByIdentity[Task], name: str) -> Plan:
+    return make_plan(key.object, name)

@@ -80,6 +80,20 @@ def read_rows(path: Path) -> Iterator[Row]:
             yield from _read_stream(path, stream, may_be_array=kind == ".json")
 
 
+def count_rows(path: Path) -> int | None:
+    """How many rows a file has, where that can be told without reading it through; for progress bars only."""
+    kind, compression = split_suffix(path)
+    if not path.is_file():
+        return None
+    if kind == ".parquet":
+        rows: int = pq.read_metadata(path).num_rows
+        return rows
+    if compression or kind == ".json":
+        return None
+    with path.open("rb") as stream:
+        return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+
+
 @contextmanager
 def open_rows(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
     """A function that writes one row. The file appears when the block ends without an error.

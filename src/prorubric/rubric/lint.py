@@ -5,10 +5,12 @@ An *error* makes the reward wrong (nothing can be judged, or two criteria cannot
 worse than it looks; a *note* is worth knowing. Nothing is ever changed.
 """
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from functools import lru_cache
+from itertools import combinations, product
 from statistics import median
 from typing import Literal
 
@@ -33,13 +35,16 @@ CHECKS: dict[str, Severity] = {
 """Every check and how bad a finding of it is."""
 
 NEAR_DUPLICATE = 0.8
-"""Share of content words that two criteria have in common to count as near-duplicates."""
+"""Share of content words that two criteria have in common to count as near-duplicates, if one says nothing else."""
 OUTLIER_TIMES_MEDIAN = 5.0
 OUTLIER_SHARE = 0.5
 
 _FEWEST_WORDS = 4
 _SHOWN = 70
-_WORD = re.compile(r"[\w'’]+")
+# Punctuation and mark-up mean nothing; other symbols stay with their word ("<140", "C#"), and so does a minus sign.
+_MEANINGLESS = str.maketrans(dict.fromkeys('.,;:!?"“”‘„«»()[]{}*_`•…–—-/。，、；：', " ") | {"’": "'"})
+_MINUS = re.compile(r"(?<![\w)])-(?=\d)")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|es|(?<!s)s|e)$")
 _STOP = frozenset(
     """
     a an the this that these those is are be been being was were it its of to in on at by for from with as and
@@ -47,27 +52,79 @@ _STOP = frozenset(
     who whom whose there their they them user user's also any all such e g i
     """.split()
 )
+# Verbs that say that something is to be said: to state a thing and to mention it is nearly the same.
+_SAYING = frozenset(
+    """
+    mention mentions state states note notes say says explain explains describe describes discuss discusses define
+    defines list lists include includes provide provides indicate indicates specify specifies tell tells inform informs
+    advise advises recommend recommends suggest suggests clearly explicitly briefly correctly specifically
+    """.split()
+)
+# Words that change nothing in a sentence but its grammar.
+_FILLER = frozenset(
+    """
+    a an the this is are be been being was were it its to that response answer reply should must shall does do did
+    has have had also any
+    """.split()
+)
 _NEGATION = frozenset(
     """
     not no never none without avoid avoids avoiding refrain refrains fail fails failing omit omits omitting
     neglect neglects against doesn't don't isn't aren't shouldn't mustn't cannot can't lacks lack
+    forget forgets
     """.split()
 )
+# "Refrains from" is one word in two; "or not" and "not only" deny nothing.
+_PHRASES = ((" refrain from ", " refrain "), (" refrains from ", " refrain "), (" or not ", " "), (" not only ", " "))
+_NOT = "¬"
+_ORDER_MATTERS = frozenset("than over before after rather instead above below versus vs from".split())
+
+# Two criteria with the same statement, by whether both affirm it (or both deny it) and whether their signs agree.
+_SAME_STATEMENT = {
+    (True, True): ("near-duplicate", "say the same; merge them or drop one"),
+    (True, False): ("contradiction", "say the same with opposite signs; drop one"),
+    (False, True): ("contradiction", "say the opposite and weigh alike; drop one"),
+    (False, False): ("mirrored", "pay and punish the same thing: it counts twice"),
+}
+
 _LENGTH = re.compile(
-    r"(?P<number>\d[\d,]*)\s+(?P<unit>word|sentence|paragraph|character|bullet\s+point|item|line)s?\b", re.IGNORECASE
+    r"(?P<number>\d[\d,]{0,11})\s+(?P<unit>word|sentence|paragraph|character|bullet\s+point|item|line)s?\b",
+    re.IGNORECASE,
 )
-_EMPTY_WORDS = _STOP | _NEGATION
-_AT_LEAST = ("at least", "no fewer than", "no less than", "minimum of", "more than", "over")
-_AT_MOST = (
-    "at most",
-    "no more than",
-    "not exceed",
-    "fewer than",
-    "less than",
-    "under",
-    "maximum of",
-    "up to",
-    "within",
+_SENTENCE_END = re.compile(r"[.;:\n]\s|[()]")
+_CLAUSE_END = re.compile(r"[.,;:()\n]|\sand\s")
+# Phrase, side, and whether the number itself is out; "no more than" is "more than" with a negation before it.
+_LIMITS = (
+    ("at least", "least", False),
+    ("minimum of", "least", False),
+    ("more than", "least", True),
+    ("longer than", "least", True),
+    ("over", "least", True),
+    ("exceed", "least", True),
+    ("exceeds", "least", True),
+    ("exceeding", "least", True),
+    ("at most", "most", False),
+    ("maximum of", "most", False),
+    ("up to", "most", False),
+    ("within", "most", False),
+    ("fewer than", "most", True),
+    ("less than", "most", True),
+    ("shorter than", "most", True),
+    ("under", "most", True),
+)
+_NEGATION_REACH = 4
+# What a demand on the length of the whole answer is made of; any other word says that it is about a part of it.
+_WHOLE_ANSWER = (
+    _FILLER
+    | _NEGATION
+    | frozenset(
+        """
+        of in with and or by text output overall whole entire total length word words count long maximum minimum at
+        least most up within more less fewer than over under exceed exceeds exceeding longer shorter contain contains
+        use uses stay stays keep keeps kept remain remains limit limits limited write writes written consist consists
+        comprise comprises provide provides give gives clear concise brief short need needs
+        """.split()
+    )
 )
 
 
@@ -101,16 +158,55 @@ class TaskLint(Record):
 class _Reading:
     """One criterion, read once, for comparing with the others."""
 
-    __slots__ = ("content", "key", "negated", "text", "weight")
+    __slots__ = ("content", "key", "text", "weight")
 
     def __init__(self, text: str, weight: float) -> None:
-        words = _WORD.findall(text.lower())
-        distinct = set(words)
-        negations = 0 if distinct.isdisjoint(_NEGATION) else sum(word in _NEGATION for word in words)
         self.text, self.weight = text, weight
-        self.key = tuple(words)
-        self.negated = negations % 2 == 1
-        self.content = distinct - _EMPTY_WORDS
+        self.key = _split_words(text) or (text,)
+        self.content = set(map(_stem, self.key)) - _EMPTY_STEMS
+
+
+class _Statement:
+    """What a criterion says: worked out only for the few pairs that might say the same."""
+
+    __slots__ = ("body", "core", "negated", "negations", "numbers", "reports")
+
+    def __init__(self, key: tuple[str, ...]) -> None:
+        line = f" {' '.join(key)} "
+        for phrase, meaning in _PHRASES:
+            line = line.replace(phrase, meaning)
+        words = line.split()
+        said = [_NOT if word in _NEGATION else _stem(word) for word in words if word not in _FILLER]
+        start = next((place for place, word in enumerate(said) if word != _NOT), len(said))
+        self.negated = start % 2 == 1
+        """Whether the main verb is negated."""
+        self.body = said[start:]
+        """The words that matter, with later negations in place."""
+        self.core = [word for word in self.body if word != _NOT]
+        self.negations = len(self.body) - len(self.core)
+        self.numbers = {word for word in words if any(map(str.isdigit, word))}
+        rest = [word for word in words if word == "that" or word not in _FILLER]
+        self.reports = len(rest) > 1 and rest[0] in _SAYING and (rest[1] == "that" or rest[1] in _NEGATION)
+        """Whether it asks to say *that* something is (not) so; to say *what* is not so is another matter."""
+
+
+def _split_words(text: str) -> tuple[str, ...]:
+    """The words in lower case; texts that differ in punctuation, mark-up and white space only have the same."""
+    lowered = text.lower()
+    if "-" in lowered:
+        lowered = _MINUS.sub("−", lowered)
+    words = lowered.translate(_MEANINGLESS).split()
+    return tuple([bare for word in words if (bare := word.strip("'"))] if "'" in text or "’" in text else words)
+
+
+@lru_cache(maxsize=2**16)
+def _stem(word: str) -> str:
+    """The word without the endings of verbs and plurals, so that "mentions" and "to mention" are one."""
+    return _ENDING.sub("", word)
+
+
+# Every filler is empty, so that texts with the same core have the same content.
+_EMPTY_STEMS = frozenset(map(_stem, _STOP | _NEGATION | _SAYING | _FILLER))
 
 
 def lint_task(task: Task) -> TaskLint:
@@ -125,7 +221,7 @@ def lint_task(task: Task) -> TaskLint:
         findings=tuple(sorted(findings, key=lambda finding: list(CHECKS).index(finding.check))),
         presence=len(presence),
         formatting=kinds.count("formatting"),
-        presence_share=sum(map(abs, presence)) / rubric.total_weight,
+        presence_share=math.fsum(map(abs, presence)) / rubric.total_weight,
         compensation=compensation(rubric),
         compensation_grouped=_compensation_grouped(task),
     )
@@ -136,7 +232,7 @@ def compensation(rubric: Rubric) -> float | None:
 
     Missing a penalty criterion means showing the behaviour. None where no weight is positive: such a sum has no value.
     """
-    positive = sum(weight for weight in rubric.weights if weight > 0)
+    positive = math.fsum(weight for weight in rubric.weights if weight > 0)
     heaviest = max(abs(weight) for weight in rubric.weights)
     return max(0.0, (positive - heaviest) / positive) if positive > 0 else None
 
@@ -182,15 +278,12 @@ def _check_pairs(rubric: Rubric) -> Iterator[Finding]:
         if first.key == second.key:
             yield _compare_same_text(i, j, first, second)
             continue
-        smaller, larger = len(first.content), len(second.content)
-        if smaller > larger:
+        smaller, larger = first.content, second.content
+        if len(smaller) > len(larger):
             smaller, larger = larger, smaller
-        # Two sets of such different size cannot share enough, which spares most pairs the comparison.
-        if smaller < _FEWEST_WORDS or smaller < NEAR_DUPLICATE * larger:
-            continue
-        shared = len(first.content & second.content)
-        if shared >= NEAR_DUPLICATE * (smaller + larger - shared):
-            yield from _compare_like_text(i, j, first, second, same_words=shared == larger)
+        # Where a word stands for another ("LIME" for "SHAP"), it is another demand; most pairs end here.
+        if len(smaller) >= NEAR_DUPLICATE * len(larger) and smaller <= larger:
+            yield from _compare_like_text(i, j, first, second)
 
 
 def _compare_same_text(i: int, j: int, first: _Reading, second: _Reading) -> Finding:
@@ -203,23 +296,42 @@ def _compare_same_text(i: int, j: int, first: _Reading, second: _Reading) -> Fin
     return _find("duplicate", (i, j), f"{quoted}: it counts twice ({weights}); keep one")
 
 
-def _compare_like_text(i: int, j: int, first: _Reading, second: _Reading, same_words: bool) -> Iterator[Finding]:
+def _compare_like_text(i: int, j: int, first: _Reading, second: _Reading) -> Iterator[Finding]:
+    one, other = _Statement(first.key), _Statement(second.key)
     quoted = f"criteria {i} ({shorten(first.text, _SHOWN)!r}) and {j} ({shorten(second.text, _SHOWN)!r})"
     same_sign = (first.weight > 0) == (second.weight > 0)
-    if first.negated == second.negated and _numbers(first) == _numbers(second):
-        if same_sign:
-            yield _find("near-duplicate", (i, j), f"{quoted} say nearly the same; merge them or drop one")
-        elif same_words:
-            yield _find("contradiction", (i, j), f"{quoted} say the same with opposite signs; drop one")
-    elif same_words and first.negated != second.negated:
-        if same_sign:
-            yield _find("contradiction", (i, j), f"{quoted} say the opposite and weigh alike; drop one")
-        else:
-            yield _find("mirrored", (i, j), f"{quoted} pay and punish the same thing: it counts twice")
+    same_side = one.negated == other.negated
+    if one.core and one.body == other.body:
+        check, remark = _SAME_STATEMENT[same_side, same_sign]
+        yield _find(check, (i, j), f"{quoted} {remark}")
+    elif same_side and one.core == other.core and _deny_each_other(one, other):
+        # Silence avoids two statements that are punished; only what is asked for can be asked for in vain.
+        if first.weight > 0 and second.weight > 0:
+            yield _find("contradiction", (i, j), f"{quoted} ask to say the opposite; drop one")
+    elif same_side and same_sign and _are_near(first, second, one, other):
+        yield _find("near-duplicate", (i, j), f"{quoted} say nearly the same; merge them or drop one")
 
 
-def _numbers(reading: _Reading) -> set[str]:
-    return {word for word in reading.key if word.isdigit()}
+def _deny_each_other(one: _Statement, other: _Statement) -> bool:
+    affirms, denies = (one, other) if one.negations < other.negations else (other, one)
+    return denies.negations - affirms.negations == 1 and not one.negated and denies.reports
+
+
+def _are_near(first: _Reading, second: _Reading, one: _Statement, other: _Statement) -> bool:
+    """Both say the same thing, and one of them little more."""
+    return (
+        min(len(first.content), len(second.content)) >= _FEWEST_WORDS
+        and one.negations == other.negations
+        and one.numbers == other.numbers
+        and (
+            _ORDER_MATTERS.isdisjoint((*first.key, *second.key))
+            or _in_order(first, second, one) == _in_order(first, second, other)
+        )
+    )
+
+
+def _in_order(first: _Reading, second: _Reading, statement: _Statement) -> list[str]:
+    return [word for word in statement.core if word in first.content and word in second.content]
 
 
 def _check_weights(rubric: Rubric) -> Iterator[Finding]:
@@ -230,7 +342,7 @@ def _check_weights(rubric: Rubric) -> Iterator[Finding]:
         )
     if len(sizes) < 5:
         return
-    middle, total = median(sizes), sum(sizes)
+    middle, total = median(sizes), rubric.total_weight
     for position, size in enumerate(sizes, 1):
         if size > OUTLIER_TIMES_MEDIAN * middle or size > OUTLIER_SHARE * total:
             weight = rubric.weights[position - 1]
@@ -240,29 +352,44 @@ def _check_weights(rubric: Rubric) -> Iterator[Finding]:
 
 def _check_limits(rubric: Rubric) -> Iterator[Finding]:
     """Two demands on length that no answer can meet together, such as at least 300 and at most 150 words."""
-    least: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    most: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    least: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+    most: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
     for position, criterion in enumerate(rubric.criteria, 1):
         for length in _LENGTH.finditer(criterion.text) if criterion.weight > 0 else ():
-            before = " ".join(criterion.text[: length.start()].lower().split())
-            side = _read_limit(before)
-            if side:
-                (least if side == "least" else most)[length["unit"].lower()].append(
-                    (int(length["number"].replace(",", "")), position)
-                )
-    for unit in least.keys() & most.keys():
-        (low, asks_more), (high, asks_less) = max(least[unit]), min(most[unit])
-        if low > high and asks_more != asks_less:
+            limit = _read_limit(criterion.text, length)
+            if limit:
+                side, subject, number = limit
+                (least if side == "least" else most)[subject].append((number, position))
+    for subject in sorted(least.keys() & most.keys()):
+        clashes = [
+            (low - high, low, high, asks_more, asks_less)
+            for (low, asks_more), (high, asks_less) in product(least[subject], most[subject])
+            if low > high and asks_more != asks_less
+        ]
+        if clashes:
+            _, low, high, asks_more, asks_less = max(clashes)
             pair = (min(asks_more, asks_less), max(asks_more, asks_less))
-            message = f"criterion {asks_more} asks for at least {low} {unit}s, criterion {asks_less} for at most {high}"
-            yield _find("contradiction", pair, f"{message}; no answer can meet both, drop one")
+            asked = (
+                f"criterion {asks_more} asks for at least {low} {subject[0]}s, criterion {asks_less} for at most {high}"
+            )
+            yield _find("contradiction", pair, f"{asked}; no answer can meet both, drop one")
 
 
-def _read_limit(before: str) -> str | None:
-    """Which limit the words before a number set: the longest phrase decides, as in "no more than"."""
-    phrases = [(phrase, "least") for phrase in _AT_LEAST] + [(phrase, "most") for phrase in _AT_MOST]
-    found = [(len(phrase), side) for phrase, side in phrases if before.endswith(phrase)]
-    return max(found)[1] if found else None
+def _read_limit(text: str, length: re.Match[str]) -> tuple[str, tuple[str, ...], int] | None:
+    """The side of a limit, what it limits (its unit and the words that name a part of the answer), the number."""
+    before = " ".join(_SENTENCE_END.split(text[: length.start()].lower())[-1].split())
+    found = [limit for limit in _LIMITS if before.endswith(limit[0])]
+    if not found:
+        return None
+    phrase, side, strict = max(found, key=lambda limit: len(limit[0]))
+    lead = before.removesuffix(phrase).split()
+    if any(word in _NEGATION or word.endswith("n't") for word in lead[-_NEGATION_REACH:]):
+        side, strict = ("most" if side == "least" else "least"), not strict
+    after = _CLAUSE_END.split(text[length.end() :].lower())[0]
+    unit = " ".join(length["unit"].lower().split())
+    part = sorted({*_split_words(" ".join(lead)), *_split_words(after)} - _WHOLE_ANSWER)
+    number = int(length["number"].replace(",", ""))
+    return side, (unit, *part), number + (strict if side == "least" else -strict)
 
 
 def _find(check: str, criteria: tuple[int, ...], message: str) -> Finding:

@@ -11,7 +11,8 @@ from typing import Literal
 Kind = Literal["presence", "formatting", "substantive"]
 Direction = Literal["fault", "requirement", "neutral"]
 
-_SUBJECT = r"^\W*(?:(?:the|this|an?)\s+)?(?:(?:response|answer|reply|output|text|model|assistant|it)\s+)?"
+# An article belongs to its noun: "The state of the art …" is no demand to state something.
+_SUBJECT = r"^\W*(?:(?:(?:the|this|an?)\s+)?(?:response|answer|reply|output|text|model|assistant|it)\s+)?"
 _DUTY = r"(?:(?:should|must|needs?\s+to|has\s+to|shall)\s+(?:also\s+)?)?"
 _ADVERB = r"(?:(?:explicitly|clearly|briefly|also|correctly|specifically|directly|at\s+least)\s+)*"
 _OMISSION = r"(?:(?:fails?\s+to|does\s+not|doesn't|neglects?\s+to|forgets?\s+to)\s+)?"
@@ -21,17 +22,23 @@ _PRESENCE = re.compile(
     + _DUTY
     + _OMISSION
     + _ADVERB
-    + r"(?:mention(?:s|ing)?|lists?|includes?|names?|states?|notes?|cites?|contains?|references?|refers?\s+to|omits?"
-    r"|acknowledges?|points?\s+out|indicates?|specif(?:y|ies)|(?:provides?|gives?)\s+(?:a\s+list|at\s+least|examples?))\b",
+    + r"(?:(?:mention(?:s|ing)?|lists?|includes?|names?|states?|notes?|cites?|contains?|references?|refers?\s+to|omits?"
+    # "Lists of …", "References are …" begin with a noun.
+    r"|acknowledges?|points?\s+out|indicates?|specif(?:y|ies))\b(?!\s+(?:of|is|are|was|were)\b)"
+    r"|(?:provides?|gives?)\s+(?:a\s+list|at\s+least|examples?)\b)",
     re.IGNORECASE,
 )
 # A statement that has to give its reason cannot be met by naming things.
 _REASONED = re.compile(r"\b(?:why|how|because|explain\w*|justif\w*|reasons?|reasoning|rationale)\b", re.IGNORECASE)
 
+# Words and characters are form where they are counted: a story has characters, and plain words are style. A bold claim,
+# table 2 and section 230 are no layout.
 _FORM_WORD = (
-    r"(?:bullet(?:ed|s)?(?:\s+(?:points?|lists?))?|headings?|headers?|subheadings?|markdown|bold(?:ed)?|italics?|fonts?"
-    r"|numbered\s+(?:lists?|steps)|tables?|paragraphs?|line\s+breaks?|emojis?|punctuation|spelling|grammar|typos?"
-    r"|capitali[sz]ation|word\s+(?:count|limit)|words|sentences?|characters|formatting|layout|sections?|citation\s+style)"
+    r"(?:bullet(?:ed|s)?(?:\s+(?:points?|lists?))?|headings?|headers?|subheadings?|markdown"
+    r"|bold(?:ed)?(?!\s+(?:claim|statement|assertion|language|colou?r)s?\b)|italics?|fonts?"
+    r"|numbered\s+(?:lists?|steps)|(?<!periodic\s)tables?(?!\s+\d)|paragraphs?|line\s+breaks?|emojis?|punctuation"
+    r"|spelling|grammar|typos?|capitali[sz]ation|word\s+(?:count|limit)|\d[\d,]*\s+(?:words|characters)|sentences?"
+    r"|formatting|layout|sections?(?!\s+\d)|citation\s+style)"
 )
 _FORMATTING = re.compile(
     _SUBJECT
@@ -40,31 +47,59 @@ _FORMATTING = re.compile(
     + r"(?:(?:is|are|be)\s+)?(?:well[- ])?"
     + r"(?:uses?|overuses?|using|organi[sz]e[sd]?|formats?|formatted|structures?|structured|presents?|presented"
     + r"|breaks?|broken|written|writes?|keeps?|stays?|limits?|divides?|divided|separates?|separated|free\s+of"
-    + r"|has|have|contains\s+no|under|between|within|no\s+(?:more|longer)\s+than|at\s+most|fewer\s+than)\b"
+    + r"|has|have|contains\s+no|under|between|within|at\s+(?:least|most)|(?:does\s+)?not\s+exceed"
+    + r"|(?:not?\s+)?(?:more|less|fewer|longer|shorter)\s+than)\b"
     + r"[^.;]{0,50}?\b"
     + _FORM_WORD
     + r"\b",
     re.IGNORECASE,
 )
 
+_UNWANTED = (
+    r"(?:errors?|mistakes?|typos?|jargon|fillers?|fluff|clich\w+|profanity|spoilers?|bias(?:es|ed)?|distract\w+|repetiti\w+"
+    r"|redundan\w+|myths?|misconceptions?|misinformation|unnecessary|needless|irrelevant|unrelated|personal|harmful"
+    r"|dangerous|unsafe|incorrect|wrong|false|misleading|inappropriate|offensive)"
+)
 _FAULT = re.compile(
-    _SUBJECT + r"(?:fails?\s+to|failure\s+to|omits?|neglects?|overlooks?|ignores?|disregards?|misstates?|misinterprets?"
-    r"|misrepresents?|misleads?|incorrectly|wrongly|falsely|inaccurately|erroneously|inappropriately|unnecessarily|excessively|overuses?"
-    r"|fabricates?|hallucinates?|invents?|contradicts?|downplays?|minimi[sz]es\s+the|jumps\s+to|overly|lacks?)\b",
+    _SUBJECT
+    + r"(?:fails?\s+to|failure\s+to(?!\s+thrive)|misstates?|misinterprets?|misrepresents?|misleads?|incorrectly"
+    r"|wrongly|falsely|inaccurately|erroneously|inappropriately|unnecessarily|excessively|overuses?|fabricates?"
+    r"|hallucinates?|downplays?|overly|jumps\s+to\s+(?:a\s+)?conclusions?"
+    # What a story invents, or what is made small, may be what was asked for.
+    r"|invents?\s+(?:\w+\s+)?(?:facts?|sources?|citations?|references?|quot\w+|data|statistics|studies|figures)"
+    r"|minimi[sz]es\s+the\s+(?:severity|seriousness|importance|significance|dangers?|symptoms?)"
+    # To leave out what nobody wants is no fault, and "omit", without its s, is an instruction.
+    r"|(?:omits|neglects|overlooks|ignores|disregards|lacks|contradicts)(?![^.;]{0,40}?\b" + _UNWANTED + r"\b))\b",
     re.IGNORECASE,
 )
+_DODGES = (
+    r"(?!\s+(?:from\s+)?(?:answering|addressing|engaging|responding|committing|taking\s+a"
+    r"|(?:the|this|that)\s+(?:question|issue|topic|subject|request)))"
+)
 _REQUIREMENT = re.compile(
-    _SUBJECT + r"(?:(?:should|must|shall|needs?\s+to|has\s+to)\b|avoids?\b|refrains?\b"
-    r"|(?:correctly|accurately|appropriately|clearly|rightly)\s+[a-z]+s\b"
-    r"|does\s+not\s+[a-z]+\s+(?:\w+\s+){0,2}?(?:harmful|dangerous|unsafe|incorrect|false|misleading|unnecessary"
-    r"|inappropriate)\b)",
+    _SUBJECT
+    + r"(?:(?:should|must|shall|needs?\s+to|has\s+to)\b(?!\s+be\s+(?:asked|prompted|reminded|told|corrected)\b)"
+    r"|(?:avoids?|refrains?)\b" + _DODGES +
+    # What is right and yet falls short is a fault.
+    r"|(?:correctly|accurately|appropriately|rightly)\s+[a-z]+s\b(?![^.;]*\b(?:but|without|however|yet|only)\b)"
+    # Only verbs that give: what does not warn of danger is a fault.
+    r"|does\s+not\s+(?:advise|advocate|contain|encourage|endorse|give|include|introduce|make|offer|present|promote|provide"
+    r"|recommend|repeat|spread|state|suggest|use)\s+(?:\w+\s+){0,2}?"
+    r"(?:harmful|dangerous|unsafe|incorrect|false|misleading|unnecessary|inappropriate)\b)",
     re.IGNORECASE,
 )
 
-_PLACEHOLDER = re.compile(r"^\W*(?:tbd|todo|n/?a|none|null|nan|xxx+|lorem\b.*|\.+|\W*)\W*$", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"^\W*(?:tbd|todo|n/?a|none|null|nan|xxx+|lorem\s+ipsum(?:\s+dolor.*)?|\W*)\W*$", re.IGNORECASE
+)
+# In small letters only: "vitamin A" and "the OR" are whole, and so is "blood type AB-".
 _CUT_OFF = re.compile(
-    r"(?:[,;:(\[–—…-]|\.\.\.|\b(?:and|or|the|an?|of|with|to|for|that|which|in|on|by|such\s+as|including|e\.g\.|i\.e\.))$",
-    re.IGNORECASE,
+    r"(?:[,:(\[–—…]|\.\.\.|(?:\s|\b[a-z]{3,})-|\b(?:and|or|the|an?|such\s+as|including|e\.g\.|i\.e\.))$"
+)
+# "Says what it is for", "signs to watch for": a sentence may end in a preposition that belongs to something before it.
+_LOOSE_END = re.compile(r"\b(?:of|with|to|for|in|on|by)$")
+_TAKES_LOOSE_END = re.compile(
+    r"\b(?:what|whatever|who|whom|whose|which|where|when|how|that)\b|\bto\s+\w+(?:\s+\w+)?\s+\w+$", re.IGNORECASE
 )
 _LONGEST_PLACEHOLDER = 40
 _LONGEST_ENDING = 12
@@ -93,8 +128,21 @@ def find_unjudgeable(text: str) -> str | None:
         return "it is a placeholder"
     if len(text.split(maxsplit=2)) < 2 and text.isascii():
         return "it is a single word"
-    if _CUT_OFF.search(text.rstrip()[-_LONGEST_ENDING:]):
+    if _is_cut_off(text.rstrip()):
         return "it ends in the middle of a sentence"
-    if text.count("(") > text.count(")") or text.count("“") > text.count("”"):
+    if text.count("(") > text.count(")") or _leaves_quotation_open(text):
         return "a bracket or quotation is opened and never closed"
     return None
+
+
+def _is_cut_off(text: str) -> bool:
+    ending = text[-_LONGEST_ENDING:]
+    if _CUT_OFF.search(ending):
+        return True
+    return bool(_LOOSE_END.search(ending)) and not _TAKES_LOOSE_END.search(text)
+
+
+def _leaves_quotation_open(text: str) -> bool:
+    """More “ than ”, and no other mark that closes it: people also write “so", “so“ and „so“."""
+    opened = text.count("“")
+    return opened > text.count("”") and sum(text.count(mark) for mark in '“”„"') % 2 == 1

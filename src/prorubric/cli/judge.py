@@ -1,0 +1,72 @@
+"""`prorubric judge`."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from prorubric.cli.output import JsonFlag, make_console, print_json
+from prorubric.cli.progress import show_progress
+from prorubric.judge.judge import JudgeConfig
+from prorubric.llm.http import HttpConfig
+from prorubric.reward.folder import SchemeSummary
+from prorubric.reward.run import JudgeFiles, JudgeResult, JudgeRunConfig, judge_responses
+
+_JUDGING, _HTTP = JudgeConfig(), HttpConfig()
+_SHOWN_REASONS = 5
+
+
+def judge(
+    files: Annotated[JudgeFiles, Parameter(name="*")],
+    *,
+    judging: Annotated[JudgeConfig, Parameter(name="*", group="Judging")] = _JUDGING,
+    http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
+    json: JsonFlag = False,
+) -> int:
+    """Judge a file of responses and score them under every scheme asked for."""
+    config = JudgeRunConfig(**vars(files), judging=judging, http=http)
+    with show_progress("judging", config.responses) as progress:
+        result = judge_responses(config, progress)
+    if json:
+        print_json(result)
+    else:
+        _print_result(result, make_console())
+    return 1 if result.unknown_verdicts or result.rejected else 0
+
+
+def _print_result(result: JudgeResult, console: Console) -> None:
+    label = " (word overlap, no model: it is paid by naming things)" if result.judge == "lexical" else ""
+    console.print(f"judge: [bold]{escape(result.judge)}[/]{label}", soft_wrap=True)
+    console.print(f"{result.responses:,} responses, {result.rejected:,} rows rejected, {result.verdicts:,} verdicts")
+    print_schemes(result.schemes, console)
+    for name, reason in result.left_out.items():
+        console.print(f"left out: {name}: {escape(reason)}", soft_wrap=True)
+    if result.unknown_verdicts:
+        console.print(f"[yellow]{result.unknown_verdicts:,} verdicts are unknown[/]:")
+        for reason, count in list(result.unknown_reasons.items())[:_SHOWN_REASONS]:
+            console.print(f"  {count:,} x {escape(reason)}", soft_wrap=True)
+    for reject in result.rejects:
+        console.print(f"[red]rejected[/] {escape(reject)}", soft_wrap=True)
+    failed = sum(result.failed_calls.values())
+    cost = "price not known" if result.cost is None else f"about ${result.cost:.2f}"
+    console.print(
+        f"{result.calls:,} calls ({result.cached:,} from the journal, {failed:,} failed, {result.retries:,} retries), "
+        f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens, {cost}, {result.seconds:.1f} s",
+        soft_wrap=True,
+    )
+    console.print(f"prompt tokens that a prefix cache can share: about {result.shareable_prompt_tokens:,}")
+    console.print(f"The run is in [bold]{escape(result.folder)}/[/].", soft_wrap=True)
+
+
+def print_schemes(schemes: dict[str, SchemeSummary], console: Console) -> None:
+    """Means and counts by scheme."""
+    table = Table("scheme", box=None, pad_edge=False)
+    for name in ("mean", "known", "unknown"):
+        table.add_column(name, justify="right")
+    for name, summary in schemes.items():
+        mean = "–" if summary.mean is None else f"{summary.mean:.3f}"
+        unknown = f"[yellow]{summary.unknown:,}[/]" if summary.unknown else "0"
+        table.add_row(name, mean, f"{summary.known:,}", unknown)
+    console.print(table)

@@ -1,0 +1,81 @@
+"""Human labels on statements about responses, for comparing a judge with people.
+
+Our own form, a row each: `{"prompt", "response", "criterion", "labels": [true, false, null], "tags": […]}`, where a
+label is one person's and null is no opinion. `kqa` reads K-QA's table of physicians' labels: a claim is true of an
+answer where a physician called it entailed, and false where neutral or contradicted.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from prorubric.errors import RubricError, SourceError
+from prorubric.rubric.files import read_rows
+from prorubric.rubric.record import is_blank, shorten
+
+LabelFormat = Literal["auto", "labels", "kqa"]
+
+_ENTAILED = {"entailment": True, "neutral": False, "contradiction": False}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledItem:
+    """A statement about a response, with what each person said of it."""
+
+    prompt: str
+    response: str
+    statement: str
+    labels: tuple[bool | None, ...]
+    tags: tuple[str, ...] = ()
+
+
+def load_labels(path: Path, format: LabelFormat = "auto") -> Iterator[LabelledItem]:  # noqa: A002 - what users write
+    """The labelled items of a file; a row that cannot be read ends it, because a gold standard must be whole."""
+    kqa = format == "kqa" or (format == "auto" and path.suffix == ".csv")
+    for line, row in _read_csv(path) if kqa else _read_plain(path):
+        try:
+            yield _parse_kqa(row) if kqa else _parse_item(row)
+        except RubricError as error:
+            raise SourceError(f"{path}:{line}: {error}") from None
+
+
+def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
+    texts = [row.get(key) for key in ("prompt", "response", "criterion")]
+    labels, tags = row.get("labels"), row.get("tags") or []
+    if not all(isinstance(text, str) for text in texts) or is_blank(str(texts[2])):
+        raise RubricError("prompt, response and criterion must be text; write all three")
+    if not isinstance(labels, list) or not labels or not all(label in (True, False, None) for label in labels):
+        raise RubricError(
+            f"labels are {shorten(repr(labels))}; give a list of true, false or null, one for each person"
+        )
+    prompt, response, statement = map(str, texts)
+    return LabelledItem(prompt, response, statement, tuple(labels), tuple(map(str, tags)))
+
+
+def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
+    missing = [name for name in ("Question", "answer", "claim") if not row.get(name)]
+    if missing:
+        raise RubricError(f"the column {missing[0]} is empty; expected K-QA's table")
+    columns = sorted(name for name in row if name.startswith("label_"))
+    labels = tuple(_ENTAILED.get(str(row[name]).strip().lower()) for name in columns)
+    tags = [f"category:{row['category_x']}"] if row.get("category_x") else []
+    tags += [f"model:{row['llm_x']}"] if row.get("llm_x") else []
+    return LabelledItem(row["Question"], row["answer"], row["claim"], labels, tuple(tags))
+
+
+def _read_plain(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for row in read_rows(path):
+        if row.value is None:
+            raise SourceError(f"{path}:{row.line}: {row.fault}")
+        yield row.line, row.value
+
+
+def _read_csv(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file; check the path")
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.DictReader(stream)
+        for row in reader:
+            yield reader.line_num, row

@@ -1,0 +1,59 @@
+"""A model from one string, such as `lexical`, `gguf:PATH`, `http://host:port/v1#name` or `pkg.module:object`.
+
+Misuse raises before a token is spent: `ConfigError` for a string that names nothing, `ModelError` for a model that
+cannot be used, `MissingExtraError` for one whose optional part is not installed.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+from prorubric.errors import ConfigError
+from prorubric.llm.accounting import CountedModel, Usage
+from prorubric.llm.http import HttpConfig, HttpModel
+from prorubric.llm.journal import CachedModel, Journal
+from prorubric.llm.lexical import LexicalModel
+from prorubric.llm.model import Model, YesNoModel
+from prorubric.llm.scripted import load_script
+from prorubric.llm.yes_no_cache import CachedYesNo
+
+FORMS = "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object"
+_LOCAL = ("smollm2", "gguf:", "hf:")
+
+
+def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = None) -> Model | YesNoModel:
+    """The model that a string names."""
+    if spec == "lexical":
+        return LexicalModel()
+    if spec.startswith(("http://", "https://")):
+        return HttpModel(spec, http, usage)
+    if spec.startswith(_LOCAL):
+        from prorubric.llm.local import LocalModel  # noqa: PLC0415 - loads an optional library
+
+        return LocalModel(spec)
+    if spec.startswith("scripted:"):
+        return load_script(Path(spec.removeprefix("scripted:")))
+    if ":" in spec:
+        return _import(spec)
+    raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}")
+
+
+def open_model(spec: str, journal: Journal, http: HttpConfig | None, usage: Usage) -> Model | YesNoModel:
+    """The same model with its outcomes counted and its replies kept in a journal."""
+    model = make_model(spec, http, usage)
+    if isinstance(model, YesNoModel):
+        return CachedYesNo(model, journal, usage)
+    return CountedModel(CachedModel(model, journal), usage)
+
+
+def _import(spec: str) -> Model | YesNoModel:
+    module, _, name = spec.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"the model {spec!r} cannot be imported ({error}); known forms: {FORMS}") from None
+    model = found() if isinstance(found, type) else found
+    if not isinstance(model, Model | YesNoModel):
+        raise ConfigError(
+            f"{spec!r} is neither a Model nor a YesNoModel; see prorubric.llm.model for the methods it needs"
+        )
+    return model

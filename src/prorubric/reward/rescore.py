@@ -1,0 +1,71 @@
+"""`score_run`: the stored verdicts of a run scored again, under any scheme, without a call."""
+
+from dataclasses import KW_ONLY
+from pathlib import Path
+
+from pydantic.dataclasses import dataclass
+
+from prorubric.datasets.load import load_tasks
+from prorubric.errors import SchemeError, SourceError
+from prorubric.reward.folder import (
+    ROW_SCHEMA,
+    SCORES,
+    TASKS,
+    SchemeSummary,
+    SchemeTally,
+    choose_schemes,
+    needed_readings,
+    read_verdicts,
+    render_score_row,
+    score_readings,
+)
+from prorubric.rubric.files import open_rows
+from prorubric.rubric.record import Record
+
+
+@dataclass(frozen=True)
+class ScoreConfig:
+    """Which run, under which schemes."""
+
+    run: Path
+    """The run folder."""
+    _: KW_ONLY
+    scheme: str = "all"
+    """Schemes with commas between them, or all that the stored verdicts allow."""
+    out: Path | None = None
+    """Where to write the scores; by default the run folder's own file is replaced."""
+
+
+class ScoreResult(Record):
+    """The scores of a run."""
+
+    folder: str
+    responses: int
+    schemes: dict[str, SchemeSummary]
+    left_out: dict[str, str]
+    """Schemes that the tasks or the stored verdicts do not allow, with the reason."""
+
+
+def score_run(config: ScoreConfig) -> ScoreResult:
+    """Score every response of a run again."""
+    tasks = {task.id: task for task in load_tasks(config.run / TASKS, "tasks", strict=True)}
+    first = next(iter(read_verdicts(config.run)), None)
+    if first is None:
+        raise SourceError(f"{config.run}: the run holds no verdicts; there is nothing to score")
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()))
+    there = [name for name in schemes if set(needed_readings([name])) <= first.verdicts.keys()]
+    missing = [name for name in schemes if name not in there]
+    if missing and config.scheme != "all":
+        raise SchemeError(
+            f"{missing[0]} needs verdicts on {', '.join(needed_readings([missing[0]]))}, the run has "
+            f"{', '.join(first.verdicts)}; judge again with that scheme"
+        )
+    left_out |= {name: f"the run has no verdicts on {', '.join(needed_readings([name]))}" for name in missing}
+    tally, responses = SchemeTally(), 0
+    with open_rows(config.out or config.run / SCORES, ROW_SCHEMA) as write:
+        for stored in read_verdicts(config.run):
+            responses += 1
+            scores = score_readings(stored.verdicts, tasks[stored.task_id], there)
+            write(render_score_row(stored.task_id, stored.sample, scores))
+            tally.add(scores)
+    return ScoreResult(folder=str(config.run), responses=responses, schemes=tally.summarize(there), left_out=left_out)
