@@ -1,10 +1,11 @@
 """Many responses through a judge: a window of them at once, results in the order of the input, flat memory."""
 
+from asyncio import CancelledError, TaskGroup, create_task, gather
 from asyncio import Task as Job
-from asyncio import TaskGroup, create_task, gather
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, Judgement
@@ -23,19 +24,50 @@ class Judged:
 async def judge_stream(
     judge: Judge, cases: Iterable[tuple[Task, Response]], readings: Sequence[Reading], window: int
 ) -> AsyncIterator[Judged]:
-    """Judge every case; at most `window` are under way. An error that ends the run ends all of them."""
-    jobs: deque[Job[Judged]] = deque()
+    """Judge every case; at most `window` are under way. An error that ends the run ends all of them at once."""
+    jobs = _Window()
     try:
         for task, response in cases:
-            jobs.append(create_task(_judge_one(judge, task, response, readings)))
-            if len(jobs) >= window:
-                yield await jobs.popleft()
-        while jobs:
-            yield await jobs.popleft()
+            jobs.start(_judge_one(judge, task, response, readings))
+            if len(jobs.running) >= window:
+                yield await jobs.take_first()
+        while jobs.running:
+            yield await jobs.take_first()
     finally:
-        for job in jobs:
+        jobs.cancel()
+        await gather(*jobs.running, return_exceptions=True)
+
+
+class _Window:
+    """Jobs under way, in order. The first error, wherever it happens, is raised without waiting for those before it."""
+
+    def __init__(self) -> None:
+        self.running: deque[Job[Judged]] = deque()
+        self._error: BaseException | None = None
+
+    def start(self, work: Coroutine[Any, Any, Judged]) -> None:
+        job = create_task(work)
+        job.add_done_callback(self._stop_all)
+        self.running.append(job)
+
+    async def take_first(self) -> Judged:
+        try:
+            return await self.running[0]
+        except CancelledError:
+            if self._error is not None:
+                raise self._error from None
+            raise
+        finally:
+            self.running.popleft()
+
+    def cancel(self) -> None:
+        for job in self.running:
             job.cancel()
-        await gather(*jobs, return_exceptions=True)
+
+    def _stop_all(self, job: Job[Judged]) -> None:
+        if self._error is None and not job.cancelled() and job.exception() is not None:
+            self._error = job.exception()
+            self.cancel()
 
 
 async def _judge_one(judge: Judge, task: Task, response: Response, readings: Sequence[Reading]) -> Judged:

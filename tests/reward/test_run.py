@@ -1,0 +1,384 @@
+"""Whole runs against a real server that misbehaves: the right verdict or `Unknown`, no wrong value, no lost row."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from prorubric import (
+    ConfigError,
+    Message,
+    ModelError,
+    Response,
+    SchemeError,
+    Task,
+    Unknown,
+    load_tasks,
+    save_responses,
+    save_tasks,
+    score,
+)
+from prorubric.cli.app import run as run_program
+from prorubric.llm.http import HttpConfig
+from prorubric.reward.folder import StoredVerdicts, read_verdicts
+from prorubric.reward.rescore import ScoreConfig, score_run
+from prorubric.reward.run import JudgeResult, JudgeRunConfig, judge_responses
+from tests.aggregate.test_schemes import make_task
+from tests.llm.server import MisbehavingServer
+from tests.reward.judging import READABLE, UNREADABLE, truth
+
+# Faults of the wire, after which a retry gets through.
+PASSING = [
+    "408", "429", "429 for a second", "500", "502", "503", "reset in the body", "reset before headers",
+    "close in the body", "garbage", "empty body", "html", "invalid utf-8", "truncated json", "no choices",
+    "null content", "rejects json_schema", "rejects formats", "lone surrogate", "thinking only", "refusal",
+]  # fmt: skip
+
+
+@pytest.fixture
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer() as running:
+        running.always = "judge"
+        yield running
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    tasks = [make_task([5, 3, -2, 1], [[1, 3], [2, 4]]).model_copy(update={"id": f"task {i}"}) for i in range(3)]
+    save_tasks(tmp_path / "tasks.jsonl", tasks)
+    responses = [Response(task_id=f"task {i % 3}", text=f"answer {i}", sample=i) for i in range(12)]
+    save_responses(tmp_path / "responses.jsonl", responses)
+    return tmp_path
+
+
+def make_config(files: Path, server: MisbehavingServer, **change: object) -> JudgeRunConfig:
+    quick = HttpConfig(timeout_seconds=2.0, retries=2, backoff_seconds=0.01, concurrency=4)
+    settings = {"judge": server.spec, "out": files / "run", "scheme": "additive,conjunctive", "http": quick, **change}
+    return JudgeRunConfig(str(files / "tasks.jsonl"), files / "responses.jsonl", **settings)  # type: ignore[arg-type]
+
+
+def check_rows(files: Path, result: JudgeResult) -> list[StoredVerdicts]:
+    """Every response has its row, in order, and no known verdict is wrong."""
+    rows = list(read_verdicts(files / "run"))
+    assert [row.sample for row in rows] == list(range(12))
+    for row in rows:
+        for index, verdict in enumerate(row.verdicts["criteria"], 1):
+            assert isinstance(verdict, Unknown) or verdict == truth(f"answer {row.sample}", index)
+    unknown = sum(isinstance(verdict, Unknown) for row in rows for verdict in row.verdicts["criteria"])
+    assert result.unknown_verdicts == unknown
+    return rows
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.005)
+
+
+def test_a_run_judges_each_response_once_and_scores_it_under_every_scheme(
+    files: Path, server: MisbehavingServer
+) -> None:
+    result = judge_responses(make_config(files, server))
+    rows = check_rows(files, result)
+    assert (server.calls, result.calls, result.unknown_verdicts) == (12, 12, 0)
+    tasks = {task.id: task for task in load_tasks(files / "tasks.jsonl")}
+    stored = [json.loads(line) for line in (files / "run/scores.jsonl").read_text().splitlines()]
+    for row, scores in zip(rows, stored, strict=True):
+        for name in ("additive", "conjunctive"):
+            assert scores["scores"][name]["value"] == score(row.verdicts["criteria"], tasks[row.task_id], name).value
+
+
+def test_running_again_makes_no_call_and_gives_the_same(files: Path, server: MisbehavingServer) -> None:
+    first = judge_responses(make_config(files, server))
+    before = (files / "run/verdicts.jsonl").read_bytes()
+    again = judge_responses(make_config(files, server))
+    assert (server.calls, again.cached, again.schemes) == (12, 12, first.schemes)
+    assert (files / "run/verdicts.jsonl").read_bytes() == before
+
+
+def test_another_judge_under_the_same_folder_is_asked_anew(files: Path, server: MisbehavingServer) -> None:
+    judge_responses(make_config(files, server))
+    judge_responses(make_config(files, server, judge=server.spec.replace("test-model", "other-model")))
+    assert server.calls == 24
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_a_passing_fault_of_the_wire_never_makes_a_wrong_verdict(
+    files: Path, server: MisbehavingServer, fault: str
+) -> None:
+    server.script(fault, fault)
+    result = judge_responses(make_config(files, server))
+    check_rows(files, result)
+    assert result.unknown_verdicts == 0
+
+
+@pytest.mark.parametrize("fault", sorted(READABLE))
+def test_a_reply_that_can_be_read_is_read(files: Path, server: MisbehavingServer, fault: str) -> None:
+    server.always = fault
+    result = judge_responses(make_config(files, server))
+    check_rows(files, result)
+    assert (result.unknown_verdicts, server.calls) == (0, 12)
+
+
+@pytest.mark.parametrize("fault", sorted(UNREADABLE))
+def test_a_reply_that_leaves_items_open_is_mended_by_asking_again(
+    files: Path, server: MisbehavingServer, fault: str
+) -> None:
+    server.script(*[fault] * 12)
+    result = judge_responses(make_config(files, server))
+    check_rows(files, result)
+    assert result.unknown_verdicts == 0
+
+
+@pytest.mark.parametrize("fault", sorted(UNREADABLE))
+def test_what_stays_open_is_unknown_and_counted_with_its_reason(
+    files: Path, server: MisbehavingServer, fault: str
+) -> None:
+    server.always = fault
+    result = judge_responses(make_config(files, server))
+    check_rows(files, result)
+    assert result.unknown_verdicts > 0
+    assert sum(result.unknown_reasons.values()) == result.unknown_verdicts
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["400", "413", "422", "429", "500", "503", "hang", "drip", "reset in the body", "html", "no choices", "garbage"],
+)
+def test_a_lasting_fault_makes_every_verdict_unknown_and_loses_no_row(
+    files: Path, server: MisbehavingServer, fault: str
+) -> None:
+    server.always = fault
+    hurried = HttpConfig(timeout_seconds=0.5, retries=1, backoff_seconds=0.01, concurrency=12)
+    result = judge_responses(make_config(files, server, http=hurried))
+    check_rows(files, result)
+    assert (result.unknown_verdicts, sum(result.failed_calls.values())) == (48, 12)
+    assert {name: (s.mean, s.unknown) for name, s in result.schemes.items()} == {
+        "additive": (None, 12),
+        "conjunctive": (None, 12),
+    }
+
+
+def test_a_server_that_does_not_listen_makes_every_verdict_unknown(files: Path, server: MisbehavingServer) -> None:
+    hurried = HttpConfig(timeout_seconds=1.0, retries=1, backoff_seconds=0.01)
+    result = judge_responses(make_config(files, server, judge="http://127.0.0.1:9/v1#nobody", http=hurried))
+    check_rows(files, result)
+    assert result.failed_calls == {"connection": 12}
+
+
+def test_half_of_all_calls_failing_costs_retries_and_no_verdict(files: Path, server: MisbehavingServer) -> None:
+    server.always = "judge, half failing"
+    patient = HttpConfig(timeout_seconds=5.0, retries=12, backoff_seconds=0.005, backoff_cap_seconds=0.02)
+    result = judge_responses(make_config(files, server, http=patient))
+    check_rows(files, result)
+    assert result.unknown_verdicts == 0
+    assert result.retries > 0
+
+
+@pytest.mark.parametrize("fault", ["401", "403", "404"])
+def test_what_no_retry_can_mend_stops_the_run_at_once(files: Path, server: MisbehavingServer, fault: str) -> None:
+    server.always = fault
+    with pytest.raises(ModelError):
+        judge_responses(make_config(files, server))
+    # The calls under way, and those that were let through in the moment before the run stopped.
+    assert server.calls <= 8
+    assert not (files / "run/verdicts.jsonl").exists()
+
+
+def test_a_key_is_in_no_file_of_a_run(files: Path, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRORUBRIC_API_KEY", "sk-very-secret-key-0123456789")
+    judge_responses(make_config(files, server))
+    assert server.exchanges[0].headers["authorization"] == "Bearer sk-very-secret-key-0123456789"
+    assert not any(b"very-secret" in path.read_bytes() for path in (files / "run").iterdir())
+
+
+def test_two_readings_are_two_calls_and_the_same_reading_is_one(files: Path, server: MisbehavingServer) -> None:
+    result = judge_responses(make_config(files, server, scheme="additive,weighted,prorubric,prorubric"))
+    assert (server.calls, list(result.schemes)) == (24, ["additive", "weighted", "prorubric"])
+
+
+def test_all_leaves_out_what_the_tasks_do_not_allow_and_says_why(files: Path, server: MisbehavingServer) -> None:
+    result = judge_responses(make_config(files, server, judge="lexical", scheme="all"))
+    assert result.left_out.keys() == {"rewritten", "rewritten+appropriateness"}
+    assert len(result.schemes) == 18
+
+
+def test_a_scheme_that_does_not_fit_is_refused_before_a_call(files: Path, server: MisbehavingServer) -> None:
+    with pytest.raises(SchemeError, match="no scheme is called 'sum'"):
+        judge_responses(make_config(files, server, scheme="additive,sum"))
+    assert (server.calls, (files / "run").exists()) == (0, False)
+
+
+def test_responses_to_no_task_and_bad_rows_are_rejects_and_the_rest_is_judged(
+    files: Path, server: MisbehavingServer
+) -> None:
+    with (files / "responses.jsonl").open("a") as stream:
+        stream.write('{"task_id": "nobody", "response": "x"}\n{oops\n')
+    with (files / "tasks.jsonl").open("a") as stream:
+        stream.write((files / "tasks.jsonl").read_text().splitlines()[0] + "\n")
+    result = judge_responses(make_config(files, server))
+    check_rows(files, result)
+    assert result.rejected == 3
+    assert "the id 'task 0' is taken already" in result.rejects[0]
+    assert "no task is called 'nobody'" in result.rejects[1]
+
+
+def test_a_file_without_tasks_is_refused(files: Path, server: MisbehavingServer) -> None:
+    (files / "tasks.jsonl").write_text('{"id": "a"}\n')
+    with pytest.raises(ConfigError, match="no task could be read"):
+        judge_responses(make_config(files, server, format="tasks"))
+
+
+def test_two_runs_can_share_a_journal(files: Path, server: MisbehavingServer) -> None:
+    for name in ("one", "two"):
+        judge_responses(make_config(files, server, out=files / name, journal=files / "shared.sqlite"))
+    assert server.calls == 12
+
+
+def test_the_layout_says_how_much_of_the_prompts_a_server_can_share(files: Path, server: MisbehavingServer) -> None:
+    from prorubric.judge.judge import JudgeConfig
+
+    task = next(iter(load_tasks(files / "tasks.jsonl")))
+    save_tasks(files / "tasks.jsonl", [task])
+    save_responses(
+        files / "responses.jsonl", (Response(task_id=task.id, text=f"answer {i}", sample=i) for i in range(12))
+    )
+    shared = [
+        judge_responses(make_config(files, server, judging=JudgeConfig(layout=layout))).shareable_prompt_tokens  # type: ignore[arg-type]
+        for layout in ("paper", "prefix-first")
+    ]
+    assert 0 < shared[0] < shared[1]
+
+
+class TestRescoring:
+    def test_stored_verdicts_give_the_same_scores_without_a_call(self, files: Path, server: MisbehavingServer) -> None:
+        result = judge_responses(make_config(files, server))
+        before = (files / "run/scores.jsonl").read_bytes()
+        again = score_run(ScoreConfig(files / "run", scheme="additive,conjunctive"))
+        assert (again.schemes, server.calls) == (result.schemes, 12)
+        assert (files / "run/scores.jsonl").read_bytes() == before
+
+    def test_a_scheme_on_the_same_verdicts_can_be_added_later(self, files: Path, server: MisbehavingServer) -> None:
+        judge_responses(make_config(files, server))
+        assert list(score_run(ScoreConfig(files / "run")).schemes) == ["additive", "conjunctive", "weighted"]
+
+    def test_a_scheme_without_its_verdicts_is_refused(self, files: Path, server: MisbehavingServer) -> None:
+        judge_responses(make_config(files, server))
+        with pytest.raises(SchemeError, match="prorubric needs verdicts on dimensions, the run has criteria"):
+            score_run(ScoreConfig(files / "run", scheme="prorubric"))
+
+
+class TestProgram:
+    def arguments(self, files: Path, server: MisbehavingServer, *more: str) -> list[str]:
+        return [
+            "judge", str(files / "tasks.jsonl"), str(files / "responses.jsonl"), "--judge", server.spec,
+            "--out", str(files / "run"), "--scheme", "additive", *more,
+        ]  # fmt: skip
+
+    def test_a_clean_run_ends_with_zero(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run_program(self.arguments(files, server)) == 0
+        assert "12 responses, 0 rows rejected, 48 verdicts" in capsys.readouterr().out
+
+    def test_unknown_verdicts_end_it_with_one(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        server.always = "judge without the last item"
+        assert run_program(self.arguments(files, server, "--reasks", "0")) == 1
+        assert "12 verdicts are unknown" in capsys.readouterr().out
+
+    def test_a_wrong_key_ends_it_with_two_and_one_line(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        server.always = "401"
+        assert run_program(self.arguments(files, server)) == 2
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err.count("\n")) == ("", 1)
+
+    def test_json_is_all_there_is_on_stdout(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run_program(self.arguments(files, server, "--json")) == 0
+        assert json.loads(capsys.readouterr().out)["responses"] == 12
+
+    def test_scores_can_be_printed_again(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run_program(self.arguments(files, server))
+        capsys.readouterr()
+        assert run_program(["score", str(files / "run"), "--scheme", "additive", "--json"]) == 0
+        assert list(json.loads(capsys.readouterr().out)["schemes"]) == ["additive"]
+
+
+class TestStops:
+    """A run that is ended in the middle is finished by running it again, with exactly the missing calls."""
+
+    COUNT = 200
+
+    @pytest.fixture
+    def many(self, files: Path) -> Path:
+        answers = (Response(task_id=f"task {i % 3}", text=f"answer {i}", sample=i) for i in range(self.COUNT))
+        save_responses(files / "responses.jsonl", answers)
+        return files
+
+    def start(self, files: Path, server: MisbehavingServer) -> "subprocess.Popen[str]":
+        arguments = TestProgram().arguments(files, server, "--concurrency", "4")
+        return subprocess.Popen(
+            [sys.executable, "-m", "prorubric", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PRORUBRIC_API_KEY": ""},
+        )
+
+    @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+    def test_a_run_that_is_ended_loses_at_most_the_calls_in_flight(
+        self, many: Path, server: MisbehavingServer, sign: signal.Signals
+    ) -> None:
+        server.think_seconds = 0.02
+        rng = random.Random(int(sign))
+        for _ in range(3):
+            program = self.start(many, server)
+            seen = server.calls
+            enough = seen + rng.randrange(5, 40)
+            wait_until(lambda: server.calls > enough)  # noqa: B023 - called at once
+            program.send_signal(sign)
+            program.communicate(timeout=20)
+            assert program.returncode == (-9 if sign == signal.SIGKILL else 130)
+            assert not (many / "run/verdicts.jsonl").exists()
+        wait_until(lambda: server.open_connections == 0)
+        interrupted = server.calls
+        program = self.start(many, server)
+        program.communicate(timeout=60)
+        assert program.returncode == 0
+        # Each stop can cost the four calls that were under way, no more.
+        assert self.COUNT <= server.calls <= self.COUNT + 3 * 4
+        assert interrupted < self.COUNT
+        assert len(list(read_verdicts(many / "run"))) == self.COUNT
+
+
+def test_a_run_is_as_fast_as_its_window_allows(files: Path, server: MisbehavingServer) -> None:
+    """Not a benchmark: 12 calls of 0.1 s, 4 at once, cannot take less than 0.3 s and must not take them one by one."""
+    server.think_seconds = 0.1
+    started = time.monotonic()
+    judge_responses(make_config(files, server))
+    assert 0.3 <= time.monotonic() - started < 1.1
+    assert server.peak == 4
+
+
+def test_a_task_of_several_turns_is_shown_whole(files: Path, server: MisbehavingServer) -> None:
+    first = next(iter(load_tasks(files / "tasks.jsonl")))
+    turns = tuple(Message(role=role, content=f"turn {i}") for i, role in enumerate(("user", "assistant", "user")))  # type: ignore[arg-type]
+    save_tasks(files / "tasks.jsonl", [Task(**{**dict(first), "messages": turns})])
+    save_responses(files / "responses.jsonl", [Response(task_id=first.id, text="answer 0")])
+    judge_responses(make_config(files, server))
+    assert "user: turn 0\n\nassistant: turn 1\n\nuser: turn 2" in server.exchanges[0].question
