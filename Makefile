@@ -34,6 +34,7 @@ docs: .venv/.dev  ## the documentation as a site, in site/
 bench: .venv/.dev  ## every benchmark; figures go into docs/benchmarks.md
 	$(BIN)/python bench/aggregate.py
 	$(BIN)/python bench/lint.py
+	$(BIN)/python bench/judge.py --memory
 
 constraints: $(UV)  ## pin the versions that the project's own environment uses
 	$(UV) pip compile --quiet --universal --upgrade --extra dev --no-header --no-annotate --no-emit-index-url \
@@ -42,7 +43,7 @@ constraints: $(UV)  ## pin the versions that the project's own environment uses
 	mv constraints.new constraints.txt
 
 clean:
-	rm -rf .venv .tools site prorubric-demo
+	rm -rf .venv .venvs .tools site prorubric-demo
 
 $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
