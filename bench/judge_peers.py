@@ -27,7 +27,7 @@ async def ask_with_openai(client: AsyncOpenAI, task: dict[str, Any], answer: str
     verdicts = json.loads(reply.choices[0].message.content or "")["satisfied"]
     weights = [criterion["weight"] for criterion in task["rubric"]]
     total = sum(weight * verdicts[str(i)] for i, weight in enumerate(weights, 1))
-    return float(total) / sum(weight for weight in weights if weight > 0)
+    return float(total / sum(weight for weight in weights if weight > 0))
 
 
 async def ask_with_rubric(client: AsyncOpenAI, task: dict[str, Any], answer: str) -> float:

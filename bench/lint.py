@@ -1,7 +1,7 @@
 """Criteria linted per second: the checks alone, and reading and checking a file.
 
-Run: python bench/lint.py [FILE]. Without a file the sample pack is repeated to 6,000 criteria, which are as long as real
-ones.
+Run: python bench/lint.py [FILE]. Without a file the sample pack is repeated to 6,000 criteria, which are as long as
+real ones.
 """
 
 import sys
