@@ -126,9 +126,7 @@ def compare_memory() -> None:
             found = run_ours(url, folder)
             peaks[count] = found["rss"]
             rate = count / found["wall"]
-            print(
-                f"{count:7,} responses: peak {found['rss']:.0f} MB, {rate:.0f} responses/s against a stub without latency"
-            )
+            print(f"{count:7,} responses: peak {found['rss']:.0f} MB, {rate:.0f} responses/s, no latency")
         print(f"ratio of the peaks: {peaks[100_000] / peaks[1_000]:.2f}")
 
 
