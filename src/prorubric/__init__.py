@@ -45,9 +45,24 @@ if TYPE_CHECKING:
     from prorubric.errors import RubricError as RubricError
     from prorubric.errors import SchemeError as SchemeError
     from prorubric.errors import SourceError as SourceError
+    from prorubric.judge.calibrate import CalibrateConfig as CalibrateConfig
+    from prorubric.judge.calibrate import CalibrateResult as CalibrateResult
+    from prorubric.judge.calibrate import calibrate_judge as calibrate_judge
+    from prorubric.judge.judge import Judge as Judge
+    from prorubric.judge.judge import JudgeConfig as JudgeConfig
+    from prorubric.judge.judge import Judgement as Judgement
+    from prorubric.llm.http import HttpConfig as HttpConfig
+    from prorubric.llm.make import make_model as make_model
+    from prorubric.llm.scripted import ScriptedModel as ScriptedModel
     from prorubric.report.demo import DemoConfig as DemoConfig
     from prorubric.report.demo import DemoResult as DemoResult
     from prorubric.report.demo import run_demo as run_demo
+    from prorubric.reward.rescore import ScoreConfig as ScoreConfig
+    from prorubric.reward.rescore import ScoreResult as ScoreResult
+    from prorubric.reward.rescore import score_run as score_run
+    from prorubric.reward.run import JudgeResult as JudgeResult
+    from prorubric.reward.run import JudgeRunConfig as JudgeRunConfig
+    from prorubric.reward.run import judge_responses as judge_responses
     from prorubric.rubric.lint import Finding as Finding
     from prorubric.rubric.lint import TaskLint as TaskLint
     from prorubric.rubric.lint import lint_task as lint_task
@@ -85,7 +100,14 @@ _HOMES = {
         "SchemeError",
         "SourceError",
     ),
+    "judge.calibrate": ("CalibrateConfig", "CalibrateResult", "calibrate_judge"),
+    "judge.judge": ("Judge", "JudgeConfig", "Judgement"),
+    "llm.http": ("HttpConfig",),
+    "llm.make": ("make_model",),
+    "llm.scripted": ("ScriptedModel",),
     "report.demo": ("DemoConfig", "DemoResult", "run_demo"),
+    "reward.rescore": ("ScoreConfig", "ScoreResult", "score_run"),
+    "reward.run": ("JudgeResult", "JudgeRunConfig", "judge_responses"),
     "rubric.lint": ("Finding", "TaskLint", "lint_task"),
     "rubric.records": ("Criterion", "Dimension", "Message", "ProtocolRubric", "Response", "Rubric", "Task"),
     "rubric.save": ("save_responses", "save_tasks"),
