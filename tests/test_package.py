@@ -88,5 +88,5 @@ def test_the_network_is_blocked_except_for_loopback() -> None:
     import socket
 
     # pytest-socket warns before it raises, and warnings are errors here.
-    with socket.socket() as other, pytest.raises(UserWarning, match='with host "192.0.2.1"'):
+    with socket.socket() as other, pytest.raises(UserWarning, match=r'with host "192\.0\.2\.1"'):
         other.connect(("192.0.2.1", 80))

@@ -1,46 +1,59 @@
 """`prorubric VERB …`: exit code 0 done, 1 done and what was checked failed, 2 could not run (one line says why)."""
 
-import os
+import io
+import re
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 from pydantic import ValidationError
 
 import prorubric
-from prorubric.cli.output import say
+from prorubric.cli.output import drop_stdout, make_console, say
 from prorubric.errors import ProRubricError
-from prorubric.rubric.record import summarize
+from prorubric.rubric.record import shorten
 
 app = App(
     name="prorubric",
     help="Rubric rewards that a policy cannot buy.",
     version=prorubric.__version__,
+    help_format="plaintext",
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 
 # A verb's module is imported when the verb is used; its help line stands here so that `--help` imports none.
 _VERBS = {
     "lint": "Look at a file of rubrics before a token is spent.",
     "convert": "Turn a rubric file of any known origin into a tasks file, with a manifest.",
+    "judge": "Judge a file of responses and score them under every scheme asked for.",
+    "score": "Score the stored verdicts of a run again, without a call.",
+    "calibrate": "Compare a judge with people on statements that people have labelled.",
     "demo": "Lint the sample pack and score its answers under every scheme, offline.",
 }
 for _verb, _help in _VERBS.items():
     app.command(f"prorubric.cli.{_verb}:{_verb}", help=_help)
 
+_HELP_WIDTH = 100
+
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(arguments, exit_on_error=False, print_error=False)
+        code = app(given, console=make_console(_HELP_WIDTH), exit_on_error=False, print_error=False)
     except ProRubricError as error:
         say(f"prorubric: {error}")
         return 2
     except CycloptsError as error:
-        say(f"prorubric: {_one_line(error)}; see prorubric --help")
+        verb = f" {given[0]}" if given and given[0] in _VERBS else ""
+        say(f"prorubric{verb}: {_explain(error)}; see prorubric{verb} --help")
         return 2
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        say(f"prorubric: {error.filename or 'a file'}: {error.strerror or error}")
+        # Of two names the second is the one that the user wrote: a file is written beside its place, then moved.
+        say(f"prorubric: {error.filename2 or error.filename or 'a file'}: {error.strerror or error}")
         return 2
     except KeyboardInterrupt:
         say("prorubric: stopped")
@@ -50,16 +63,32 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The program behind the command `prorubric`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its code, not a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    code = 0
     try:
         code = run()
         sys.stdout.flush()
     except BrokenPipeError:
-        # Somebody reads with `| head`: what they did not read is not our error, and Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        drop_stdout()
     sys.exit(code)
 
 
-def _one_line(error: CycloptsError) -> str:
+def _explain(error: CycloptsError) -> str:
+    """What is wrong with the command line, in the words of the command line."""
     cause = error.__cause__
-    return summarize(cause) if isinstance(cause, ValidationError) else " ".join(str(error).split())
+    if isinstance(cause, ValidationError):
+        fault = cause.errors(include_url=False)[0]
+        message = fault["msg"].removeprefix("Value error, ")
+        if not fault["loc"]:
+            return message
+        option = "--" + str(fault["loc"][0]).replace("_", "-")
+        if fault["type"] == "missing":
+            return f"{option} is missing"
+        return f"{option}: {message} (got {shorten(repr(fault['input']))})"
+    if isinstance(error, UnusedCliTokensError):
+        return f"too many arguments, no use for {', '.join(map(repr, error.unused_tokens or ()))}"
+    # Its own messages name the verb, which stands before ours already.
+    return re.sub(r'^Command "[^"]*" parameter ', "", str(error).strip()).rstrip(".")

@@ -4,10 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from prorubric.cli.output import JsonFlag, make_console, print_json
+from prorubric.cli.output import JsonFlag, literal, make_console, print_json
 from prorubric.judge.calibrate import Agreement, CalibrateConfig, CalibrateFiles, CalibrateResult, calibrate_judge
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -33,8 +32,10 @@ def calibrate(
 
 def _print_result(result: CalibrateResult, console: Console) -> None:
     console.print(
-        f"judge [bold]{escape(result.judge)}[/] on {result.items:,} items labelled by {result.people} people; "
-        f"{result.unknown:,} without a verdict",
+        literal(
+            f"judge {result.judge} on {result.items:,} items labelled by {result.people} people; "
+            f"{result.unknown:,} without a verdict"
+        ),
         soft_wrap=True,
     )
     console.print(f"says true of {_percent(result.said_true)}, people of {_percent(result.labelled_true)}")
@@ -49,13 +50,13 @@ def _print_result(result: CalibrateResult, console: Console) -> None:
         _add(table, f"{tag}: people", both["human"])
     console.print(table)
     for reason, count in result.unknown_reasons.items():
-        console.print(f"unknown: {count:,} x {escape(reason)}", soft_wrap=True)
+        console.print(literal(f"unknown: {count:,} x {reason}"), soft_wrap=True)
 
 
 def _add(table: Table, name: str, found: Agreement) -> None:
     figures = (found.balanced_f1, found.kappa, found.accuracy)
     shown = ["–" if figure is None else f"{figure:.3f}" for figure in figures]
-    table.add_row(escape(name), f"{found.items:,}", *shown, f"{found.pairs:,}")
+    table.add_row(literal(name), f"{found.items:,}", *shown, f"{found.pairs:,}")
 
 
 def _percent(share: float | None) -> str:

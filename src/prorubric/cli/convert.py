@@ -3,9 +3,9 @@
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.markup import escape
+from rich.text import Text
 
-from prorubric.cli.output import JsonFlag, make_console, print_json
+from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json
 from prorubric.datasets.convert import ConvertConfig, convert_tasks
 
 
@@ -16,10 +16,11 @@ def convert(config: Annotated[ConvertConfig, Parameter(name="*")], *, json: Json
         print_json(result)
         return 0
     console = make_console()
-    console.print(f"{result.read:,} rows read, {result.written:,} tasks written, {result.held_out:,} held out")
+    made = f"{count(result.read, 'row')} read, {count(result.written, 'task')} written, {result.held_out:,} held out"
+    console.print(made)
     for kind, reasons in (("rejected", result.rejected), ("left out", result.left_out)):
-        for reason, count in reasons.items():
-            console.print(f"  {count:,} {kind}: {escape(reason)}")
+        for reason, found in reasons.items():
+            console.print(Text.assemble(f"  {found:,} {kind}: ", literal(reason)), soft_wrap=True)
     for name, path in result.files.items():
-        console.print(f"{name.replace('_', '-')}: {escape(path)}")
+        console.print(Text.assemble(f"{name.replace('_', '-')}: ", literal(path)), soft_wrap=True)
     return 0

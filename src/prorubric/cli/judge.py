@@ -4,10 +4,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from prorubric.cli.output import JsonFlag, make_console, print_json
+from prorubric.cli.output import JsonFlag, literal, make_console, print_json
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -38,17 +37,17 @@ def judge(
 
 def _print_result(result: JudgeResult, console: Console) -> None:
     label = " (word overlap, no model: it is paid by naming things)" if result.judge == "lexical" else ""
-    console.print(f"judge: [bold]{escape(result.judge)}[/]{label}", soft_wrap=True)
+    console.print(literal(f"judge: {result.judge}{label}"), soft_wrap=True)
     console.print(f"{result.responses:,} responses, {result.rejected:,} rows rejected, {result.verdicts:,} verdicts")
     print_schemes(result.schemes, console)
     for name, reason in result.left_out.items():
-        console.print(f"left out: {name}: {escape(reason)}", soft_wrap=True)
+        console.print(literal(f"left out: {name}: {reason}"), soft_wrap=True)
     if result.unknown_verdicts:
         console.print(f"[yellow]{result.unknown_verdicts:,} verdicts are unknown[/]:")
         for reason, count in list(result.unknown_reasons.items())[:_SHOWN_REASONS]:
-            console.print(f"  {count:,} x {escape(reason)}", soft_wrap=True)
+            console.print(literal(f"  {count:,} x {reason}"), soft_wrap=True)
     for reject in result.rejects:
-        console.print(f"[red]rejected[/] {escape(reject)}", soft_wrap=True)
+        console.print(literal(f"rejected {reject}", "red"), soft_wrap=True)
     failed = sum(result.failed_calls.values())
     cost = "price not known" if result.cost is None else f"about ${result.cost:.2f}"
     console.print(
@@ -57,7 +56,7 @@ def _print_result(result: JudgeResult, console: Console) -> None:
         soft_wrap=True,
     )
     console.print(f"prompt tokens that a prefix cache can share: about {result.shareable_prompt_tokens:,}")
-    console.print(f"The run is in [bold]{escape(result.folder)}/[/].", soft_wrap=True)
+    console.print(literal(f"The run is in {result.folder}/."), soft_wrap=True)
 
 
 def print_schemes(schemes: dict[str, SchemeSummary], console: Console) -> None:

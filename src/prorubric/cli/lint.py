@@ -4,12 +4,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from prorubric.cli.output import JsonFlag, make_console, print_json
+from prorubric.cli.output import JsonFlag, count, literal, make_console, print_hanging, print_json
 from prorubric.datasets.lint_file import LintConfig, LintResult, Spread, lint_tasks
-from prorubric.rubric.lint import CHECKS
+from prorubric.rubric.lint import CHECKS, TaskLint
 
 _MEANING = {
     "unjudgeable": "criteria no answer could be judged on",
@@ -24,6 +24,7 @@ _MEANING = {
     "formatting-only": "criteria about form only",
 }
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+_CHECK_WIDTH = max(map(len, CHECKS)) + 1
 
 
 def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
@@ -38,52 +39,89 @@ def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag =
 
 def print_lint(result: LintResult, console: Console, name: str) -> None:
     """The result as tables for a person."""
-    console.print(
-        f"[bold]{escape(name)}[/]: {result.tasks:,} tasks, {result.criteria:,} criteria,"
-        f" {result.negative:,} of them negative",
-        soft_wrap=True,
+    counts = (
+        f"{count(result.tasks, 'task')}, {count(result.criteria, 'criterion')}, {result.negative:,} of them negative"
     )
-    _print_findings(result, console)
-    _print_figures(result, console)
+    console.print(Text.assemble(literal(name, "bold"), f": {counts}"), soft_wrap=True)
+    console.print(_make_findings_table(result) if _count_findings(result) else "nothing found")
+    if result.criteria:
+        console.print()
+        console.print(_make_kinds_table(result))
+        console.print()
+        console.print(_make_figures_table(result))
+    if result.rejects:
+        console.print()
     for reject in result.rejects:
-        console.print(f"[red]rejected[/] {escape(reject)}")
+        print_hanging(console, Text("rejected  ", "red"), literal(reject))
     for task in result.worst:
-        console.print(f"\n[bold]{escape(task.task_id)}[/]  {task.criteria} criteria")
-        for finding in task.findings:
-            console.print(f"  [{_COLOURS[finding.severity]}]{finding.check}[/] {escape(finding.message)}")
-    verdict = "[green]passed[/]" if result.passed else "[red]failed[/]"
-    errors, warnings = result.severities["error"], result.severities["warning"]
-    console.print(f"\n{verdict}: {errors:,} errors, {warnings:,} warnings, {result.severities['note']:,} notes")
+        _print_task(task, console)
+    _print_verdict(result, console)
 
 
-def _print_findings(result: LintResult, console: Console) -> None:
+def _print_task(task: TaskLint, console: Console) -> None:
+    console.print()
+    console.print(
+        Text.assemble(literal(task.task_id, "bold"), f"  {count(task.criteria, 'criterion')}"), soft_wrap=True
+    )
+    for finding in task.findings:
+        check = Text(f"  {finding.check:{_CHECK_WIDTH}}", _COLOURS[finding.severity])
+        print_hanging(console, check, literal(finding.message))
+
+
+def _print_verdict(result: LintResult, console: Console) -> None:
+    found = ", ".join(count(result.severities[name], name) for name in ("error", "warning", "note"))
+    verdict = Text("passed", "green") if result.passed else Text("failed", "red")
+    above = (
+        f", {count(result.too_compensable, 'task')} above the limit on compensation" if result.too_compensable else ""
+    )
+    console.print()
+    console.print(Text.assemble(verdict, f": {found}{above}"))
+
+
+def _count_findings(result: LintResult) -> int:
+    return sum(result.findings.values()) + sum(result.rejected.values())
+
+
+def _make_findings_table(result: LintResult) -> Table:
     table = Table("check", "severity", "found", "what it means", box=None, pad_edge=False)
     table.columns[2].justify = "right"
     if result.rejected:
-        table.add_row("unreadable row", "[red]error[/]", f"{sum(result.rejected.values()):,}", "not a task; see below")
-    for check, count in result.findings.items():
-        if count:
+        table.add_row("unreadable row", Text("error", "red"), f"{sum(result.rejected.values()):,}", "not a task")
+    for check, found in result.findings.items():
+        if found:
             severity = CHECKS[check]
-            table.add_row(check, f"[{_COLOURS[severity]}]{severity}[/]", f"{count:,}", _MEANING[check])
-    console.print(table if table.row_count else "nothing found")
+            table.add_row(check, Text(severity, _COLOURS[severity]), f"{found:,}", _MEANING[check])
+    return table
 
 
-def _print_figures(result: LintResult, console: Console) -> None:
-    kinds = (
-        ("presence-style", result.presence),
-        ("formatting-only", result.formatting),
-        ("substantive", result.substantive),
-    )
-    total = result.criteria or 1
-    console.print(
-        "\ncriteria by kind: " + ", ".join(f"{name} {count:,} ({count / total:.0%})" for name, count in kinds)
-    )
-    _print_spread(console, "weight on presence-style criteria", result.presence_share)
-    _print_spread(console, "compensation: reachable without the heaviest criterion", result.compensation)
-    _print_spread(console, "the same with dimensions", result.compensation_grouped)
+def _make_kinds_table(result: LintResult) -> Table:
+    table = Table("kind of criterion", box=None, pad_edge=False)
+    table.add_column("found", justify="right")
+    table.add_column("share", justify="right")
+    kinds = {
+        "presence-style: met by naming something": result.presence,
+        "formatting-only: about form": result.formatting,
+        "substantive: all others": result.substantive,
+    }
+    for kind, found in kinds.items():
+        table.add_row(kind, f"{found:,}", f"{found / result.criteria:.1%}")
+    return table
 
 
-def _print_spread(console: Console, name: str, spread: Spread | None) -> None:
-    if spread:
-        between = f"{spread.lowest:.2f} to {spread.highest:.2f} over {spread.tasks:,} tasks"
-        console.print(f"{name}: mean [bold]{spread.mean:.2f}[/], {between}")
+def _make_figures_table(result: LintResult) -> Table:
+    table = Table("figure, by task", box=None, pad_edge=False)
+    for heading in ("mean", "range", "tasks"):
+        table.add_column(heading, justify="right")
+    figures = {
+        "weight on presence-style criteria": result.presence_share,
+        "compensation: reachable without the heaviest criterion": result.compensation,
+        "compensation with dimensions": result.compensation_grouped,
+    }
+    for name, spread in figures.items():
+        if spread:
+            table.add_row(name, *_render_spread(spread))
+    return table
+
+
+def _render_spread(spread: Spread) -> tuple[Text, str, str]:
+    return Text(f"{spread.mean:.2f}", "bold"), f"{spread.lowest:.2f}–{spread.highest:.2f}", f"{spread.tasks:,}"

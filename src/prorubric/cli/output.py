@@ -1,29 +1,83 @@
-"""Where output goes: results on stdout, the rest on stderr; with `--json` only the result record is on stdout."""
+"""Where output goes: results on stdout, the rest on stderr; with `--json` only the result record is on stdout.
 
+What a file says is never read as mark-up and never reaches the terminal as a control code: it goes through `literal`.
+"""
+
+import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from pydantic import BaseModel
 from rich.console import Console
+from rich.text import Text
 
-from prorubric.rubric.files import render_json
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 JsonFlag = Annotated[bool, Parameter(help="Print the result record as JSON and nothing else.", negative="")]
 
-_PLAIN_WIDTH = 120
+_PLAIN_WIDTH = 1000
 
 
-def make_console() -> Console:
-    """A console for results. In a pipe or a file lines are wide and never coloured."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+class ResultConsole(Console):
+    """A console that goes on in silence when nobody reads any more, so that the exit code stays the verb's."""
+
+    def on_broken_pipe(self) -> None:
+        """Somebody reads with `| head`: what they did not read is not our error."""
+        self.quiet = True
+        drop_stdout()
+
+
+def make_console(plain_width: int = _PLAIN_WIDTH) -> Console:
+    """A console for results. In a pipe or a file lines are never broken and never coloured; NO_COLOR is kept to."""
+    return ResultConsole(
+        highlight=False,
+        emoji=False,
+        width=None if sys.stdout.isatty() else plain_width,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )
+
+
+def literal(text: str, style: str = "") -> Text:
+    """Foreign text exactly as it is, on one line; what cannot be printed is shown by its code."""
+    return Text(_visible(text), style)
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: 1 task, 1,200 tasks, 3 criteria."""
+    plural = "criteria" if noun == "criterion" else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def print_hanging(console: Console, lead: Text, text: Text) -> None:
+    """A paragraph beside its `lead`: every line of it begins at the same column."""
+    indent = Text(" " * lead.cell_len)
+    for line in text.wrap(console, max(console.width - lead.cell_len, 1)):
+        line.rstrip()
+        console.print(Text.assemble(lead, line))
+        lead = indent
 
 
 def say(message: str) -> None:
     """One line for the person at the terminal, on stderr."""
-    print(message, file=sys.stderr)  # noqa: T201 - this is where printing happens
+    print(_visible(" ".join(message.split())), file=sys.stderr)  # noqa: T201 - this is where printing happens
 
 
-def print_json(result: BaseModel) -> None:
+def print_json(result: "BaseModel") -> None:
     """The result record on stdout."""
-    sys.stdout.write(render_json(result.model_dump(mode="json")).decode() + "\n")
+    from prorubric.rubric.files import render_json  # noqa: PLC0415 - brings pyarrow, which `--help` can do without
+
+    try:
+        sys.stdout.write(render_json(result.model_dump(mode="json")).decode() + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_stdout()
+
+
+def drop_stdout() -> None:
+    """Let the rest of the output go nowhere: Python would complain at exit about what it could not write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _visible(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -16,7 +16,6 @@ from typing import Annotated
 
 import pyarrow as pa
 from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.load import Format, Reject, Subset, count_reasons, load_tasks
@@ -24,12 +23,12 @@ from prorubric.datasets.prepare import HeldOut, Preparation
 from prorubric.errors import ConfigError
 from prorubric.rubric.files import open_rows, split_suffix
 from prorubric.rubric.forms import TASK_SCHEMA, render_task
-from prorubric.rubric.record import Record
+from prorubric.rubric.record import Record, config_record
 
 _REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string()})
 
 
-@dataclass(frozen=True)
+@config_record
 class ConvertConfig:
     """What to convert, into what, and how to prepare it."""
 

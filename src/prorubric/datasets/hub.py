@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from itertools import count
+from logging import ERROR, getLogger
 
 from prorubric.errors import MissingExtraError, SourceError
 from prorubric.rubric.files import Row
@@ -20,14 +22,25 @@ def is_hub_id(name: str) -> bool:
 def read_hub(name: str, split: str) -> Iterator[Row]:
     """The rows of one split of a dataset on the hub, or in a local folder laid out like one."""
     try:
+        from datasets.utils import logging  # noqa: PLC0415
+
         from datasets import load_dataset  # noqa: PLC0415 - optional, and slow to import
     except ImportError:
         raise MissingExtraError.of(f"reading the dataset {name!r} from the hub", "hub") from None
+    logging.set_verbosity_error()  # what goes wrong is said by us, once
+    getLogger("huggingface_hub").setLevel(ERROR)
     try:
-        dataset = load_dataset(name, split=split, streaming=True)
+        values = iter(load_dataset(name, split=split, streaming=True))
     except Exception as error:
         raise SourceError(
             f"{name}: the dataset cannot be opened ({shorten(str(error), 160)}); check name and split"
         ) from error
-    for number, value in enumerate(dataset, 1):
+    for number in count(1):
+        try:
+            value = next(values)
+        except StopIteration:
+            return
+        except Exception as error:
+            reason = shorten(str(error), 160)
+            raise SourceError(f"{name}: the dataset cannot be read past row {number - 1} ({reason})") from error
         yield Row(number, value=dict(value))

@@ -14,12 +14,12 @@ from typing import Annotated, Literal
 
 import pyarrow as pa
 from pydantic import Field
-from pydantic.dataclasses import dataclass as checked_dataclass
 
 from prorubric.datasets.load import Format, Reject, Subset, count_reasons, load_tasks
+from prorubric.errors import ConfigError
 from prorubric.rubric.files import open_rows
 from prorubric.rubric.lint import CHECKS, TaskLint, lint_task
-from prorubric.rubric.record import Record
+from prorubric.rubric.record import Record, config_record
 
 _DETAIL_SCHEMA = pa.schema(
     {
@@ -34,9 +34,10 @@ _DETAIL_SCHEMA = pa.schema(
     }
 )
 _RANK = {"error": 2, "warning": 1, "note": 0}
+_FEWEST_TO_SORT = 50
 
 
-@checked_dataclass(frozen=True)
+@config_record
 class LintConfig:
     """What to look at and when to fail."""
 
@@ -125,7 +126,7 @@ class _Figure:
 
 @dataclass(slots=True)
 class _Tally:
-    """What has been counted so far."""
+    """What has been counted so far; of tasks and rejects only the few to be shown are kept."""
 
     show: int
     counts: Counter[str] = field(default_factory=Counter)
@@ -133,7 +134,9 @@ class _Tally:
     presence_share: _Figure = field(default_factory=_Figure)
     compensation: _Figure = field(default_factory=_Figure)
     grouped: _Figure = field(default_factory=_Figure)
-    worst: list[TaskLint] = field(default_factory=list)
+    kept: list[TaskLint] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+    rejects: list[str] = field(default_factory=list)
 
     def add(self, found: TaskLint) -> None:
         self.counts.update(tasks=1, criteria=found.criteria, presence=found.presence, formatting=found.formatting)
@@ -142,12 +145,25 @@ class _Tally:
         self.compensation.add(found.compensation)
         self.grouped.add(found.compensation_grouped)
         if found.findings and self.show:
-            self.worst = nlargest(self.show, [*self.worst, found], key=_badness)
+            self.kept.append(found)
+            # Sorting out now and then costs far less than after every task.
+            if len(self.kept) >= 2 * self.show + _FEWEST_TO_SORT:
+                self.kept = self.worst()
+
+    def reject(self, reject: Reject) -> None:
+        self.reasons.update(count_reasons([reject]))
+        if len(self.rejects) < self.show:
+            self.rejects.append(str(reject))
+
+    def worst(self) -> list[TaskLint]:
+        """The tasks to show, worst first; of equals the one that was read first."""
+        return nlargest(self.show, self.kept, key=_badness)
 
 
 def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = None) -> LintResult:
     """Look at every task of a file. `on_task` sees each one as it is read."""
-    rejects: list[Reject] = []
+    if config.out and config.out.resolve() == Path(config.tasks).resolve():
+        raise ConfigError(f"{config.out}: the findings would replace the tasks; choose another name for --out")
     tally = _Tally(config.show)
     stream = load_tasks(
         config.tasks,
@@ -155,7 +171,7 @@ def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = 
         subset=config.subset,
         split=config.split,
         strict=config.strict,
-        on_reject=rejects.append,
+        on_reject=tally.reject,
     )
     with ExitStack() as stack:
         write = stack.enter_context(open_rows(config.out, _DETAIL_SCHEMA)) if config.out else None
@@ -169,20 +185,20 @@ def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = 
                 write(found.model_dump(mode="json"))
             if on_task:
                 on_task(found)
-    return _conclude(config, tally, rejects)
+    return _conclude(config, tally)
 
 
-def _conclude(config: LintConfig, tally: _Tally, rejects: list[Reject]) -> LintResult:
+def _conclude(config: LintConfig, tally: _Tally) -> LintResult:
     counts = tally.counts
-    severities: Counter[str] = Counter({"error": len(rejects), "warning": 0, "note": 0})
+    severities: Counter[str] = Counter({"error": tally.reasons.total(), "warning": 0, "note": 0})
     for check, count in tally.checks.items():
         severities[CHECKS[check]] += count
     failing = [name for name in severities if config.fail_on != "never" and _RANK[name] >= _RANK[config.fail_on]]
     return LintResult(
         tasks=counts["tasks"],
         criteria=counts["criteria"],
-        rejected=count_reasons(rejects),
-        rejects=tuple(str(reject) for reject in rejects[: config.show]),
+        rejected=dict(tally.reasons.most_common()),
+        rejects=tuple(tally.rejects),
         findings={check: tally.checks[check] for check in CHECKS},
         severities=dict(severities),
         negative=counts["negative"],
@@ -193,7 +209,7 @@ def _conclude(config: LintConfig, tally: _Tally, rejects: list[Reject]) -> LintR
         compensation=tally.compensation.summarize(),
         compensation_grouped=tally.grouped.summarize(),
         too_compensable=counts["too_compensable"],
-        worst=tuple(tally.worst),
+        worst=tuple(tally.worst()),
         passed=not any(severities[name] for name in failing) and not counts["too_compensable"],
     )
 

@@ -5,17 +5,18 @@ first. Nobody loses rows without a word: where no `on_reject` is given, the reje
 warning counts them at the end.
 """
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from prorubric.datasets.hub import is_hub_id, read_hub
 from prorubric.datasets.sources import healthbench, plain, rar, researchqa, rubrichub, scholarqa, verl
-from prorubric.errors import RowError, RubricError, SourceError
+from prorubric.errors import ConfigError, RowError, RubricError, SourceError
 from prorubric.rubric.files import Row, read_rows
 from prorubric.rubric.forms import parse_response
 from prorubric.rubric.records import Response, Rubric, Task
@@ -28,6 +29,11 @@ _SOURCES = {source.NAME: source for source in (plain, healthbench, scholarqa, re
 FORMATS = ("auto", *_SOURCES)
 
 _ROWS_TO_RECOGNISE = 20
+
+# Where in a row a fault lies, as in "criterion 3: Criterion: weight: "; no part of the reason.
+_PLACE = re.compile(r"^(?:[\w.]+(?: \d+)?: )+")
+_POSITION = re.compile(r"\b(criterion|dimension|message|index) \d+")
+_PARTICULARS = re.compile(r"\s*[:;(].*", re.DOTALL)
 
 RecordT = TypeVar("RecordT", Task, Response)
 
@@ -85,6 +91,9 @@ class Stream(Generic[RecordT]):
         except RubricError as error:
             self._reject(Reject(self.path, row.line, str(error)))
             return None
+        except RecursionError:
+            self._reject(Reject(self.path, row.line, "the row is nested too deeply to be read; flatten it"))
+            return None
         if record is None:
             self.skipped += 1
         return record
@@ -112,6 +121,8 @@ def load_tasks(
     `subset` keeps only HealthBench's physician-consensus criteria, or only the others; `split` names the split of a
     dataset on the hub.
     """
+    if subset not in get_args(Subset):
+        raise ConfigError(f"no subset is called {subset!r}; known: {', '.join(get_args(Subset))}")
     rows = _open(path, split)
     source, rows = _recognise(path, rows) if format == "auto" else (_find_source(format), rows)
     return Stream(str(path), rows, lambda row: _select(source.parse(row), subset), strict, on_reject)
@@ -125,18 +136,19 @@ def load_responses(
 
 
 def count_reasons(rejects: Iterable[Reject]) -> dict[str, int]:
-    """How often each reason came up, without the particulars behind its first colon, most frequent first."""
-    return dict(Counter(reject.reason.split(":")[0].split("(")[0].strip() for reject in rejects).most_common())
+    """How often each reason came up, without place and value, most frequent first."""
+    bare = (_PARTICULARS.sub("", _PLACE.sub("", reject.reason)) for reject in rejects)
+    return dict(Counter(_POSITION.sub(r"\1 N", reason) for reason in bare).most_common())
 
 
 def _require_value(row: Row) -> dict[str, Any]:
     if row.value is None:
-        raise RubricError(row.fault or "the row is empty")
+        raise RubricError(f"{row.fault or 'the row is empty'}; a row is one JSON object, in UTF-8")
     return row.value
 
 
 def _open(path: str | Path, split: str) -> Iterator[Row]:
-    if Path(path).is_dir() or (not Path(path).exists() and is_hub_id(str(path))):
+    if Path(path).is_dir() or (is_hub_id(str(path)) and not Path(path).exists() and not Path(path).parent.is_dir()):
         return read_hub(str(path), split)
     return read_rows(Path(path))
 

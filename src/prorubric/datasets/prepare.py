@@ -1,7 +1,8 @@
 """Preparation as in the paper: each prompt once, 5 to 60 criteria, a positive total weight, a held-out part by seed.
 
-Which prompts are held out depends on the seed and on their own text only, not on their order or on the others: a file
-that is shuffled, or that grows, keeps its split.
+Which prompts are held out depends on the seed and on the prompts, not on their order: a file that is shuffled keeps its
+split. When a file grows, new prompts may take the place of old ones in the held-out part; no prompt that was trained
+on moves into it.
 """
 
 import hashlib
@@ -50,16 +51,19 @@ class HeldOut:
     size: int
     seed: int
     _heap: list[tuple[int, str]] = field(default_factory=list)
+    _drawn: set[str] = field(default_factory=set)
 
     def offer(self, task: Task) -> None:
-        """Let one prompt take part in the draw."""
+        """Let one prompt take part in the draw; one that comes again has its ticket already."""
         prompt = hash_prompt(task.messages)
+        if self.size == 0 or prompt in self._drawn:
+            return
         ticket = (-int.from_bytes(hashlib.sha256(f"{self.seed}:{prompt}".encode()).digest()), prompt)
-        if len(self._heap) < self.size:
-            heapq.heappush(self._heap, ticket)
-        elif self._heap:
-            heapq.heappushpop(self._heap, ticket)
+        self._drawn.add(prompt)
+        heapq.heappush(self._heap, ticket)
+        if len(self._heap) > self.size:
+            self._drawn.discard(heapq.heappop(self._heap)[1])
 
     def chosen(self) -> frozenset[str]:
         """The hashes of the prompts that were drawn."""
-        return frozenset(prompt for _, prompt in self._heap)
+        return frozenset(self._drawn)

@@ -9,6 +9,7 @@ means "true is bad" is not decided here: polarity belongs to the source.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, time
 from typing import Any
 
 from prorubric.errors import RubricError
@@ -35,7 +36,10 @@ _PARTS_KEYS = ("criteria", "items", "rubrics", "rubric")
 _POINTS_PREFIX = re.compile(
     r"^\s*points?\s*:\s*(?P<points>[+-]?\d+(?:\.\d+)?)\s*[,;]\s*(?:item|criterion)\s*:\s*", re.IGNORECASE
 )
-_BRACKETED_TIER = re.compile(rf"\s*\[(?P<tier>{'|'.join(TIER_WEIGHTS)})\]\s*", re.IGNORECASE)
+_TIER = rf"\[(?P<tier>{'|'.join(TIER_WEIGHTS)})\]"
+# At either end of the text, where it is a mark; in the middle it belongs to the sentence.
+_LEADING_TIER = re.compile(rf"^\s*(?:\d+[.)]\s*|[-*•]\s*)?{_TIER}[\s:]*", re.IGNORECASE)
+_TRAILING_TIER = re.compile(rf"\s*{_TIER}[\s.]*$", re.IGNORECASE)
 _CATEGORY_PREFIX = re.compile(
     r"^\s*(?P<tier>essential|important|optional|pitfall)(?:\s+criteri(?:on|a))?\s*:\s*", re.IGNORECASE
 )
@@ -60,9 +64,15 @@ def unwrap_json(value: Any) -> Any:
             break
         try:
             value = parse_json(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
     return value
+
+
+def read_object(value: Any) -> Mapping[str, Any]:
+    """An object, or JSON text of one; empty where the file has anything else in its place."""
+    value = unwrap_json(value)
+    return value if isinstance(value, Mapping) else {}
 
 
 def read_items(value: Any) -> Iterator[Item]:
@@ -71,7 +81,7 @@ def read_items(value: Any) -> Iterator[Item]:
     if isinstance(value, Mapping):
         value = _entries(value)
     if not isinstance(value, list) or not value:
-        raise RubricError(f"the rubric is {shorten(repr(value))}; expected a list of criteria")
+        raise RubricError(f"the rubric is not a list of criteria: {shorten(repr(value))}; give at least one in a list")
     for position, entry in enumerate(value, 1):
         yield from _read_entry(unwrap_json(entry), position)
 
@@ -96,12 +106,12 @@ def make_criterion(item: Item, position: int, default: float | None = None) -> C
 
 def parse_messages(value: Any) -> tuple[Message, ...]:
     """A conversation: a list of messages, JSON text of one, or plain text as a single user message."""
-    value = unwrap_json(value)
-    if isinstance(value, str):
+    turns = unwrap_json(value)
+    if isinstance(value, str) and not _is_conversation(turns):
         return (Message(role="user", content=value),)
-    if not isinstance(value, list) or not all(isinstance(turn, Mapping) for turn in value):
-        raise RubricError(f"the prompt is {shorten(repr(value))}; expected text or a list of messages")
-    return tuple(Message(role=turn.get("role"), content=_read_content(turn.get("content"))) for turn in value)
+    if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
+        raise RubricError(f"the prompt is no conversation: {shorten(repr(turns))}; give text or a list of messages")
+    return tuple(Message(role=turn.get("role"), content=_read_content(turn.get("content"))) for turn in turns)
 
 
 def parse_tags(value: Any) -> tuple[str, ...]:
@@ -114,12 +124,19 @@ def parse_tags(value: Any) -> tuple[str, ...]:
     return () if _is_empty(value) else (_render_tag(value),)
 
 
+def make_meta(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What else a row says, without what is missing; dates, which parquet knows and JSON does not, as text."""
+    return {key: _as_json(value) for key, value in fields.items() if value is not None}
+
+
 def _read_entry(entry: Any, position: int) -> Iterator[Item]:
     if isinstance(entry, str):
         yield _split_text(entry, weight=None, tier=None, tags=())
         return
     if not isinstance(entry, Mapping):
-        raise RubricError(f"criterion {position} is {shorten(repr(entry))}; expected text or an object")
+        raise RubricError(
+            f"criterion {position} is neither text nor an object: {shorten(repr(entry))}; give its text and weight"
+        )
     parts = _find_parts(entry)
     if parts is None:
         yield _read_object(entry, position)
@@ -128,10 +145,20 @@ def _read_entry(entry: Any, position: int) -> Iterator[Item]:
     name = entry.get("name") or entry.get("dimension")
     for part in parts:
         for item in _read_entry(unwrap_json(part), position):
-            # Weight of the dimension times weight of the criterion inside it; one of the two may be missing.
-            known = [weight for weight in (outer, item.weight) if weight is not None]
-            weight = (known[0] * known[1] if len(known) == 2 else known[0]) if known else None
+            weight = _multiply(outer, item, position)
             yield Item(item.text, weight, item.tier, (*item.tags, *([f"dimension:{name}"] if name else [])))
+
+
+def _multiply(outer: float | None, item: Item, position: int) -> float | None:
+    """Weight of the dimension times weight or tier of the criterion inside it; one of the two may be missing."""
+    inner = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "")
+    if outer is None or inner is None:
+        return outer if inner is None else inner
+    if outer < 0 and inner < 0:
+        raise RubricError(
+            f"criterion {position}: dimension and criterion are both negative: {outer:g} × {inner:g}; keep one minus"
+        )
+    return outer * inner
 
 
 def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
@@ -139,7 +166,7 @@ def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
     for key in _PARTS_KEYS:
         if key in entry:
             parts = unwrap_json(entry[key])
-            if isinstance(parts, list):
+            if isinstance(parts, list) and parts:
                 return parts
     return None
 
@@ -148,7 +175,8 @@ def _read_object(entry: Mapping[str, Any], position: int) -> Item:
     text = next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()), None)
     if text is None:
         raise RubricError(f"criterion {position} has no text; expected one of {', '.join(_TEXT_KEYS[:4])}")
-    tier = next((entry[key].strip().lower() for key in _TIER_KEYS if isinstance(entry.get(key), str)), None)
+    named = (entry[key].strip().lower() for key in _TIER_KEYS if isinstance(entry.get(key), str))
+    tier = next((name for name in named if name in TIER_WEIGHTS), None)
     tags = parse_tags(entry.get("tags"))
     if entry.get("title") and entry["title"] != text:
         tags = (*tags, f"title:{entry['title']}")
@@ -162,10 +190,12 @@ def _split_text(text: str, weight: float | None, tier: str | None, tags: tuple[s
     points = _POINTS_PREFIX.match(text)
     if points:
         weight, text = float(points["points"]) if weight is None else weight, text[points.end() :]
-    found = _CATEGORY_PREFIX.match(text) or (_BRACKETED_TIER.search(text) if "[" in text else None)
+    found = _CATEGORY_PREFIX.match(text) or _LEADING_TIER.match(text)
+    if not found and "[" in text:
+        found = _TRAILING_TIER.search(text)
     if found:
-        tier, text = found["tier"].lower(), f"{text[: found.start()]} {text[found.end() :]}"
-    if tier in TIER_WEIGHTS:
+        tier, text = found["tier"].lower(), text[: found.start()] + text[found.end() :]
+    if tier:
         tags = (*tags, f"tier:{tier}")
     return Item(text.strip(), weight, tier, tags)
 
@@ -176,12 +206,14 @@ def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
         return None
     if isinstance(value, str) and value.strip().lower() in TIER_WEIGHTS:
         return TIER_WEIGHTS[value.strip().lower()]
-    refusal = RubricError(f"criterion {position}: the weight is {value!r}; give a number other than 0")
+    refusal = RubricError(
+        f"criterion {position}: the weight is not a number: {shorten(repr(value))}; give a number other than 0"
+    )
     if isinstance(value, bool):
         raise refusal
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise refusal from None
 
 
@@ -193,6 +225,11 @@ def _entries(value: Mapping[str, Any]) -> Any:
     return [{"name": name, **part} if isinstance(part, Mapping) else part for name, part in value.items()]
 
 
+def _is_conversation(turns: Any) -> bool:
+    """True for messages; a text that merely looks like JSON, such as a list to be sorted, is a prompt."""
+    return isinstance(turns, list) and bool(turns) and all(isinstance(t, Mapping) and "role" in t for t in turns)
+
+
 def _read_content(content: Any) -> str:
     if isinstance(content, list):
         parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
@@ -201,7 +238,7 @@ def _read_content(content: Any) -> str:
             raise RubricError("a message has parts that are not text; only text can be judged")
         return "\n".join(texts)
     if not isinstance(content, str):
-        raise RubricError(f"the content of a message is {shorten(repr(content))}; expected text")
+        raise RubricError(f"the content of a message is not text: {shorten(repr(content))}; only text can be judged")
     return content
 
 
@@ -210,4 +247,17 @@ def _is_empty(value: Any) -> bool:
 
 
 def _render_tag(value: Any) -> str:
-    return value if isinstance(value, str) else render_json(value).decode()
+    if isinstance(value, str):
+        return value
+    try:
+        return render_json(value).decode()
+    except (TypeError, ValueError):
+        raise RubricError(f"a tag has no JSON form: {shorten(repr(value))}; give text") from None
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_as_json(inner) for inner in value]
+    return value.isoformat() if isinstance(value, date | time) else value

@@ -9,13 +9,10 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import KW_ONLY, field
-from dataclasses import dataclass as plain_dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-from pydantic.dataclasses import dataclass
 
 from prorubric.datasets.labels import LabelFormat, LabelledItem, load_labels
 from prorubric.errors import SourceError
@@ -26,12 +23,12 @@ from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import open_model
-from prorubric.rubric.record import Record
+from prorubric.rubric.record import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
 from prorubric.rubric.verdict import Unknown, Verdict
 
 
-@dataclass(frozen=True)
+@config_record
 class CalibrateFiles:
     """Which labels, which judge."""
 
@@ -46,7 +43,7 @@ class CalibrateFiles:
     """Keep the judge's replies here, so that a run that was stopped goes on where it was."""
 
 
-@dataclass(frozen=True)
+@config_record
 class CalibrateConfig(CalibrateFiles):
     """A whole calibration."""
 
@@ -86,7 +83,7 @@ class CalibrateResult(Record):
     """For each tag the agreement of the judge (`judge`) and of people with each other (`human`)."""
 
 
-@plain_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Rated:
     item: LabelledItem
     verdict: bool | None

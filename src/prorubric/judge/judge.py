@@ -7,14 +7,12 @@ threshold on them.
 
 from asyncio import TaskGroup, sleep
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field
-from dataclasses import dataclass as plain_dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from prorubric.errors import ConfigError, ModelError, ProRubricError
 from prorubric.judge.items import Item, Reading, list_items
@@ -33,6 +31,7 @@ from prorubric.judge.render import (
     render_prompt,
 )
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from prorubric.rubric.record import config_record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict
 
@@ -48,7 +47,7 @@ _SIDES: dict[tuple[Any, Any], Comparison] = {
 }
 
 
-@dataclass(frozen=True)
+@config_record
 class JudgeConfig:
     """How a judge is asked."""
 
@@ -79,7 +78,7 @@ class JudgeConfig:
     """Prompts of your own, by name."""
 
 
-@plain_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """The verdicts of one reading, in the order of its items, and what else is known of them."""
 
@@ -92,7 +91,7 @@ class Judgement:
     """How much of the first prompt every response to the task has in common."""
 
 
-@plain_dataclass(slots=True)
+@dataclass(slots=True)
 class _Case:
     """One response under judgement, and what judging it cost so far."""
 
@@ -112,7 +111,7 @@ class _Case:
         return Judgement(tuple(verdicts), None, self.reasons, self.calls, self.prompt, self.shared)
 
 
-@plain_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Value:
     """A reply that holds one value: its key, its schema and how it is read."""
 

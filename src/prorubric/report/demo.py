@@ -5,8 +5,6 @@ from dataclasses import KW_ONLY, asdict
 from pathlib import Path
 from statistics import fmean
 
-from pydantic.dataclasses import dataclass
-
 from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
 from prorubric.aggregate.score import Score, score
 from prorubric.datasets.lint_file import LintConfig, LintResult, lint_tasks
@@ -25,7 +23,7 @@ from prorubric.reward.folder import (
     write_json,
 )
 from prorubric.rubric.files import open_rows
-from prorubric.rubric.record import Record
+from prorubric.rubric.record import Record, config_record
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Verdict
 
@@ -33,7 +31,7 @@ _SHOWN_TASKS = 2
 _FILES = (CONFIG, TASKS, VERDICTS, SCORES, SUMMARY)
 
 
-@dataclass(frozen=True)
+@config_record
 class DemoConfig:
     """Where the demo puts its run folder."""
 
@@ -130,7 +128,8 @@ def _compare_tasks(answers: list[SampleAnswer], scored: dict[str, list[Score]]) 
 
 
 def _check_folder(folder: Path) -> None:
-    strangers = {path.name for path in folder.iterdir()} - set(_FILES) if folder.is_dir() else set()
+    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    strangers = {name for name in held - set(_FILES) if ".partial" not in name}
     if strangers or (folder.exists() and not folder.is_dir()):
         raise ConfigError(f"{folder}: holds something that is not a demo; name another folder with --out")
 

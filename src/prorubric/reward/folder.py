@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-import prorubric
 from prorubric.aggregate.plan import Plan, make_plan
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
 from prorubric.aggregate.score import Score, score_plan
@@ -156,7 +156,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def describe_versions() -> dict[str, str]:
     """What a run was made with."""
-    return {"prorubric": prorubric.__version__, "python": python_version()}
+    return {"prorubric": version("prorubric"), "python": python_version()}
 
 
 def _find_obstacle(name: str, tasks: Sequence[Task]) -> str | None:

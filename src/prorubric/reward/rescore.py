@@ -3,8 +3,6 @@
 from dataclasses import KW_ONLY
 from pathlib import Path
 
-from pydantic.dataclasses import dataclass
-
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import SchemeError, SourceError
 from prorubric.reward.folder import (
@@ -20,10 +18,10 @@ from prorubric.reward.folder import (
     score_readings,
 )
 from prorubric.rubric.files import open_rows
-from prorubric.rubric.record import Record
+from prorubric.rubric.record import Record, config_record
 
 
-@dataclass(frozen=True)
+@config_record
 class ScoreConfig:
     """Which run, under which schemes."""
 

@@ -9,13 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import KW_ONLY, asdict, field
-from dataclasses import dataclass as plain_dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import JsonValue
-from pydantic.dataclasses import dataclass
 
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import Format, Reject, Subset, load_responses, load_tasks
@@ -46,7 +44,7 @@ from prorubric.reward.folder import (
     write_json,
 )
 from prorubric.rubric.files import WriteRow, open_rows
-from prorubric.rubric.record import Record
+from prorubric.rubric.record import Record, config_record
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, Verdict
@@ -55,7 +53,7 @@ _CHARACTERS_PER_TOKEN = 4
 _SHOWN_REJECTS = 5
 
 
-@dataclass(frozen=True)
+@config_record
 class JudgeFiles:
     """What is judged, by which model, into which folder."""
 
@@ -82,7 +80,7 @@ class JudgeFiles:
     """A price table of your own, for the estimate of costs."""
 
 
-@dataclass(frozen=True)
+@config_record
 class JudgeRunConfig(JudgeFiles):
     """A whole run: its files, how the judge is asked, how its endpoint is treated."""
 
@@ -120,7 +118,7 @@ class JudgeResult(Record):
     seconds: float
 
 
-@plain_dataclass(slots=True)
+@dataclass(slots=True)
 class _Tally:
     """What has been counted so far."""
 
@@ -142,7 +140,7 @@ class _Tally:
         self.scores.add(scores)
 
 
-@plain_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a run is."""
 

@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -117,6 +118,8 @@ def open_rows(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
 def _read_stream(path: Path, stream: IO[bytes], may_be_array: bool) -> Iterator[Row]:
     try:
         first = stream.readline()
+        while may_be_array and first and not first.strip():
+            first = stream.readline()
         if may_be_array and first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             yield from _read_array(path, first + stream.read())
             return
@@ -126,7 +129,7 @@ def _read_stream(path: Path, stream: IO[bytes], may_be_array: bool) -> Iterator[
             if row is not None:
                 yield row
             first, line = stream.readline(), line + 1
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise SourceError(f"{path}: cannot be read to its end ({error}); the file is damaged or cut off") from error
 
 
@@ -135,14 +138,14 @@ def _parse_line(number: int, line: bytes) -> Row | None:
         return None
     try:
         return _as_row(number, parse_json(line))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Row(number, fault=f"not JSON ({shorten(str(error))}): {shorten(line.decode(errors='replace'))}")
 
 
 def _read_array(path: Path, text: bytes) -> Iterator[Row]:
     try:
         values = parse_json(text.removeprefix(b"\xef\xbb\xbf"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"{path}: not a JSON array ({shorten(str(error))}); one object a line works too") from error
     for number, value in enumerate(values, 1):
         yield _as_row(number, value)
@@ -157,12 +160,13 @@ def _as_row(number: int, value: object) -> Row:
 def _read_parquet(path: Path) -> Iterator[Row]:
     line = 0
     try:
-        with pq.ParquetFile(path) as file:
+        # Without reading ahead: memory must not grow with the file.
+        with pq.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches(batch_size=_PARQUET_BATCH):
                 for value in batch.to_pylist():
                     line += 1
                     yield Row(line, value=value)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: not readable as parquet after row {line} ({shorten(str(error))})") from error
 
 

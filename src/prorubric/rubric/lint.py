@@ -387,7 +387,8 @@ def _read_limit(text: str, length: re.Match[str]) -> tuple[str, tuple[str, ...],
         side, strict = ("most" if side == "least" else "least"), not strict
     after = _CLAUSE_END.split(text[length.end() :].lower())[0]
     unit = " ".join(length["unit"].lower().split())
-    part = sorted({*_split_words(" ".join(lead)), *_split_words(after)} - _WHOLE_ANSWER)
+    named = {*_split_words(" ".join(lead)), *_split_words(after)} - _WHOLE_ANSWER
+    part = sorted(word for word in named if not word.isdigit())
     number = int(length["number"].replace(",", ""))
     return side, (unit, *part), number + (strict if side == "least" else -strict)
 

@@ -4,11 +4,15 @@ Pydantic does the checking. What it reports over several lines becomes one `Rubr
 field, the value and what is allowed, because its reader is in the middle of a run.
 """
 
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
 
-from prorubric.errors import RubricError
+from prorubric.errors import ConfigError, RubricError
+
+ConfigT = TypeVar("ConfigT")
 
 _SHOWN_CHARACTERS = 60
 
@@ -23,6 +27,23 @@ class Record(BaseModel):
             super().__init__(**data)
         except ValidationError as error:
             raise RubricError(f"{type(self).__name__}: {summarize(error)}") from None
+
+
+@dataclass_transform(frozen_default=True)
+def config_record(cls: type[ConfigT]) -> type[ConfigT]:
+    """A frozen dataclass for the options of a verb, checked on entry; a wrong one is a `ConfigError` in one line."""
+    made = dataclass(frozen=True)(cls)
+    check = made.__init__
+
+    @wraps(check)
+    def __init__(self: object, /, *args: Any, **options: Any) -> None:  # noqa: N807 - it is one
+        try:
+            check(self, *args, **options)
+        except ValidationError as error:
+            raise ConfigError(f"{cls.__name__}: {summarize(error)}") from None
+
+    made.__init__ = __init__  # type: ignore[assignment]
+    return made  # type: ignore[return-value]
 
 
 def summarize(error: ValidationError) -> str:

@@ -6,6 +6,7 @@ prompts and files. A record never repairs its input; loaders do, where the forma
 """
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
@@ -46,7 +47,7 @@ class Criterion(Record):
     def _weight_has_a_sign(cls, weight: object) -> object:
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise ValueError("weight is not a number; give a finite number other than 0")
-        if weight == 0 or not math.isfinite(weight):
+        if weight == 0 or not abs(weight) <= sys.float_info.max:
             raise ValueError("weight must be finite and not 0; give it a sign or drop the criterion")
         return float(weight)
 
@@ -132,6 +133,8 @@ class ProtocolRubric(Record):
         are derived. Anything but a partition of the rubric is refused.
         """
         parts = list(dimensions)
+        if not all(isinstance(part, Mapping) for part in parts):
+            raise RubricError(f"{cls.__name__}: give each dimension as a mapping with name, description and indices")
         groups = [_read_indices(part, position) for position, part in enumerate(parts, 1)]
         try:
             _check_partition(groups, len(rubric))

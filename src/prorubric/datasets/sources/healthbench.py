@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_rubric, parse_messages
+from prorubric.datasets.shapes import make_rubric, parse_messages, read_object
 from prorubric.rubric.records import Task
 
 NAME = "healthbench"
@@ -18,18 +18,17 @@ CONSENSUS_TAG = "level:cluster"
 
 def fits(row: Mapping[str, Any]) -> bool:
     """Upstream rows name a prompt id; the others say where they come from."""
-    extra = row.get("extra_info")
-    return ({"prompt_id", "rubrics"} <= row.keys()) or (
-        isinstance(extra, Mapping) and "healthbench_prompt_id" in extra and "reward_model" in row
+    return {"prompt_id", "rubrics"} <= row.keys() or (
+        "reward_model" in row and "healthbench_prompt_id" in read_object(row.get("extra_info"))
     )
 
 
 def parse(row: Mapping[str, Any]) -> Task:
     """A row of either shape."""
-    extra = row.get("extra_info") or {}
-    rubrics = row["rubrics"] if "rubrics" in row else row["reward_model"]["rubrics"]
+    extra, reward_model = read_object(row.get("extra_info")), read_object(row.get("reward_model"))
+    rubrics = row["rubrics"] if "rubrics" in row else reward_model.get("rubrics")
     messages, rubric = parse_messages(row.get("prompt")), make_rubric(rubrics)
-    ideal = (row.get("ideal_completions_data") or {}).get("ideal_completion")
+    ideal = read_object(row.get("ideal_completions_data")).get("ideal_completion")
     meta = {
         "example_tags": row.get("example_tags") or extra.get("healthbench_example_tags"),
         "canary": row.get("canary"),
@@ -40,6 +39,6 @@ def parse(row: Mapping[str, Any]) -> Task:
         rubric=rubric,
         domain="medicine",
         source=NAME,
-        reference=ideal or (row.get("reward_model") or {}).get("ground_truth") or None,
+        reference=ideal or reward_model.get("ground_truth") or None,
         meta={key: value for key, value in meta.items() if value},
     )

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_criterion, parse_messages, parse_tags, read_items, unwrap_json
-from prorubric.rubric.records import Criterion, Rubric, Task
+from prorubric.datasets.shapes import make_criterion, make_meta, parse_messages, parse_tags, read_items, unwrap_json
+from prorubric.rubric.records import Rubric, Task
 
 NAME = "researchqa"
 
@@ -24,15 +24,11 @@ def fits(row: Mapping[str, Any]) -> bool:
 
 def parse(row: Mapping[str, Any]) -> Task:
     """One row."""
-    entries = unwrap_json(row.get("rubric"))
-    messages = parse_messages(row.get("query"))
-    types = [parse_tags(entry.get("type") if isinstance(entry, Mapping) else None) for entry in entries or ()]
-    criteria = []
-    for position, item in enumerate(read_items(entries), 1):
-        plain = make_criterion(item, position, default=1.0)
-        kinds = tuple(f"type:{kind}" for kind in types[position - 1])
-        criteria.append(Criterion(text=plain.text, weight=plain.weight, tags=(*plain.tags, *kinds)))
-    rubric = Rubric(criteria=tuple(criteria))
+    messages, entries = parse_messages(row.get("query")), unwrap_json(row.get("rubric"))
+    if isinstance(entries, list):
+        entries = [_tag_type(unwrap_json(entry)) for entry in entries]
+    items = enumerate(read_items(entries), 1)
+    rubric = Rubric(criteria=tuple(make_criterion(item, position, default=1.0) for position, item in items))
     fields = ("general_domain", "subdomain", "field", "date")
     return Task(
         id=str(row["id"]) if row.get("id") is not None else make_id(messages, rubric),
@@ -40,5 +36,13 @@ def parse(row: Mapping[str, Any]) -> Task:
         rubric=rubric,
         domain="science",
         source=NAME,
-        meta={key: row[key] for key in fields if row.get(key)},
+        meta=make_meta({key: row[key] for key in fields if row.get(key)}),
     )
+
+
+def _tag_type(entry: Any) -> Any:
+    """The entry with its `type` (one, or several) among its tags."""
+    if not isinstance(entry, Mapping):
+        return entry
+    kinds = [f"type:{kind}" for kind in parse_tags(entry.get("type"))]
+    return {**entry, "tags": [*parse_tags(entry.get("tags")), *kinds]}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_rubric, parse_messages, unwrap_json
+from prorubric.datasets.shapes import make_rubric, parse_messages, read_object
 from prorubric.rubric.records import Task
 
 NAME = "rubrichub"
@@ -29,31 +29,24 @@ def parse(row: Mapping[str, Any]) -> Task:
     messages = parse_messages(row["prompt"] if row.get("prompt") is not None else row.get("query"))
     rubric = make_rubric(rubrics if rubrics is not None else _nested(row))
     ability = str(row.get("ability") or row.get("data_source") or row.get("source") or "")
-    reward_model = unwrap_json(row.get("reward_model"))
-    reference = reward_model.get("ground_truth") if isinstance(reward_model, Mapping) else None
     return Task(
         id=_read_id(row) or make_id(messages, rubric),
         messages=messages,
         rubric=rubric,
         domain=next((domain for key, domain in _DOMAINS.items() if key in ability.lower()), None),
         source=NAME,
-        reference=reference or None,
+        reference=read_object(row.get("reward_model")).get("ground_truth") or None,
         meta={"ability": ability} if ability else {},
     )
 
 
 def _read_id(row: Mapping[str, Any]) -> str | None:
-    extra = unwrap_json(row.get("extra_info"))
-    places = [row, extra] if isinstance(extra, Mapping) else [row]
+    places = (row, read_object(row.get("extra_info")))
     found = next((place[key] for place in places for key in ("id", "sample_id") if place.get(key) is not None), None)
     return None if found is None else str(found)
 
 
 def _nested(row: Mapping[str, Any]) -> Any:
     """The rubrics inside `reward_model`, or inside the copy of it that `extra_info` holds."""
-    extra = unwrap_json(row.get("extra_info"))
-    copies = (row.get("reward_model"), extra.get("reward_model") if isinstance(extra, Mapping) else None)
-    for copy in map(unwrap_json, copies):
-        if isinstance(copy, Mapping) and copy.get("rubrics") is not None:
-            return copy["rubrics"]
-    return None
+    copies = (row.get("reward_model"), read_object(row.get("extra_info")).get("reward_model"))
+    return next((rubrics for copy in copies if (rubrics := read_object(copy).get("rubrics")) is not None), None)

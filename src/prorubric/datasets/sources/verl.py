@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_rubric, parse_messages, unwrap_json
+from prorubric.datasets.shapes import make_meta, make_rubric, parse_messages, read_object, unwrap_json
 from prorubric.errors import RubricError
-from prorubric.rubric.records import ProtocolRubric, Task
+from prorubric.rubric.record import shorten
+from prorubric.rubric.records import ProtocolRubric, Rubric, Task
 
 NAME = "verl"
 
@@ -20,28 +21,37 @@ _OWN_KEYS = {*_RUBRIC_KEYS, "protocol", "id", "task_id", "prompt", "reward_model
 
 def fits(row: Mapping[str, Any]) -> bool:
     """A rubric inside `extra_info`."""
-    extra = unwrap_json(row.get("extra_info"))
-    return isinstance(extra, Mapping) and any(extra.get(key) is not None for key in _RUBRIC_KEYS)
+    extra = read_object(row.get("extra_info"))
+    return any(extra.get(key) is not None for key in _RUBRIC_KEYS)
 
 
 def parse(row: Mapping[str, Any]) -> Task:
     """One row."""
-    extra = unwrap_json(row.get("extra_info"))
-    if not isinstance(extra, Mapping):
+    extra = read_object(row.get("extra_info"))
+    if not extra:
         raise RubricError("extra_info is missing; verl rows keep the rubric there")
     messages = parse_messages(row.get("prompt"))
     rubric = make_rubric(next((extra[key] for key in _RUBRIC_KEYS if extra.get(key) is not None), None))
-    dimensions = unwrap_json(extra.get("protocol"))
-    reward_model = unwrap_json(row.get("reward_model"))
-    reference = reward_model.get("ground_truth") if isinstance(reward_model, Mapping) else None
     given = next((extra[key] for key in ("id", "task_id") if extra.get(key) is not None), None)
     return Task(
         id=str(given) if given is not None else make_id(messages, rubric),
         messages=messages,
         rubric=rubric,
-        protocol=ProtocolRubric.of(rubric, dimensions) if dimensions else None,
+        protocol=_read_protocol(rubric, extra.get("protocol")),
         domain=row.get("ability") or None,
         source=row.get("data_source") or NAME,
-        reference=reference or None,
-        meta={key: value for key, value in extra.items() if key not in _OWN_KEYS and value is not None},
+        reference=read_object(row.get("reward_model")).get("ground_truth") or None,
+        meta=make_meta({key: value for key, value in extra.items() if key not in _OWN_KEYS}),
     )
+
+
+def _read_protocol(rubric: Rubric, value: Any) -> ProtocolRubric | None:
+    dimensions = unwrap_json(value)
+    if not dimensions:
+        return None
+    if not isinstance(dimensions, list) or not all(isinstance(dimension, Mapping) for dimension in dimensions):
+        raise RubricError(
+            f"the protocol is not a list of dimensions: {shorten(repr(dimensions))}; "
+            "give each a name, a description and indices"
+        )
+    return ProtocolRubric.of(rubric, dimensions)

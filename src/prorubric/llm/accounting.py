@@ -1,0 +1,135 @@
+"""What a run asked for, what it got and what that may have cost.
+
+Costs are estimates from list prices with a date on them. A model whose price is not known, and an endpoint that does
+not say how many tokens it used, cost None and never 0: a reader would believe the 0.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from prorubric.errors import SourceError
+from prorubric.llm.model import Failure, FailureKind, Model, Outcome, Reply, Request
+from prorubric.rubric.record import summarize
+
+PRICES_FILE = Path(__file__).with_name("prices.json")
+_MILLION = 1_000_000
+_SAME_MODEL = re.compile(r"(-latest|[-@:]\d{4}.*)?")
+"""What may follow a name in the table: nothing, or a release date. `gpt-5-pro` is not a `gpt-5`."""
+
+_Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+@dataclass(slots=True)
+class Usage:
+    """Counts that grow with a run."""
+
+    model: str = ""
+    """The model as the user wrote it, for its price."""
+    calls: int = 0
+    """Requests that came to an end: with a reply, from the cache, or as a failure."""
+    cached: int = 0
+    """Those of them that the journal answered; they use no tokens."""
+    failures: dict[FailureKind, int] = field(default_factory=dict)
+    retries: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    unmetered: int = 0
+    """Replies that came without a count of tokens."""
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        self.calls += 1
+        if isinstance(outcome, Failure):
+            self.failures[outcome.kind] = self.failures.get(outcome.kind, 0) + 1
+        elif outcome.cached:
+            self.cached += 1
+        else:
+            self._add_tokens(outcome)
+
+    def _add_tokens(self, reply: Reply) -> None:
+        self.prompt_tokens += reply.prompt_tokens
+        self.completion_tokens += reply.completion_tokens
+        self.unmetered += reply.prompt_tokens == 0
+
+
+class CountedModel:
+    """A model whose outcomes are counted. Retries are counted by `HttpModel`, given the same `Usage`."""
+
+    def __init__(self, model: Model, usage: Usage | None = None) -> None:
+        self._model = model
+        self.usage = usage if usage is not None else Usage()
+        self.usage.model = self.usage.model or model.name
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is counted."""
+        return self._model.name
+
+    @property
+    def identity(self) -> str:
+        """The identity of the model that is counted."""
+        return self._model.identity
+
+    async def complete(self, request: Request) -> Outcome:
+        """Ask the model and count what came of it. A cancelled call or a `ModelError` is no outcome."""
+        outcome = await self._model.complete(request)
+        self.usage.add(outcome)
+        return outcome
+
+    async def close(self) -> None:
+        """Close the model that is counted."""
+        await self._model.close()
+
+
+@checked_dataclass(frozen=True)
+class Price:
+    """US dollars per million tokens, on a date."""
+
+    prompt: _Dollars
+    completion: _Dollars
+    date: date
+    source: str = ""
+
+
+Prices = Mapping[str, Price]
+
+
+def load_prices(path: Path | str = PRICES_FILE) -> Prices:
+    """Read a price table: ours, or a file of the user's own in the same form.
+
+    The form is `{"model-name": {"prompt": 2.0, "completion": 8.0, "date": "2026-11-05"}}`. Anything else is refused
+    with `SourceError`.
+    """
+    try:
+        return TypeAdapter(dict[str, Price]).validate_json(Path(path).read_bytes())
+    except OSError as error:
+        raise SourceError(f"{path}: the price table cannot be read ({error.strerror})") from None
+    except ValidationError as error:
+        raise SourceError(f"{path}: not a price table: {summarize(error)}") from None
+
+
+def find_price(model: str, prices: Prices) -> Price | None:
+    """The price of a model by the longest name in the table that it begins with, or None.
+
+    Only a release date may follow the name, so that a dearer sibling is unknown rather than cheap.
+    """
+    name = model.rpartition("#")[2].casefold()
+    fits = [
+        known for known in prices if name.startswith(known.casefold()) and _SAME_MODEL.fullmatch(name[len(known) :])
+    ]
+    return prices[max(fits, key=len)] if fits else None
+
+
+def estimate_cost(usage: Usage, prices: Prices) -> float | None:
+    """US dollars for the tokens of a run at list price; None where the price or the tokens are not known."""
+    price = find_price(usage.model, prices)
+    if price is None or usage.unmetered:
+        return None
+    return (usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / _MILLION

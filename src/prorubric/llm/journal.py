@@ -1,0 +1,223 @@
+"""Every reply ever paid for, in one SQLite file: a cache, and the journal that makes a long run resumable.
+
+Each reply is committed by itself before its caller sees it, so a killed run loses the calls in flight and nothing
+else. Several processes may write at once. Only replies are kept, never a failure; of a question only its hash, so
+neither a prompt nor a key is in the file. A file that is not a journal, or one of another version, is refused with
+`SourceError` and left as it was; a disk that cannot take a reply raises the same, because going on would pay for what
+is lost.
+"""
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from prorubric.errors import SourceError
+from prorubric.llm.model import Model, Outcome, Reply, Request
+
+VERSION = 1
+_APPLICATION_ID = 0x50725262  # "PrRb", where SQLite keeps the mark of a file's maker
+_BUSY_SECONDS = 60.0
+_BUSY_PAUSE_SECONDS = 0.02
+_STATE = """
+SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+       (SELECT count(*) FROM sqlite_master)
+"""
+_CREATE = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT NOT NULL UNIQUE,
+    text BLOB NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    finish BLOB,
+    meta TEXT NOT NULL
+);
+PRAGMA application_id = {_APPLICATION_ID};
+PRAGMA user_version = {VERSION};
+COMMIT;
+"""
+_PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
+_GET = "SELECT text, prompt_tokens, completion_tokens, finish FROM replies WHERE key = ?"
+_COUNT = "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM replies"
+
+
+def key_of(identity: str, request: Request) -> str:
+    """The hash of everything that can change an answer: the model, and every field of the request.
+
+    The order of a schema's properties counts, because a model that is held to a schema writes them in that order.
+    """
+    question = [
+        VERSION,
+        identity,
+        [(message.role, message.content) for message in request.messages],
+        request.schema,
+        request.max_tokens,
+        float(request.temperature),
+        float(request.top_p),
+        request.draw,
+    ]
+    return sha256(_render(question)).hexdigest()
+
+
+class Journal:
+    """Replies by the hash of their question. Whoever opens it closes it; it is also a context manager."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._connection = _open(self.path)
+
+    def get(self, key: str) -> Reply | None:
+        """The reply to a question, marked as cached, or None."""
+        row = self._execute(_GET, (key,), "cannot be read").fetchone()
+        if row is None:
+            return None
+        text, prompt_tokens, completion_tokens, finish = row
+        finish = None if finish is None else _decode(finish)
+        return Reply(_decode(text), prompt_tokens, completion_tokens, finish, cached=True)
+
+    def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
+        """Keep a reply for good before this returns. The first reply to a question stays."""
+        finish = None if reply.finish is None else _encode(reply.finish)
+        row = (key, _encode(reply.text), reply.prompt_tokens, reply.completion_tokens, finish, json.dumps(meta or {}))
+        self._execute(_PUT, row, "cannot keep a reply")
+
+    def counts(self) -> dict[str, int]:
+        """How many replies are kept, and the tokens they once used."""
+        row = self._execute(_COUNT, (), "cannot be read").fetchone()
+        return dict(zip(("replies", "prompt_tokens", "completion_tokens"), row, strict=True))
+
+    def close(self) -> None:
+        """Let go of the file. Safe to call twice."""
+        self._connection.close()
+
+    def _execute(self, statement: str, values: tuple[Any, ...], trouble: str) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(statement, values)
+        except sqlite3.DatabaseError as error:
+            raise SourceError(f"{self.path}: the journal {trouble} ({error})") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class CachedModel:
+    """A model that is asked each question once. The journal stays its maker's to close."""
+
+    def __init__(self, model: Model, journal: Journal) -> None:
+        self._model = model
+        self._journal = journal
+        self._meta = {"model": model.name}
+        self._running: dict[str, asyncio.Future[Outcome | None]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind the cache."""
+        return self._model.name
+
+    @property
+    def identity(self) -> str:
+        """The identity of the model behind the cache."""
+        return self._model.identity
+
+    async def complete(self, request: Request) -> Outcome:
+        """Answer from the journal, from the same question in flight, or by asking."""
+        key = key_of(self._model.identity, request)
+        while (running := self._running.get(key)) is not None:
+            # Shielded: the others may still want what a cancelled one waits for.
+            outcome = await asyncio.shield(running)
+            if outcome is not None:
+                return replace(outcome, cached=True) if isinstance(outcome, Reply) else outcome
+        return self._journal.get(key) or await self._ask(key, request)
+
+    async def close(self) -> None:
+        """Close the model behind the cache."""
+        await self._model.close()
+
+    async def _ask(self, key: str, request: Request) -> Outcome:
+        """Make the one call. If it ends without an outcome, the next in waiting makes it."""
+        running = self._running[key] = asyncio.get_running_loop().create_future()
+        outcome = None
+        try:
+            outcome = await self._model.complete(request)
+            if isinstance(outcome, Reply):
+                self._journal.put(key, outcome, self._meta)
+            return outcome
+        finally:
+            del self._running[key]
+            running.set_result(outcome)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = None
+    try:
+        connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        is_new = _is_new(path, connection)
+        _use_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if is_new:
+            connection.executescript(_CREATE)
+    except (sqlite3.DatabaseError, SourceError) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{path}: cannot be opened as a journal ({error}); name another file") from None
+    return connection
+
+
+def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
+    """True where there is nothing in the file; refuses what is not ours.
+
+    One statement reads one state of the file, also while another process creates it.
+    """
+    application, version, tables = connection.execute(_STATE).fetchone()
+    if application == 0 and tables == 0:
+        return True
+    if application != _APPLICATION_ID:
+        raise SourceError(f"{path}: a database of another program and not a journal; name another file")
+    if version != VERSION:
+        raise SourceError(f"{path}: a journal of version {version}, this is version {VERSION}; name another file")
+    return False
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging. SQLite does not wait here by itself while another process does the same."""
+    give_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(_BUSY_PAUSE_SECONDS)
+        else:
+            return
+
+
+def _render(question: list[Any]) -> bytes:
+    try:
+        return orjson.dumps(question, default=dict)
+    except TypeError:  # a lone surrogate, which has no UTF-8
+        return json.dumps(question, default=dict).encode()
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")

@@ -1,0 +1,202 @@
+"""How much may be asked of an endpoint at once and in a minute, first come, first served.
+
+A call waits here until there is room for it and is then given a `Permit`, which it must hand back. An endpoint that
+says "too many" is asked less: half as many calls at once, none new until the moment it names, and one more at once for
+every few replies that follow. Nothing is refused and nothing fails here: a call waits, or its caller cancels it.
+
+One thread at a time; several event loops may use a limiter in turn.
+"""
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+
+from prorubric.llm.model import Request
+
+_CHARACTERS_PER_TOKEN = 4
+_SUCCESSES_PER_STEP = 10
+"""Replies in a row after which a slowed limiter allows one more call at once."""
+
+
+def estimate_tokens(request: Request) -> int:
+    """What a call may use, before it is made: a quarter of its characters and everything it is allowed to write."""
+    characters = sum(len(message.content) for message in request.messages)
+    return characters // _CHARACTERS_PER_TOKEN + request.max_tokens
+
+
+class Window:
+    """No more than `limit` in any stretch of `seconds`; one amount that is larger than the limit goes alone."""
+
+    def __init__(self, limit: float, seconds: float) -> None:
+        self.limit = limit
+        self.seconds = seconds
+        self._spent: deque[list[float]] = deque()
+        self._sum = 0.0
+
+    def wait_for(self, amount: float, now: float) -> float:
+        """Seconds until an amount fits; 0 where it fits now."""
+        while self._spent and self._spent[0][0] + self.seconds <= now:
+            self._sum -= self._spent.popleft()[1]
+        if not self._spent:
+            self._sum = 0.0
+        excess = self._sum + amount - self.limit
+        if excess <= 0 or not self._spent:
+            return 0.0
+        return self._free_at(excess) - now
+
+    def spend(self, amount: float, now: float) -> list[float]:
+        """Note an amount; the entry given back is for `correct`."""
+        entry = [now, float(amount)]
+        self._spent.append(entry)
+        self._sum += amount
+        return entry
+
+    def correct(self, entry: list[float], amount: float) -> None:
+        """Replace an estimate by what it turned out to be. An entry that has left the window changes nothing."""
+        if self._spent and entry[0] >= self._spent[0][0]:
+            self._sum += amount - entry[1]
+        entry[1] = float(amount)
+
+    def _free_at(self, excess: float) -> float:
+        """When enough of what was spent has left the window, or all of it."""
+        for moment, amount in self._spent:
+            excess -= amount
+            if excess <= 0:
+                return moment + self.seconds
+        return self._spent[-1][0] + self.seconds
+
+
+@dataclass(slots=True)
+class Permit:
+    """The right to one call, until it is released."""
+
+    slowdowns: int
+    """How often the limiter had been slowed when the call began."""
+    entry: list[float] | None = None
+    """The tokens set aside for it."""
+
+
+@dataclass(slots=True, order=True)
+class _Waiter:
+    ticket: int
+    tokens: int = field(compare=False)
+    is_retry: bool = field(compare=False)
+    turn: asyncio.Future[Permit] = field(compare=False)
+
+
+class Limiter:
+    """Lets calls through in the order of their tickets, as concurrency, requests and tokens a minute allow."""
+
+    def __init__(
+        self,
+        concurrency: int,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        *,
+        window_seconds: float = 60.0,
+        successes_per_step: int = _SUCCESSES_PER_STEP,
+    ) -> None:
+        self.concurrency = concurrency
+        self.allowed = concurrency
+        """How many calls may run at once now; below `concurrency` after a slow-down."""
+        self.in_flight = 0
+        self._requests = None if requests_per_minute is None else Window(requests_per_minute, window_seconds)
+        self._tokens = None if tokens_per_minute is None else Window(tokens_per_minute, window_seconds)
+        self._successes_per_step = successes_per_step
+        self._successes = 0
+        self._slowdowns = 0
+        self._paused_until = 0.0
+        self._tickets = count()
+        self._line: list[_Waiter] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take_ticket(self) -> int:
+        """A place in the line. A call keeps it over its retries, so that a retry goes before what came later."""
+        return next(self._tickets)
+
+    async def acquire(self, ticket: int, tokens: int, *, is_retry: bool = False) -> Permit:
+        """Wait for room. A pause holds new calls only: a retry has waited for itself."""
+        if not self._line and self._wait(tokens, is_retry, now := time.monotonic()) == 0:
+            return self._admit(tokens, now)
+        waiter = _Waiter(ticket, tokens, is_retry, asyncio.get_running_loop().create_future())
+        heappush(self._line, waiter)
+        self._let_through()
+        try:
+            return await waiter.turn
+        except asyncio.CancelledError:
+            self._leave(waiter)
+            raise
+
+    def release(self, permit: Permit, tokens: int | None = None) -> None:
+        """Hand a permit back, with the tokens that were really used where that is known."""
+        self.in_flight -= 1
+        if self._tokens is not None and permit.entry is not None and tokens is not None:
+            self._tokens.correct(permit.entry, tokens)
+        if self._line:
+            self._let_through()
+
+    def speed_up(self) -> None:
+        """A call went well; after a few of them one more may run at once."""
+        if self.allowed == self.concurrency:
+            return
+        self._successes += 1
+        if self._successes >= self._successes_per_step:
+            self._successes = 0
+            self.allowed += 1
+            self._let_through()
+
+    def slow_down(self, permit: Permit, pause_seconds: float = 0.0) -> None:
+        """The endpoint said "too many". Calls sent together are one warning, so they halve the limit only once."""
+        self._paused_until = max(self._paused_until, time.monotonic() + pause_seconds)
+        self._successes = 0
+        if permit.slowdowns == self._slowdowns:
+            self._slowdowns += 1
+            self.allowed = max(1, self.allowed // 2)
+
+    def _wait(self, tokens: int, is_retry: bool, now: float) -> float:
+        """Seconds until a call may go; infinite where only another call's end can make room."""
+        if self.in_flight >= self.allowed:
+            return float("inf")
+        wait = 0.0 if is_retry else max(0.0, self._paused_until - now)
+        if self._requests is not None:
+            wait = max(wait, self._requests.wait_for(1, now))
+        if self._tokens is not None:
+            wait = max(wait, self._tokens.wait_for(tokens, now))
+        return wait
+
+    def _admit(self, tokens: int, now: float) -> Permit:
+        self.in_flight += 1
+        if self._requests is not None:
+            self._requests.spend(1, now)
+        entry = None if self._tokens is None else self._tokens.spend(tokens, now)
+        return Permit(self._slowdowns, entry)
+
+    def _let_through(self) -> None:
+        """Admit from the head of the line; come back when the head only waits for time to pass."""
+        now = time.monotonic()
+        while self._line:
+            head = self._line[0]
+            if not head.turn.done():
+                wait = self._wait(head.tokens, head.is_retry, now)
+                if wait > 0:
+                    self._come_back_in(wait)
+                    return
+                head.turn.set_result(self._admit(head.tokens, now))
+            heappop(self._line)
+
+    def _come_back_in(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds != float("inf"):
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._let_through)
+
+    def _leave(self, waiter: _Waiter) -> None:
+        """A cancelled caller gives its permit back, or its place to the next in line."""
+        if waiter.turn.done() and not waiter.turn.cancelled():
+            self.release(waiter.turn.result(), tokens=0)
+        elif self._line:
+            self._let_through()

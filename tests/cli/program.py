@@ -1,0 +1,68 @@
+"""The real program in a process of its own: in a pipe, and in a terminal of a given width."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PROGRAM = [sys.executable, "-m", "prorubric"]
+
+# What decides on colour and width, and would let the machine of the tester decide.
+_TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM", "TTY_COMPATIBLE", "PYTHONIOENCODING")
+
+
+def make_environment(**extra: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _TERMINAL}
+    return {**kept, "HF_HUB_OFFLINE": "1", "TERM": "xterm-256color", **extra}
+
+
+def run_program(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `prorubric` with its output in pipes."""
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        cwd=cwd,
+        env=make_environment(**environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def run_in_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: str) -> str:
+    """Run `prorubric` in a terminal and give what it shows there, escape codes and all."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, columns))
+    with subprocess.Popen(
+        [*PROGRAM, *arguments], cwd=cwd, env=make_environment(**environment), stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        # Linux ends a terminal whose program has gone with an error, others with an empty read.
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:
+            pass
+        process.wait()
+    os.close(ours)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def write_tasks(path: Path, *tasks: tuple[str, Sequence[tuple[str, float]]]) -> Path:
+    """A file in our own form; each task is its id and its criteria."""
+    rows: list[dict[str, Any]] = [
+        {
+            "id": name,
+            "messages": [{"role": "user", "content": "?"}],
+            "rubric": [{"criterion": text, "weight": weight} for text, weight in criteria],
+        }
+        for name, criteria in tasks
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path

@@ -1,0 +1,223 @@
+"""The program as a whole: exit codes, streams, help, one line for whatever stops it."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import prorubric
+from prorubric.cli.app import run
+from prorubric.cli.output import count, make_console
+from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_program, write_tasks
+
+CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])
+WRONG = ("wrong", [("Tells her to rest", 2.0), ("Clarity", 1.0)])
+
+
+class TestHelp:
+    def test_version_prints_the_version_and_nothing_else(self, tmp_path: Path) -> None:
+        done = run_program("--version", cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{prorubric.__version__}\n", "")
+
+    def test_help_names_every_verb(self, tmp_path: Path) -> None:
+        done = run_program("--help", cwd=tmp_path)
+        verbs = re.findall(r"^│ ([a-z]+) ", done.stdout, re.MULTILINE)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert {"convert", "demo", "lint"} <= set(verbs)
+
+    def test_no_argument_at_all_prints_the_help(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run([]) == 0
+        assert capsys.readouterr().out.startswith("Usage: prorubric COMMAND")
+
+    @pytest.mark.parametrize("verb", ["lint", "convert", "demo"])
+    def test_every_verb_explains_itself(self, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run([verb, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert shown.startswith(f"Usage: prorubric {verb}")
+        assert "--json" in shown
+
+    def test_help_does_without_the_heavy_imports(self, tmp_path: Path) -> None:
+        code = (
+            "import sys; from prorubric.cli.app import run; run(['--help']); "
+            "print([name for name in ('numpy', 'pyarrow', 'datasets') if name in sys.modules], file=sys.stderr)"
+        )
+        done = subprocess.run([PROGRAM[0], "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+        assert done.stderr == "[]\n"
+
+
+class TestMisuse:
+    @pytest.mark.parametrize(
+        ("arguments", "line"),
+        [
+            (["lnit"], 'prorubric: Unknown command "lnit". Did you mean "lint"? Available commands: '),
+            (["--nope"], 'prorubric: Unknown command "--nope". '),
+            (["lint"], "prorubric lint: --tasks requires an argument; see prorubric lint --help"),
+            (["lint", "a.jsonl", "b.jsonl"], "prorubric lint: too many arguments, no use for 'b.jsonl'; see "),
+            (["lint", "a.jsonl", "--shwo", "3"], "prorubric lint: Unknown option: --shwo. Did you mean --show?"),
+            (["lint", "a.jsonl", "--show", "-1"], "prorubric lint: --show: Input should be greater than or equal to 0"),
+            (["lint", "a.jsonl", "--show", "few"], "prorubric lint: --show: Input should be a valid integer"),
+            (["lint", "a.jsonl", "--fail-on", "info"], "prorubric lint: --fail-on: Input should be 'error', 'warning'"),
+            (["lint", "a.jsonl", "--max-compensation", "nan"], "prorubric lint: --max-compensation: Input should be"),
+            (["lint", "a.jsonl", "--format", "csv"], "prorubric lint: --format: Input should be 'auto', 'tasks'"),
+            (["convert", "a.jsonl"], "prorubric convert: --out is missing; see prorubric convert --help"),
+            (["demo", "here"], "prorubric demo: too many arguments, no use for 'here'; see prorubric demo --help"),
+        ],
+    )
+    def test_a_command_line_that_is_not_allowed_is_one_line_and_exit_code_2(
+        self, arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run(arguments) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err.count("\n"), printed.err[: len(line)]) == ("", 1, line)
+
+    @pytest.mark.parametrize(
+        "arguments", [["lnit"], ["lint", "a.jsonl", "--shwo"], ["lint", "a.jsonl", "--show", "few"]]
+    )
+    def test_the_program_itself_ends_so_without_a_traceback(self, arguments: list[str], tmp_path: Path) -> None:
+        done = run_program(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith("prorubric")
+
+    @pytest.mark.parametrize("as_json", [[], ["--json"]])
+    def test_a_missing_file_is_one_line_with_and_without_json(self, as_json: list[str], tmp_path: Path) -> None:
+        done = run_program("lint", "gone.jsonl", *as_json, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "prorubric: gone.jsonl: no such file; check the path\n"
+
+    def test_a_folder_that_is_no_dataset_is_one_line(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        done = run_program("lint", "folder", cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith("prorubric: folder: the dataset cannot be opened (")
+
+    @pytest.mark.parametrize(
+        ("name", "content", "reason"),
+        [
+            ("tasks.csv", b"a,b\n", "the name does not end in a known format; allowed: .jsonl"),
+            ("tasks.jsonl", b"\x00\xff\n", "holds no readable row, which is no known format"),
+            ("tasks.jsonl", b"", "holds no readable row, which is no known format"),
+            ("tasks.parquet", b"PAR1", "not readable as parquet after row 0"),
+            ("tasks.jsonl.gz", b"\x1f\x8b", "cannot be read to its end"),
+        ],
+    )
+    def test_a_file_that_cannot_be_read_is_one_line(
+        self,
+        name: str,
+        content: bytes,
+        reason: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        (tmp_path / name).write_bytes(content)
+        monkeypatch.chdir(tmp_path)
+        assert run(["lint", name]) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err.count("\n")) == ("", 1)
+        assert printed.err.startswith(f"prorubric: {name}: {reason}")
+
+    def test_a_place_where_nothing_can_be_written_is_one_line(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        write_tasks(tmp_path / "a.jsonl", CLEAN)
+        assert run(["lint", str(tmp_path / "a.jsonl"), "--out", str(tmp_path / "a.jsonl" / "out.jsonl")]) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err) == ("", f"prorubric: {tmp_path / 'a.jsonl'}: File exists\n")
+
+    def test_a_folder_in_the_place_of_the_output_is_named_as_the_user_wrote_it(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "out.jsonl").mkdir()
+        assert run(["lint", str(write_tasks(tmp_path / "a.jsonl", CLEAN)), "--out", str(tmp_path / "out.jsonl")]) == 2
+        assert capsys.readouterr().err == f"prorubric: {tmp_path / 'out.jsonl'}: Is a directory\n"
+
+    def test_an_error_that_names_a_file_with_a_line_break_is_still_one_line(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run(["lint", "no\nsuch\x1b[31m.jsonl"]) == 2
+        assert capsys.readouterr().err == "prorubric: no such\\x1b[31m.jsonl: no such file; check the path\n"
+
+    @pytest.mark.parametrize("error", [ZeroDivisionError, BrokenPipeError])
+    def test_a_bug_and_a_closed_pipe_are_not_taken_for_misuse(
+        self, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from prorubric.cli import app
+
+        def fail(*arguments: object, **options: object) -> int:
+            raise error
+
+        monkeypatch.setattr(app, "app", fail)
+        with pytest.raises(error):
+            run(["lint", "a.jsonl"])
+
+
+class TestPipes:
+    @pytest.mark.parametrize("options", [["--show", "1000"], ["--json", "--show", "1000"]])
+    def test_a_reader_that_goes_away_sees_no_traceback_and_the_exit_code_stays(
+        self, options: list[str], tmp_path: Path
+    ) -> None:
+        write_tasks(tmp_path / "a.jsonl", *[(f"{number}", WRONG[1]) for number in range(2000)])
+        with subprocess.Popen(
+            [*PROGRAM, "lint", "a.jsonl", *options],
+            cwd=tmp_path,
+            env=make_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            complaint = process.stderr.read()
+        assert (process.returncode, complaint) == (1, b"")
+
+    @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo"]])
+    def test_nobody_reading_at_all_is_no_error(self, arguments: list[str], tmp_path: Path) -> None:
+        with subprocess.Popen(
+            [*PROGRAM, *arguments],
+            cwd=tmp_path,
+            env=make_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            complaint = process.stderr.read()
+        assert (process.returncode, complaint) == (0, b"")
+
+    def test_a_stream_that_cannot_show_a_character_gets_its_code(self, tmp_path: Path) -> None:
+        write_tasks(tmp_path / "a.jsonl", ("größe", WRONG[1]))
+        done = run_program("lint", "a.jsonl", cwd=tmp_path, PYTHONIOENCODING="ascii")
+        assert (done.returncode, done.stderr) == (1, "")
+        assert "gr\\xf6\\xdfe  2 criteria\n" in done.stdout
+
+
+class TestColour:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        write_tasks(tmp_path / "a.jsonl", WRONG)
+        return tmp_path
+
+    def test_a_terminal_gets_colour(self, folder: Path) -> None:
+        assert "\x1b[31mfailed\x1b[0m: 1 error," in run_in_terminal("lint", "a.jsonl", cwd=folder)
+
+    @pytest.mark.parametrize("arguments", [["lint", "a.jsonl"], ["demo"], ["--help"], ["lint", "--help"]])
+    def test_no_color_in_a_terminal_means_no_escape_codes(self, arguments: list[str], folder: Path) -> None:
+        assert "\x1b" not in run_in_terminal(*arguments, cwd=folder, NO_COLOR="1")
+
+    def test_colons_are_no_emoji(self, capsys: pytest.CaptureFixture[str]) -> None:
+        make_console().print("ratio 1:2 :x: :heart:")
+        assert capsys.readouterr().out == "ratio 1:2 :x: :heart:\n"
+
+    @pytest.mark.parametrize("arguments", [["lint", "a.jsonl"], ["demo"], ["--help"]])
+    def test_a_pipe_gets_no_escape_codes(self, arguments: list[str], folder: Path) -> None:
+        assert "\x1b" not in run_program(*arguments, cwd=folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "shown"),
+    [(1, "task", "1 task"), (0, "error", "0 errors"), (1200, "row", "1,200 rows"), (2, "criterion", "2 criteria")],
+)
+def test_a_number_agrees_with_its_noun(number: int, noun: str, shown: str) -> None:
+    assert count(number, noun) == shown

@@ -1,0 +1,31 @@
+"""A misbehaving server for each test, and no socket left behind by any."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from tests.llm.server import MisbehavingServer
+
+
+@pytest.fixture(scope="package", autouse=True)
+def imports_set_aside() -> Iterator[None]:
+    """What was there before need not be looked through after each test."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An unclosed socket warns when it is collected, and a warning is an error. The developer's key stays out."""
+    monkeypatch.delenv("PRORUBRIC_API_KEY", raising=False)
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer() as running:
+        yield running

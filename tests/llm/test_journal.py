@@ -1,0 +1,255 @@
+"""The cache and journal: what is kept, what is asked again, what is refused."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from prorubric import Message
+from prorubric.errors import ModelError, SourceError
+from prorubric.llm.http import HttpConfig, HttpModel
+from prorubric.llm.journal import CachedModel, Journal, key_of
+from prorubric.llm.model import Failure, Model, Outcome, Reply, Request
+from tests.llm.asking import QUICK, ask_all, eventually, make_request, make_requests, run
+from tests.llm.server import MisbehavingServer
+
+MESSAGES = st.lists(
+    st.builds(Message, role=st.sampled_from(["system", "user", "assistant"]), content=st.text()), min_size=1, max_size=3
+).map(tuple)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "messages": MESSAGES,
+    "max_tokens": st.integers(1, 10_000),
+    "temperature": st.floats(0, 2),
+    "top_p": st.floats(0, 1),
+    "schema": st.none() | st.dictionaries(st.text(), st.text() | st.lists(st.text())),
+    "draw": st.integers(0, 100),
+}
+REQUESTS = st.builds(Request, **FIELDS)
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "journal.sqlite") as opened:
+        yield opened
+
+
+def ask_cached(server: MisbehavingServer, journal: Journal, requests: list[Request]) -> list[Outcome]:
+    async def work() -> list[Outcome]:
+        cached = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK)), journal)
+        outcomes = await ask_all(cached, requests)
+        await cached.close()
+        return outcomes
+
+    return run(work())
+
+
+def test_a_reply_comes_back_as_it_was_and_marked_as_cached(journal: Journal) -> None:
+    journal.put("a", Reply("Yes.", 7, 3, "stop"), {"model": "m"})
+    assert journal.get("a") == Reply("Yes.", 7, 3, "stop", cached=True)
+    assert journal.get("b") is None
+    assert journal.counts() == {"replies": 1, "prompt_tokens": 7, "completion_tokens": 3}
+
+
+@given(text=ANY_TEXT, finish=st.none() | ANY_TEXT)
+def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, text: str, finish: str | None) -> None:
+    with Journal(tmp_path_factory.getbasetemp() / "texts.sqlite") as journal:
+        key = key_of(repr((text, finish)), make_request())
+        journal.put(key, Reply(text, 1, 2, finish))
+        assert journal.get(key) == Reply(text, 1, 2, finish, cached=True)
+
+
+def test_nul_and_a_lone_surrogate_survive_another_opening(tmp_path: Path) -> None:
+    for _ in range(2):
+        with Journal(tmp_path / "journal.sqlite") as journal:
+            journal.put("a", Reply("nul \x00, half \ud83d, end"))
+            assert journal.get("a") == Reply("nul \x00, half \ud83d, end", cached=True)
+
+
+def test_the_first_reply_to_a_question_stays(journal: Journal) -> None:
+    journal.put("a", Reply("first"))
+    journal.put("a", Reply("second"))
+    assert journal.get("a") == Reply("first", cached=True)
+
+
+@given(request=REQUESTS, field=st.sampled_from(sorted(FIELDS)), data=st.data())
+def test_every_field_of_a_request_changes_its_key(request: Request, field: str, data: st.DataObject) -> None:
+    other = replace(request, **{field: data.draw(FIELDS[field])})
+    assume(other != request)
+    assert key_of("model", request) != key_of("model", other)
+
+
+@given(request=REQUESTS)
+def test_equal_requests_have_one_key_and_every_model_its_own(request: Request) -> None:
+    assert key_of("model", request) == key_of("model", replace(request))
+    assert key_of("model", request) != key_of("another model", request)
+
+
+def test_what_is_said_by_whom_and_in_how_many_messages_changes_the_key() -> None:
+    said = [(("user", "ab"),), (("system", "ab"),), (("user", "a"), ("user", "b")), (("user", "b"), ("user", "a"))]
+    conversations = [tuple(Message(role=role, content=content) for role, content in turns) for turns in said]
+    assert len({key_of("model", Request(messages)) for messages in conversations}) == 4
+
+
+def test_whole_and_broken_numbers_that_are_equal_have_one_key() -> None:
+    assert key_of("m", make_request(temperature=1, top_p=1)) == key_of("m", make_request(temperature=1.0, top_p=1.0))
+
+
+def test_a_schema_that_utf_8_cannot_hold_has_a_key() -> None:
+    keys = {key_of("m", make_request(schema={"const": value})) for value in ("\ud83d", "\ud83e", 2**70)}
+    assert len(keys) == 3
+
+
+def test_a_question_is_asked_once_and_answered_from_the_journal_then(
+    server: MisbehavingServer, journal: Journal
+) -> None:
+    first, second = (ask_cached(server, journal, make_requests(5)) for _ in range(2))
+    assert second == [replace(reply, cached=True) for reply in first if isinstance(reply, Reply)]
+    assert server.calls == 5
+
+
+def test_a_retry_never_reads_the_reply_that_it_retries(server: MisbehavingServer, journal: Journal) -> None:
+    server.script("thinking only", "thinking first")
+    [bad] = ask_cached(server, journal, [make_request(draw=0)])
+    [good] = ask_cached(server, journal, [make_request(draw=1)])
+    assert (bad, good) == (Reply("", 7, 3, "stop"), Reply("Yes.", 7, 3, "stop"))
+
+
+def test_a_failure_is_never_kept(server: MisbehavingServer, journal: Journal) -> None:
+    server.script("400")
+    assert ask_cached(server, journal, [make_request()]) == [Failure("http", "HTTP 400: as told", 1)]
+    assert journal.counts()["replies"] == 0
+    assert ask_cached(server, journal, [make_request()]) == [Reply("re: Is it met?", 7, 3, "stop")]
+
+
+def test_the_same_question_at_once_makes_one_call(server: MisbehavingServer, journal: Journal) -> None:
+    server.think_seconds = 0.05
+    outcomes = ask_cached(server, journal, [make_request()] * 10)
+    assert [outcome.cached for outcome in outcomes if isinstance(outcome, Reply)] == [False] + [True] * 9
+    assert server.calls == 1
+
+
+def test_the_same_question_at_once_shares_a_failure(server: MisbehavingServer, journal: Journal) -> None:
+    server.always = "400"
+    assert ask_cached(server, journal, [make_request()] * 10) == [Failure("http", "HTTP 400: as told", 1)] * 10
+    assert server.calls == 1
+
+
+def test_when_the_one_that_asks_is_cancelled_the_next_one_asks(server: MisbehavingServer, journal: Journal) -> None:
+    async def work() -> list[Outcome]:
+        cached = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK)), journal)
+        tasks = [asyncio.create_task(cached.complete(make_request())) for _ in range(4)]
+        assert await eventually(lambda: server.in_flight == 1)
+        tasks[0].cancel()
+        tasks[2].cancel()
+        await asyncio.wait(tasks, timeout=5)
+        await cached.close()
+        return [tasks[1].result(), tasks[3].result()]
+
+    server.script("hang")
+    asked, shared = run(work())
+    assert asked == Reply("re: Is it met?", 7, 3, "stop")
+    assert shared == Reply("re: Is it met?", 7, 3, "stop", cached=True)
+    assert server.calls == 2
+
+
+def test_a_model_that_cannot_be_used_says_so_to_all_who_wait(server: MisbehavingServer, journal: Journal) -> None:
+    async def work() -> list[type]:
+        cached = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK)), journal)
+        tasks = [asyncio.create_task(cached.complete(make_request())) for _ in range(3)]
+        await asyncio.wait(tasks)
+        await cached.close()
+        return [type(task.exception()) for task in tasks]
+
+    server.always = "404"
+    assert run(work()) == [ModelError] * 3
+
+
+def test_a_cached_model_is_the_model_behind_it(journal: Journal) -> None:
+    model = HttpModel("http://host/v1#m")
+    cached = CachedModel(model, journal)
+    assert isinstance(cached, Model)
+    assert (cached.name, cached.identity) == (model.name, model.identity)
+
+
+def test_no_prompt_is_in_the_file(server: MisbehavingServer, tmp_path: Path) -> None:
+    server.always = "thinking first"
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        ask_cached(server, journal, [make_request("the patient is called Ada")])
+        kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"Yes." in kept
+    assert b"Ada" not in kept
+
+
+def test_a_file_that_is_not_a_journal_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"my notes\n" * 200)
+    with pytest.raises(SourceError, match=r"^\S+notes.txt: cannot be opened as a journal \(file is not a database\)"):
+        Journal(path)
+    assert path.read_bytes() == b"my notes\n" * 200
+
+
+def test_a_database_of_another_program_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE mine (a)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(SourceError, match="a database of another program and not a journal"):
+        Journal(path)
+    assert path.read_bytes() == before
+
+
+def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    Journal(path).close()
+    with sqlite3.connect(path) as later:
+        later.execute("PRAGMA user_version = 2")
+    later.close()
+    with pytest.raises(SourceError, match="a journal of version 2, this is version 1; name another file"):
+        Journal(path)
+
+
+@pytest.mark.parametrize("name", ["", "no/such/folder/journal.sqlite"])
+def test_a_place_that_cannot_hold_a_journal_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceError, match="cannot be opened as a journal"):
+        Journal(tmp_path / name)
+
+
+def test_an_empty_file_becomes_a_journal(tmp_path: Path) -> None:
+    (tmp_path / "journal.sqlite").touch()
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        assert journal.counts()["replies"] == 0
+
+
+def test_a_journal_that_cannot_keep_a_reply_says_so(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        with sqlite3.connect(journal.path) as other:
+            other.execute("DROP TABLE replies")
+        other.close()
+        with pytest.raises(SourceError, match="the journal cannot keep a reply"):
+            journal.put("a", Reply("Yes."))
+        with pytest.raises(SourceError, match="the journal cannot be read"):
+            journal.get("a")
+
+
+def test_closing_twice_is_safe(journal: Journal) -> None:
+    journal.close()
+    journal.close()
+
+
+def test_keeping_a_reply_costs_little(journal: Journal) -> None:
+    keys = [key_of("m", request) for request in make_requests(2_000)]
+    reply = Reply("x" * 300, 7, 3, "stop")
+    began = time.process_time()
+    for key in keys:
+        journal.put(key, reply, {"model": "m"})
+    # 30 µs on an idle machine; the promise is 60, and a busy one is given room.
+    assert (time.process_time() - began) / len(keys) < 300e-6

@@ -1,0 +1,60 @@
+"""The journal outlives its process and is shared by several."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from prorubric.llm.journal import Journal
+from prorubric.llm.model import Reply
+from tests.llm.server import MisbehavingServer, wait_until
+
+ROOT = Path(__file__).parents[2]
+CALLS = 300
+AT_ONCE = 8
+
+
+def start(*arguments: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.llm.worker", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT)
+
+
+def count_replies(path: Path) -> int:
+    with Journal(path) as journal:
+        return journal.counts()["replies"]
+
+
+def kill_after(server: MisbehavingServer, path: Path, calls: int) -> None:
+    """Start the run and kill it without notice once the server has seen some more calls."""
+    seen = server.calls
+    process = start("call", path, server.spec, CALLS)
+    try:
+        assert wait_until(lambda: server.calls >= seen + calls, seconds=20)
+    finally:
+        process.kill()
+        process.wait()
+    assert wait_until(lambda: server.in_flight == 0)
+
+
+def test_a_run_that_is_killed_five_times_makes_exactly_the_missing_calls_in_the_end(
+    server: MisbehavingServer, tmp_path: Path
+) -> None:
+    server.think_seconds = 0.004
+    path, moments = tmp_path / "journal.sqlite", random.Random(1)
+    for _ in range(5):
+        kill_after(server, path, moments.randint(1, 50))
+    kept, seen = count_replies(path), server.calls
+    assert kept >= seen - 5 * AT_ONCE
+    assert start("call", path, server.spec, CALLS).wait(30) == 0
+    assert (server.calls - seen, count_replies(path)) == (CALLS - kept, CALLS)
+
+
+def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    processes = [start("write", path, name, 400) for name in "abcd"]
+    assert wait_until(lambda: len(list(tmp_path.glob("* is ready"))) == 4, seconds=20)
+    (tmp_path / "go").touch()
+    assert [process.wait(30) for process in processes] == [0, 0, 0, 0]
+    with Journal(path) as journal:
+        assert journal.counts()["replies"] == 5 * 400
+        assert journal.get("c 399") == Reply("c: 399", cached=True)

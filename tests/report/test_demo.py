@@ -1,0 +1,136 @@
+"""`run_demo`: the run folder it writes, and that its numbers are the ones of `score`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import prorubric
+from prorubric import (
+    SAMPLE_TASKS,
+    SCHEMES,
+    ConfigError,
+    DemoConfig,
+    DemoResult,
+    find_scheme,
+    load_samples,
+    load_tasks,
+    run_demo,
+    score,
+)
+from prorubric.rubric.verdict import parse_verdict
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs") / "demo"
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> DemoResult:
+    return run_demo(DemoConfig(out=folder))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_folder_holds_the_files_of_a_run(result: DemoResult, folder: Path) -> None:
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["config.json", "scores.jsonl", "summary.json", "tasks.jsonl", "verdicts.jsonl"]
+    assert result.folder == str(folder)
+
+
+def test_the_config_says_everything_that_was_resolved_with_versions(result: DemoResult, folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    assert (config["verb"], config["config"], config["schemes"]) == ("demo", {"out": str(folder)}, list(SCHEMES))
+    assert config["versions"]["prorubric"] == prorubric.__version__
+
+
+def test_the_summary_is_the_result(result: DemoResult, folder: Path) -> None:
+    assert DemoResult(**json.loads((folder / "summary.json").read_text())) == result
+
+
+def test_there_is_a_score_for_every_answer_under_every_scheme(result: DemoResult, folder: Path) -> None:
+    rows = read(folder / "scores.jsonl")
+    assert len({(row["task_id"], row["sample"]) for row in rows}) == len(rows) == 48
+    assert {tuple(row["scores"]) for row in rows} == {SCHEMES}
+
+
+def test_the_folder_holds_the_tasks_that_were_scored(result: DemoResult, folder: Path) -> None:
+    assert list(load_tasks(folder / "tasks.jsonl")) == list(load_tasks(SAMPLE_TASKS))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_scores_are_those_of_score_on_the_stored_verdicts(result: DemoResult, folder: Path, scheme: str) -> None:
+    tasks = {task.id: task for task in load_tasks(folder / "tasks.jsonl")}
+    verdicts = {(row["task_id"], row["sample"]): row["verdicts"] for row in read(folder / "verdicts.jsonl")}
+    again = {
+        key: score(
+            [parse_verdict(value) for reading in find_scheme(scheme).readings for value in stored[reading]],
+            tasks[key[0]],
+            scheme,
+        ).model_dump(mode="json")
+        for key, stored in verdicts.items()
+    }
+    assert {(row["task_id"], row["sample"]): row["scores"][scheme] for row in read(folder / "scores.jsonl")} == again
+
+
+def test_padding_wins_on_six_of_twelve_prompts_under_the_sum_and_on_none_under_prorubric(result: DemoResult) -> None:
+    assert len(result.tasks) == 12
+    assert (result.padded_first["additive"], result.padded_first["prorubric"]) == (6, 0)
+
+
+def test_the_means_are_those_of_the_stored_scores(result: DemoResult, folder: Path) -> None:
+    kinds = {(answer.task.id, answer.response.sample): answer.kind for answer in load_samples()}
+    values = [
+        row["scores"]["additive"]["value"]
+        for row in read(folder / "scores.jsonl")
+        if kinds[row["task_id"], row["sample"]] == "padded"
+    ]
+    assert len(values) == 12
+    assert result.means["additive"]["padded"] == pytest.approx(sum(values) / 12, abs=1e-15)
+
+
+def test_the_table_by_prompt_has_the_scores_of_both_schemes(result: DemoResult) -> None:
+    first = result.tasks[0]
+    assert (first.task_id, first.domain) == ("medicine-infant-fever", "medicine")
+    assert {kind: round(value, 2) for kind, value in first.additive.items()} == {
+        "focused": 0.61,
+        "padded": 0.75,
+        "thin": 0.19,
+        "needless": 0.39,
+    }
+
+
+def test_the_lint_of_the_pack_is_part_of_the_result(result: DemoResult) -> None:
+    assert (result.lint.tasks, result.lint.criteria, result.lint.negative) == (12, 264, 8)
+    assert result.lint.severities == {"error": 0, "warning": 0, "note": 6}
+
+
+def test_an_earlier_demo_is_replaced_by_the_same_bytes(tmp_path: Path) -> None:
+    run_demo(DemoConfig(out=tmp_path / "demo"))
+    before = {path.name: path.read_bytes() for path in (tmp_path / "demo").iterdir()}
+    run_demo(DemoConfig(out=tmp_path / "demo"))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "demo").iterdir()} == before
+
+
+def test_an_empty_folder_is_used(tmp_path: Path) -> None:
+    run_demo(DemoConfig(out=tmp_path))
+    assert (tmp_path / "summary.json").is_file()
+
+
+@pytest.mark.parametrize("stranger", ["notes.txt", ".hidden", "summary.json.bak"])
+def test_a_folder_with_a_stranger_in_it_is_left_alone(stranger: str, tmp_path: Path) -> None:
+    (tmp_path / stranger).write_text("mine")
+    with pytest.raises(ConfigError, match="holds something that is not a demo; name another folder with --out"):
+        run_demo(DemoConfig(out=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == [stranger]
+
+
+def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "demo").write_text("mine")
+    with pytest.raises(ConfigError, match="holds something that is not a demo"):
+        run_demo(DemoConfig(out=tmp_path / "demo"))
+    assert (tmp_path / "demo").read_text() == "mine"
