@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prorubric import Message
 from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig, HttpModel, drop_thinking, parse_reply, parse_retry_after, parse_spec
