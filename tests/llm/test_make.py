@@ -1,0 +1,150 @@
+"""A model from one string."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from prorubric import ConfigError, Message, SourceError, make_model
+from prorubric.llm.accounting import Usage
+from prorubric.llm.http import HttpModel
+from prorubric.llm.journal import Journal
+from prorubric.llm.lexical import LexicalModel
+from prorubric.llm.make import open_model
+from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from prorubric.llm.scripted import ScriptedModel
+
+READY = ScriptedModel(["ready"], name="ready")
+
+
+class Fresh(ScriptedModel):
+    def __init__(self) -> None:
+        super().__init__(["fresh"], name="fresh")
+
+
+def ask(model: object, text: str = "hello") -> object:
+    assert isinstance(model, Model)
+    return asyncio.run(model.complete(Request((Message(role="user", content=text),))))
+
+
+def test_lexical_is_word_overlap() -> None:
+    assert isinstance(make_model("lexical"), LexicalModel)
+
+
+def test_an_address_is_an_endpoint() -> None:
+    model = make_model("http://127.0.0.1:9/v1#name")
+    assert isinstance(model, HttpModel)
+    assert model.name == "http://127.0.0.1:9/v1#name"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"), [("tests.llm.test_make:READY", "ready"), ("tests.llm.test_make:Fresh", "fresh")]
+)
+def test_an_import_path_names_an_object_or_a_class(spec: str, said: str) -> None:
+    reply = ask(make_model(spec))
+    assert isinstance(reply, Reply)
+    assert reply.text == said
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("gpt-5", "no model is called 'gpt-5'; known forms: lexical, smollm2"),
+        ("", "no model is called ''"),
+        ("nowhere.at.all:thing", "cannot be imported"),
+        ("json:nothing", "cannot be imported"),
+        ("json:dumps", "neither a Model nor a YesNoModel"),
+        ("http://127.0.0.1:9/v1", "#"),
+    ],
+)
+def test_a_string_that_names_nothing_is_refused_with_the_forms_that_do(spec: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        make_model(spec)
+
+
+class TestScript:
+    def test_the_first_rule_that_fits_answers(self, tmp_path: Path) -> None:
+        rules = [
+            {"contains": ["hello", "moon"], "reply": "both"},
+            {"contains": ["hello"], "reply": "one"},
+            {"reply": "none"},
+        ]
+        (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, rules)))
+        model = make_model(f"scripted:{tmp_path / 's.jsonl'}")
+        said = [ask(model, text) for text in ("hello moon", "hello sun", "bye")]
+        assert [reply.text for reply in said if isinstance(reply, Reply)] == ["both", "one", "none"]
+
+    def test_a_prompt_that_no_rule_answers_is_a_failure(self, tmp_path: Path) -> None:
+        (tmp_path / "s.jsonl").write_text('{"contains": ["moon"], "reply": "x"}')
+        found = ask(make_model(f"scripted:{tmp_path / 's.jsonl'}"))
+        assert found == Failure("reply", "the script has no reply to this prompt")
+
+    @pytest.mark.parametrize("row", ['{"reply": 3}', '{"contains": "x", "reply": "y"}', "{}", "[]", "{oops"])
+    def test_a_row_that_is_no_rule_is_refused_with_its_line(self, tmp_path: Path, row: str) -> None:
+        (tmp_path / "s.jsonl").write_text('{"reply": "x"}\n' + row)
+        with pytest.raises(SourceError, match=r"s\.jsonl:2: not a rule"):
+            make_model(f"scripted:{tmp_path / 's.jsonl'}")
+
+    def test_another_script_under_the_same_name_is_another_model(self, tmp_path: Path) -> None:
+        identities = set()
+        for reply in ("x", "y"):
+            (tmp_path / "s.jsonl").write_text(json.dumps({"reply": reply}))
+            identities.add(make_model(f"scripted:{tmp_path / 's.jsonl'}").identity)
+        assert len(identities) == 2
+
+
+class TestYesNoCache:
+    class Counting:
+        name = identity = "counting"
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        async def probabilities(self, conversation: str, response: str, statements: list[str]) -> list[float]:
+            self.asked += 1
+            return [0.1 + len(statement) / 100 for statement in statements]
+
+        async def close(self) -> None:
+            pass
+
+    @pytest.fixture
+    def counting(self, monkeypatch: pytest.MonkeyPatch) -> "TestYesNoCache.Counting":
+        made = self.Counting()
+        monkeypatch.setattr("tests.llm.test_make.COUNTING", made, raising=False)
+        return made
+
+    def test_a_probability_is_asked_for_once_and_comes_back_exactly(
+        self, tmp_path: Path, counting: "TestYesNoCache.Counting"
+    ) -> None:
+        usage, found = Usage(), []
+        for _ in range(2):
+            with Journal(tmp_path / "j.sqlite") as journal:
+                model = open_model("tests.llm.test_make:COUNTING", journal, None, usage)
+                assert isinstance(model, YesNoModel)
+                found.append(asyncio.run(model.probabilities("c", "r", ["one", "three"])))
+        assert found == [[0.13, 0.15000000000000002]] * 2
+        assert (counting.asked, usage.calls, usage.cached) == (1, 2, 1)
+
+    @pytest.mark.parametrize(
+        "change", [("x", "r", ["one"]), ("c", "x", ["one"]), ("c", "r", ["x"]), ("c", "r", ["one", "two"])]
+    )
+    def test_another_question_is_asked_anew(
+        self, tmp_path: Path, counting: "TestYesNoCache.Counting", change: tuple[str, str, list[str]]
+    ) -> None:
+        with Journal(tmp_path / "j.sqlite") as journal:
+            model = open_model("tests.llm.test_make:COUNTING", journal, None, Usage())
+            assert isinstance(model, YesNoModel)
+            for question in (("c", "r", ["one"]), change):
+                asyncio.run(model.probabilities(*question))
+        assert counting.asked == 2
+
+
+def test_an_opened_model_counts_and_keeps_its_replies(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('{"reply": "x"}')
+    usage = Usage()
+    with Journal(tmp_path / "j.sqlite") as journal:
+        model = open_model(f"scripted:{tmp_path / 's.jsonl'}", journal, None, usage)
+        for _ in range(3):
+            ask(model)
+        assert (usage.calls, usage.cached, journal.counts()["replies"]) == (3, 2, 1)
