@@ -22,6 +22,7 @@ RUN_ELSEWHERE = {
     "make check": "CI runs it beside the tests",
     "pip install .": "tests/test_make.py installs the core into a clean environment",
     "pip install '.[hub]'": "make test installs it",
+    "pip install '.[local]'": "make test installs it",
 }
 
 

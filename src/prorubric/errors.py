@@ -6,6 +6,7 @@
     │   └── RowError     one row of a file is not what it should be (strict loading)
     ├── SchemeError      a scheme does not fit this task or these verdicts
     ├── ModelError       a model cannot be used at all: wrong key, no such model, nothing listens
+    ├── UnjudgedError    one response cannot be judged by this model; the judge makes it unknown
     ├── ConfigError      an option is not allowed
     └── MissingExtraError  a feature needs an optional dependency
 
@@ -37,6 +38,10 @@ class SchemeError(ProRubricError):
 
 class ModelError(ProRubricError):
     """A model cannot be used at all; no retry would mend it."""
+
+
+class UnjudgedError(ProRubricError):
+    """One response cannot be judged by this model; the judge makes it `Unknown` with this reason."""
 
 
 class ConfigError(ProRubricError):

@@ -62,7 +62,7 @@ class TestCalibrate:
         judge = self.make_judge(tmp_path, {"1": True, "2": True, "3": False, "4": True})
         found = calibrate_judge(CalibrateConfig(labels, judge=judge))
         assert (found.items, found.people, found.unknown) == (5, 2, 1)
-        assert found.unknown_reasons == {"no verdict for it": 1}
+        assert found.unknown_reasons == {"the reply names other items than those asked about": 1}
         # Against the labels of both: 4 hits, 2 misses none, one false alarm; the fifth has no verdict.
         assert (found.judge_agreement.pairs, found.judge_agreement.accuracy) == (7, 6 / 7)
         assert (found.human_agreement.pairs, found.human_agreement.accuracy) == (4, 3 / 4)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import ConfigError, SchemeError
-from prorubric.judge.items import READINGS, list_items
+from prorubric import ConfigError, ModelError, SchemeError, SourceError
+from prorubric.errors import UnjudgedError
+from prorubric.judge.items import READINGS, Reading, list_items
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.render import Style, load_prompt, render_prompt
 from prorubric.llm.model import Failure, Reply, Request
 from prorubric.llm.scripted import ScriptedModel
-from prorubric.rubric.verdict import Unknown
+from prorubric.rubric.verdict import Unknown, Verdict
 from tests.aggregate.test_schemes import make_task
 
 TASK = make_task([5, 3, -2], [[1, 3], [2]])
@@ -52,7 +53,7 @@ async def test_what_is_still_missing_is_unknown_with_the_last_reason() -> None:
 
 async def test_a_dropped_last_penalty_does_not_become_a_reward() -> None:
     model = ScriptedModel(lambda _: satisfied(_1=False, _2=False))
-    found = await Judge(model).judge(TASK, "An answer.", "criteria")
+    found = await Judge(model, JudgeConfig(reasks=0)).judge(TASK, "An answer.", "criteria")
     assert found.verdicts == (False, False, Unknown("no verdict for it"))
 
 
@@ -171,6 +172,100 @@ async def test_a_model_that_gives_probabilities_is_asked_once_for_all_items() ->
     found = await Judge(Half(), JudgeConfig(unknown_band=0.1)).judge(TASK, "An answer.", "criteria")  # type: ignore[arg-type]
     assert found.verdicts == (False, Unknown("the probability 0.55 is too near to the threshold 0.5"), True)
     assert found.probabilities == (0.2, 0.55, 0.9)
+
+
+class TestShifts:
+    """A judge that counts in its own way never gets a verdict to another item."""
+
+    @staticmethod
+    def count_from_zero(request: Request) -> str:
+        return json.dumps({"satisfied": {str(i - 1): i % 2 == 0 for i in asked_indices(request)}})
+
+    @pytest.mark.parametrize("config", [JudgeConfig(), JudgeConfig(max_items=5), JudgeConfig(canary=True)])
+    async def test_counting_from_zero_leaves_everything_open(self, config: JudgeConfig) -> None:
+        found = await Judge(ScriptedModel(self.count_from_zero), config).judge(make_task([1] * 10), "x", "criteria")
+        assert all(isinstance(verdict, Unknown) for verdict in found.verdicts)
+
+    async def test_renumbering_what_is_asked_again_leaves_it_open(self) -> None:
+        model = ScriptedModel([satisfied(_1=True), satisfied(_1=True, _2=False), satisfied(_1=True, _2=False)])
+        found = await Judge(model).judge(TASK, "x", "criteria")
+        assert found.verdicts[0] is True
+        assert all(isinstance(verdict, Unknown) for verdict in found.verdicts[1:])
+
+
+class TestHopeless:
+    """What no retry can mend comes out as itself from every way of asking."""
+
+    @staticmethod
+    def refuse(request: Request) -> str:
+        raise ModelError("wrong key")
+
+    @pytest.mark.parametrize("reading", ["criteria", "levels", "mark", "dimensions"])
+    @pytest.mark.parametrize("config", [JudgeConfig(), JudgeConfig(max_items=1)])
+    async def test_judging_raises_it_alone(self, reading: Reading, config: JudgeConfig) -> None:
+        with pytest.raises(ModelError, match="wrong key"):
+            await Judge(ScriptedModel(self.refuse), config).judge(TASK, "x", reading)
+
+    async def test_single_judging_and_comparing_raise_it_alone(self) -> None:
+        judge = Judge(ScriptedModel(self.refuse))
+        with pytest.raises(ModelError):
+            await judge.judge_singly(TASK, "x", "criteria")
+        with pytest.raises(ModelError):
+            await judge.compare(TASK, "x", "y")
+
+
+class Odds:
+    """Gives whatever probabilities it is told to."""
+
+    name = identity = "odds"
+
+    def __init__(self, answer: list[float] | Exception) -> None:
+        self.answer = answer
+        self.conversation = ""
+
+    async def probabilities(self, conversation: str, response: str, statements: list[str]) -> list[float]:
+        self.conversation = conversation
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def close(self) -> None:
+        pass
+
+
+class TestProbabilities:
+    async def judge(self, answer: list[float] | Exception, reading: Reading = "criteria") -> tuple[Verdict, ...]:
+        return (await Judge(Odds(answer)).judge(TASK, "x", reading)).verdicts  # type: ignore[arg-type]
+
+    async def test_what_is_no_probability_is_unknown(self) -> None:
+        found = await self.judge([float("nan"), 1.7, 0.9])
+        assert found[0] == Unknown("the model gave nan for a probability")
+        assert found[1:] == (Unknown("the model gave 1.7 for a probability"), True)
+
+    async def test_a_wrong_number_of_them_makes_all_unknown(self) -> None:
+        assert await self.judge([0.9]) == (Unknown("the model gave 1 probabilities for 3 items"),) * 3
+
+    async def test_a_response_that_cannot_be_judged_is_unknown(self) -> None:
+        assert await self.judge(UnjudgedError("too long")) == (Unknown("too long"),) * 3
+
+    async def test_any_other_error_stops_the_run(self) -> None:
+        with pytest.raises(SourceError, match="disk full"):
+            await self.judge(SourceError("disk full"))
+
+    async def test_levels_and_marks_follow_from_them(self) -> None:
+        assert await self.judge([0.9, 0.1], "levels") == (3, 0)
+        assert await self.judge([1.0, 1.0, 0.0], "mark") == (10.0,)
+        assert await self.judge([0.0, 0.0, 1.0], "mark") == (1.0,)
+
+    async def test_a_mark_never_exceeds_ten(self) -> None:
+        task = make_task([0.6, 0.7, 0.9, 0.7, 0.8])
+        found = await Judge(Odds([1.0] * 5)).judge(task, "x", "mark")  # type: ignore[arg-type]
+        assert found.verdicts == (10.0,)
+
+    async def test_the_conversation_is_given_as_it_is(self) -> None:
+        model = Odds([0.5] * 3)
+        await Judge(model).judge(TASK, "x", "criteria")  # type: ignore[arg-type]
+        assert model.conversation == "user: ?"
 
 
 class TestItems:

@@ -7,8 +7,10 @@ the reply.
 """
 
 import hashlib
+import re
 
 _MARK_LENGTH = 16
+_CONTROL_TOKEN = re.compile(r"<\||<｜|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|<</?SYS>>")
 
 
 def make_mark(text: str) -> str:
@@ -29,7 +31,7 @@ def clean(text: str) -> str:
     behind the first sign it stays text.
     """
     sent = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    return sent.replace("\x00", "␀").replace("<|", "<\u200b|")
+    return _CONTROL_TOKEN.sub(lambda found: f"{found[0][0]}\u200b{found[0][1:]}", sent.replace("\x00", "␀"))
 
 
 def fence(name: str, text: str) -> str:

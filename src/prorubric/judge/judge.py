@@ -5,7 +5,7 @@ with its reason. A model that gives probabilities instead of text is asked item 
 threshold on them.
 """
 
-from asyncio import TaskGroup, sleep
+from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from prorubric.errors import ConfigError, ModelError, ProRubricError
+from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.judge.fence import clean
 from prorubric.judge.items import Item, Reading, list_items
 from prorubric.judge.parse import Readout, ReadValue, parse_items, parse_one, read_boolean, read_level, read_mark
 from prorubric.judge.render import (
@@ -26,10 +27,10 @@ from prorubric.judge.render import (
     Style,
     check_reasons,
     load_prompt,
-    render_conversation,
     render_pair,
     render_prompt,
 )
+from prorubric.judge.together import run_together
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.rubric.record import config_record
 from prorubric.rubric.records import Task
@@ -88,7 +89,7 @@ class Judgement:
     calls: int = 0
     prompt_characters: int = 0
     shared_characters: int = 0
-    """How much of the first prompt every response to the task has in common."""
+    """How much of the prompts every response to the task has in common."""
 
 
 @dataclass(slots=True)
@@ -105,7 +106,7 @@ class _Case:
     def count(self, rendered: Rendered) -> None:
         self.calls += 1
         self.prompt += sum(len(message.content) for message in rendered.messages)
-        self.shared = self.shared or rendered.shared_characters
+        self.shared += rendered.shared_characters
 
     def conclude(self, verdicts: Sequence[Verdict]) -> Judgement:
         return Judgement(tuple(verdicts), None, self.reasons, self.calls, self.prompt, self.shared)
@@ -157,24 +158,23 @@ class Judge:
     async def judge_singly(self, task: Task, response: str, reading: Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
         case = _Case(task, response)
-        async with TaskGroup() as group:
-            jobs = [
-                group.create_task(self._ask_value(self._render("single", case, (item,)), _SATISFIED, case))
+        return case.conclude(
+            await run_together(
+                self._ask_value(self._render("single", case, (item,)), _SATISFIED, case)
                 for item in list_items(task, reading)
-            ]
-        return case.conclude([job.result() for job in jobs])
+            )
+        )
 
     async def compare(self, task: Task, first: str, second: str) -> Comparison | Unknown:
         """Which of two answers is better, asked in both orders; a win counts only if both orders agree."""
         prompt = self._prompts["pairwise"]
-        async with TaskGroup() as group:
-            jobs = [
-                group.create_task(self._ask_value(render_pair(prompt, task, *pair), _BETTER, _Case(task, first)))
-                for pair in ((first, second), (second, first))
-            ]
-        forth, back = (job.result() for job in jobs)
-        if isinstance(forth, Unknown) or isinstance(back, Unknown):
-            return forth if isinstance(forth, Unknown) else Unknown(str(getattr(back, "reason", back)))
+        forth, back = await run_together(
+            self._ask_value(render_pair(prompt, task, *pair), _BETTER, _Case(task, first))
+            for pair in ((first, second), (second, first))
+        )
+        for side in (forth, back):
+            if isinstance(side, Unknown):
+                return side
         return _SIDES.get((forth, back), "inconsistent")
 
     async def close(self) -> None:
@@ -182,21 +182,17 @@ class Judge:
         await self.model.close()
 
     async def _average_levels(self, case: _Case, items: tuple[Item, ...]) -> list[Verdict]:
-        async with TaskGroup() as group:
-            jobs = [
-                group.create_task(self._ask_in_parts(self._prompts["graded"], case, items, draw))
-                for draw in range(self.config.draws)
-            ]
-        return [_mean(column) for column in zip(*(job.result() for job in jobs), strict=True)]
+        prompt = self._prompts["graded"]
+        draws = await run_together(self._ask_in_parts(prompt, case, items, draw) for draw in range(self.config.draws))
+        return [_mean(column) for column in zip(*draws, strict=True)]
 
     async def _ask_in_parts(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int = 0) -> list[Verdict]:
         size = self.config.max_items or len(items)
         parts = [items[start : start + size] for start in range(0, len(items), size)]
         if len(parts) == 1:
             return await self._ask(prompt, case, items, draw)
-        async with TaskGroup() as group:
-            jobs = [group.create_task(self._ask(prompt, case, part, draw)) for part in parts]
-        return [verdict for job in jobs for verdict in job.result()]
+        answers = await run_together(self._ask(prompt, case, part, draw) for part in parts)
+        return [verdict for answer in answers for verdict in answer]
 
     async def _ask(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int) -> list[Verdict]:
         """Ask about some items until each has a verdict, or until asking again is used up."""
@@ -210,7 +206,7 @@ class Judge:
             if isinstance(outcome, Failure):
                 faults.update({item.index: f"no reply: {outcome.reason}" for item in open_items})
                 break
-            found = self._read(prompt, outcome, open_items)
+            found = self._read(prompt, outcome, open_items, case.response)
             known.update(found.values)
             faults.update(found.faults)
             case.reasons.update(found.reasons)
@@ -234,13 +230,15 @@ class Judge:
             )
         )
 
-    def _read(self, prompt: Prompt, reply: Reply, items: tuple[Item, ...]) -> Readout:
+    def _read(self, prompt: Prompt, reply: Reply, items: tuple[Item, ...], material: str) -> Readout:
         asked = [item.index for item in items]
-        if self.config.canary:
-            canary = _make_canary(items).index
-            if parse_items(reply.text, [canary], _READS[prompt.name]).values.get(canary):
+        canary = _make_canary(items).index if self.config.canary else None
+        shown = asked if canary is None else [*asked, canary]
+        found = parse_items(reply.text, shown, _NAMES[prompt.name], _READS[prompt.name], clean(material))
+        if canary is not None:
+            if found.values.pop(canary, None):
                 return Readout(faults=dict.fromkeys(asked, "the judge called an item true that no answer can meet"))
-        found = parse_items(reply.text, asked, _READS[prompt.name])
+            found.faults.pop(canary, None)
         if reply.finish == "length":
             found.faults = {index: f"{fault} (the reply was cut off)" for index, fault in found.faults.items()}
         return found
@@ -260,7 +258,7 @@ class Judge:
             )
             if isinstance(outcome, Failure):
                 return Unknown(f"no reply: {outcome.reason}")
-            value = parse_one(outcome.text, (wanted.key,), wanted.read)
+            value = parse_one(outcome.text, wanted.key, wanted.read, bare=wanted is _MARK)
             if value is not None:
                 return value
             fault = f"no readable {wanted.key} in the reply" if outcome.text.strip() else "the reply is empty"
@@ -275,13 +273,15 @@ class Judge:
         self, model: YesNoModel, task: Task, response: str, reading: Reading, items: tuple[Item, ...]
     ) -> Judgement:
         texts = [item.text for item in items]
+        conversation = "\n\n".join(f"{message.role}: {message.content}" for message in task.messages)
+        count = 1 if reading == "mark" else len(items)
         try:
-            probabilities = await model.probabilities(render_conversation(task), response, texts)
-        except ModelError:
-            raise
-        except ProRubricError as error:
-            count = 1 if reading == "mark" else len(items)
+            probabilities = await model.probabilities(conversation, response, texts)
+        except UnjudgedError as error:
             return Judgement((Unknown(str(error)),) * count, calls=1)
+        if len(probabilities) != len(items):
+            reason = f"the model gave {len(probabilities)} probabilities for {len(items)} items"
+            return Judgement((Unknown(reason),) * count, calls=1)
         verdicts = _from_probabilities(probabilities, items, reading, self.config)
         return Judgement(tuple(verdicts), tuple(probabilities), calls=1)
 
@@ -317,18 +317,25 @@ def _from_probabilities(
     probabilities: Sequence[float], items: tuple[Item, ...], reading: Reading, config: JudgeConfig
 ) -> list[Verdict]:
     """Verdicts from probabilities: a level is three times one, rounded, a mark follows the expected share of weight."""
-    if reading == "levels":
-        return [round(3 * probability) for probability in probabilities]
+    bad = [p for p in probabilities if not 0 <= p <= 1]
     if reading == "mark":
+        if bad:
+            return [Unknown(f"the model gave {bad[0]} for a probability")]
         kept = [p if item.weight > 0 else 1 - p for p, item in zip(probabilities, items, strict=True)]
         total = sum(abs(item.weight) for item in items)
-        return [1 + 9 * sum(abs(item.weight) * k for item, k in zip(items, kept, strict=True)) / total]
-    return [
-        Unknown(f"the probability {p:.2f} is too near to the threshold {config.threshold:g}")
-        if abs(p - config.threshold) < config.unknown_band
-        else p >= config.threshold
-        for p in probabilities
-    ]
+        share = sum(abs(item.weight) * k for item, k in zip(items, kept, strict=True)) / total
+        return [1 + 9 * min(1.0, share)]
+    return [_from_probability(p, reading, config) for p in probabilities]
+
+
+def _from_probability(probability: float, reading: Reading, config: JudgeConfig) -> Verdict:
+    if not 0 <= probability <= 1:
+        return Unknown(f"the model gave {probability} for a probability")
+    if reading == "levels":
+        return round(3 * probability)
+    if abs(probability - config.threshold) < config.unknown_band:
+        return Unknown(f"the probability {probability:.2f} is too near to the threshold {config.threshold:g}")
+    return probability >= config.threshold
 
 
 def _read_side(value: Any) -> Any:

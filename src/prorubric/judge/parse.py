@@ -1,8 +1,13 @@
 """Replies as they come, read without guessing.
 
-A reply may be fenced, wrapped, cut off, have prose around it, trailing commas, keys and values in many spellings.
-What has one meaning is read. An item that is missing, contradicted within the reply or not understandable is left out
-with its reason, for the judge to ask again. Nothing here ever fills in a value.
+A reply may be fenced, have prose around it, be wrapped in an object, be cut off, have trailing commas and other
+spellings of keys and values. What has one meaning is read. Everything else is left out with its reason, for the judge to
+ask again. Nothing here ever fills in a value, and these rules keep it from reading one that was not meant:
+
+- Verdicts stand on lines of their own, or in a code fence; an object in the middle of a sentence is a quotation.
+- Only the object under the key that was asked for counts, not its neighbours. Two such objects must say the same.
+- A reply that names items that were not asked about, and lacks some that were, counts in another way: none is taken.
+- What can be found word for word in the response is an echo of the response.
 """
 
 import ast
@@ -16,33 +21,31 @@ import orjson
 
 from prorubric.rubric.record import shorten
 
+_CODE_FENCE = re.compile(r"```[a-zA-Z]*")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-_PAIR = re.compile(
-    r'"?(?P<key>\d+)"?\s*:\s*(?P<value>true|false|-?\d+(?:\.\d+)?|"[^"\\\n]{0,40}")\s*(?=[,}])', re.IGNORECASE
-)
-_ONE_NUMBER = re.compile(r"\D*(\d+)\D*")
-_INNER_KEYS = ("satisfied", "levels", "verdict", "met", "present", "level", "score", "value", "answer", "criteria_met")
-_INDEX_KEYS = ("index", "id", "criterion_index", "item", "number")
+_LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
+_LINE_END = re.compile(r"[ \t]*(?:\n|$)")
+_INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]*|#\s*)?(\d{1,4})\.?", re.IGNORECASE)
+_BARE_MARK = re.compile(r"\s*(\d{1,2})\s*(?:/\s*10)?\s*")
+_SPACE = re.compile(r"\s+")
+# A string, also one that the end of the text cuts off, or a sign outside of strings.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|[{}\[\],]', re.DOTALL)
+_CLOSES = {"{": "}", "[": "]"}
+
+_INNER_KEYS = ("satisfied", "levels", "verdict", "met", "present", "level", "value", "criteria_met")
+_INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number")
 _REASON_KEYS = ("reason", "explanation", "rationale")
-_DEEPEST = 4
+_DEEPEST_WRAPPER = 2
 
 _TRUE = frozenset({"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "pass", "passed"})
 _FALSE = frozenset(
-    {
-        "false",
-        "no",
-        "n",
-        "absent",
-        "not present",
-        "not met",
-        "unmet",
-        "not satisfied",
-        "unsatisfied",
-        "0",
-        "fail",
-        "failed",
-    }
+    {"false", "no", "n", "absent", "not present", "not met", "unmet", "not satisfied", "unsatisfied", "0", "fail"}
+    | {"failed"}
 )
+
+EMPTY, NO_VERDICTS, NOT_NAMED = "the reply is empty", "the reply has no verdicts", "no verdict for it"
+OTHER_ITEMS = "the reply names other items than those asked about"
+TWO_VERDICTS = "the reply gives two verdicts"
 
 
 @dataclass(slots=True)
@@ -59,7 +62,7 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object as its pairs in order, so that a key that comes twice is seen."""
 
 
-ReadValue = Callable[[Any], float | bool | None]
+ReadValue = Callable[[Any], Any]
 
 
 def read_boolean(value: Any) -> bool | None:
@@ -84,27 +87,39 @@ def read_mark(value: Any) -> float | None:
     return _read_whole(value, 1, 10)
 
 
-def parse_items(text: str, asked: Sequence[int], read: ReadValue) -> Readout:
-    """Read a verdict for each item that was asked about."""
-    plain = _parse_plain(text, asked) if read is read_boolean else None
+def parse_items(text: str, asked: Sequence[int], name: str, read: ReadValue, material: str = "") -> Readout:
+    """Read a verdict for each item that was asked about, from the object under `name`.
+
+    `material` is the response under judgement: verdicts that stand in it word for word are its own.
+    """
+    echo = name in material
+    plain = _parse_plain(text, asked) if name == "satisfied" and not echo else None
     if plain is not None:
         return Readout(values=plain)
-    wanted = set(asked)
-    pairs = list(_find_pairs(text))
-    found = Readout()
-    if _counts_from_zero(pairs, wanted):
-        found.faults = dict.fromkeys(asked, "the reply counts from 0")
-        return found
-    for index, value in pairs:
-        if index in wanted:
-            _take(found, index, value, read)
-    blank = (
-        "the reply is empty" if not text.strip() else "the reply has no verdicts" if not pairs else "no verdict for it"
-    )
-    for index in asked:
-        if index not in found.values and index not in found.faults:
-            found.faults[index] = blank
-    return found
+    if not text.strip():
+        return _fail(asked, EMPTY)
+    found = [list(_list_verdicts(box)) for box in _find_boxes(text, name, material if echo else "")]
+    boxes = [pairs for pairs in found if pairs]
+    if not boxes:
+        return _fail(asked, NO_VERDICTS)
+    named = [{index for index, _ in pairs} for pairs in boxes]
+    if any(items != named[0] for items in named):
+        return _fail(asked, TWO_VERDICTS)
+    if not named[0] <= set(asked) and not set(asked) <= named[0]:
+        return _fail(asked, OTHER_ITEMS)
+    return _settle([pair for pairs in boxes for pair in pairs], asked, read)
+
+
+def parse_one(text: str, name: str, read: ReadValue, bare: bool = False) -> Any:
+    """The one value under `name`, as in `{"mark": 6}`; None where it is missing, contradicted or unreadable.
+
+    With `bare` a reply that is nothing but a number, or a number of ten, is that number.
+    """
+    alone = _BARE_MARK.fullmatch(text) if bare else None
+    if alone:
+        return read(int(alone[1]))
+    values = {read(value) for root in _find_roots(text, "") for value in _find_named(root, name, 0)}
+    return values.pop() if len(values) == 1 else None
 
 
 def _parse_plain(text: str, asked: Sequence[int]) -> dict[int, float | bool] | None:
@@ -120,120 +135,125 @@ def _parse_plain(text: str, asked: Sequence[int]) -> dict[int, float | bool] | N
     return values if set(map(type, values.values())) == {bool} else None
 
 
-def parse_one(text: str, names: Sequence[str], read: ReadValue) -> Any:
-    """The one value of a reply such as `{"mark": 6}`; None where it is missing, contradicted or unreadable."""
-    values = [value for root in _find_json(text) for value in _find_named(root, names, 0)]
-    if not values and re.fullmatch(r"\s*\d{1,2}\s*(?:/\s*10)?\s*", text):
-        values = [int(re.findall(r"\d+", text)[0])]
-    read_values = {read(value) for value in values}
-    return read_values.pop() if len(read_values) == 1 else None
+def _fail(asked: Sequence[int], reason: str) -> Readout:
+    return Readout(faults=dict.fromkeys(asked, reason))
+
+
+def _settle(pairs: list[tuple[int, Any]], asked: Sequence[int], read: ReadValue) -> Readout:
+    found, wanted = Readout(), set(asked)
+    for index, value in pairs:
+        if index in wanted and index not in found.faults:
+            _take(found, index, value, read)
+    for index in asked:
+        if index not in found.values and index not in found.faults:
+            found.faults[index] = NOT_NAMED
+    return found
 
 
 def _take(found: Readout, index: int, value: Any, read: ReadValue) -> None:
-    if index in found.faults:
-        return
     known = read(_unwrap(value))
-    if isinstance(value, _Pairs):
-        spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS]
-        if spoken:
-            found.reasons[index] = spoken[0]
+    spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS] if isinstance(value, _Pairs) else []
+    if spoken:
+        found.reasons[index] = spoken[0]
     if known is None:
         found.values.pop(index, None)
         found.faults[index] = f"the verdict is {shorten(repr(_plain(value)), 40)}"
     elif found.values.setdefault(index, known) != known:
         del found.values[index]
-        found.faults[index] = "the reply gives two verdicts"
+        found.faults[index] = TWO_VERDICTS
 
 
-def _find_pairs(text: str) -> Iterator[tuple[int, Any]]:
-    """Every (index, value) that the reply states, in whatever shape."""
-    complete = False
-    for root in _find_json(text):
-        for index, value in _walk(root, 0):
-            complete = True
-            yield index, value
-    if not complete:
-        # Cut off in the middle: pairs that are whole, up to the comma or brace behind them, are still what was said.
-        for match in _PAIR.finditer(text):
-            yield int(match["key"]), json.loads(match["value"].lower())
+def _find_boxes(text: str, name: str, material: str) -> Iterator[Any]:
+    """What holds the verdicts: every value under `name`, or, where that key is nowhere, objects of indices."""
+    roots = list(_find_roots(text, material))
+    named = [value for root in roots for value in _find_named(root, name, 0) if isinstance(value, list)]
+    yield from named or roots
 
 
-def _walk(node: Any, depth: int) -> Iterator[tuple[int, Any]]:
-    if depth > _DEEPEST:
+def _find_named(node: Any, name: str, depth: int) -> Iterator[Any]:
+    """Every value under a key, in an object or in objects wrapped around it; a list of rows is a value of its own."""
+    if not isinstance(node, _Pairs) or depth > _DEEPEST_WRAPPER:
         return
-    if isinstance(node, _Pairs):
-        indices = [_read_index(key) for key, _ in node]
-        if node and all(index is not None for index in indices):
-            yield from ((index, value) for index, (_, value) in zip(indices, node, strict=True) if index is not None)
-            return
-        own = [_read_index(str(value)) for key, value in node if key in _INDEX_KEYS]
-        if len(own) == 1 and own[0] is not None:
-            yield own[0], node
-            return
+    here = [value for key, value in node if key.lower() == name]
+    yield from here
+    if not here:
         for _, value in node:
-            yield from _walk(value, depth + 1)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _walk(value, depth + 1)
+            yield from _find_named(value, name, depth + 1)
 
 
-def _find_json(text: str) -> Iterator[Any]:
-    """Every JSON value in the text that starts with a bracket, from the outside in; lenient about trailing commas."""
-    lenient = _TRAILING_COMMA.sub(r"\1", text)
+def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
+    """The (index, value) pairs of `{"1": true}` or of `[{"index": 1, "satisfied": true}]`; nothing for other shapes."""
+    if isinstance(box, _Pairs):
+        indices = [_read_index(key) for key, _ in box]
+        if None not in indices:
+            yield from ((index, value) for index, (_, value) in zip(indices, box, strict=True) if index is not None)
+    elif isinstance(box, list):
+        for row in box:
+            own = (
+                [_read_index(str(value)) for key, value in row if key in _INDEX_KEYS] if isinstance(row, _Pairs) else []
+            )
+            if len(own) == 1 and own[0] is not None:
+                yield own[0], row
+
+
+def _find_roots(text: str, material: str) -> Iterator[Any]:
+    """Every JSON value on lines of its own; failing that a Python literal, or what is left of one that is cut off."""
+    lines = _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
+    compact = _SPACE.sub("", material)
     decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
-    start = _next_bracket(lenient, 0)
-    found = False
-    while start >= 0:
+    found, place = False, 0
+    while (start := _LINE_START.search(lines, place)) is not None:
         try:
-            value, end = decoder.raw_decode(lenient, start)
+            value, end = decoder.raw_decode(lines, start.end())
         except (ValueError, RecursionError):
-            start = _next_bracket(lenient, start + 1)
+            place = start.end() + 1
             continue
+        place = end
         found = True
-        yield value
-        start = _next_bracket(lenient, end)
+        echoed = compact and _SPACE.sub("", lines[start.end() : end]) in compact
+        if _LINE_END.match(lines, end) and not echoed:
+            yield value
     if not found:
-        yield from _find_literal(lenient)
+        yield from _find_literal(lines) or _find_cut_off(lines, decoder)
 
 
-def _find_literal(text: str) -> Iterator[Any]:
-    """A Python literal, as in `{'1': True}`: some models write those."""
-    start, end = text.find("{"), text.rfind("}")
-    if 0 <= start < end:
-        try:
-            value = ast.literal_eval(text[start : end + 1])
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return
-        yield _as_pairs(value)
+def _find_literal(text: str) -> list[Any]:
+    """A reply that is a Python literal, as in `{'1': True}`: some models write those."""
+    try:
+        return [_read_literal(ast.parse(text.strip(), mode="eval").body)]
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
 
 
-def _as_pairs(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _Pairs((str(key), _as_pairs(inner)) for key, inner in value.items())
-    return [_as_pairs(inner) for inner in value] if isinstance(value, list) else value
+def _read_literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return _Pairs((str(ast.literal_eval(key)), _read_literal(value)) for key, value in pairs if key is not None)
+    return [_read_literal(item) for item in node.elts] if isinstance(node, ast.List) else ast.literal_eval(node)
 
 
-def _next_bracket(text: str, start: int) -> int:
-    places = [place for place in (text.find("{", start), text.find("[", start)) if place >= 0]
-    return min(places, default=-1)
-
-
-def _find_named(node: Any, names: Sequence[str], depth: int) -> Iterator[Any]:
-    if depth > _DEEPEST:
-        return
-    if isinstance(node, _Pairs):
-        for key, value in node:
-            if key.lower() in names:
-                yield value
-            else:
-                yield from _find_named(value, names, depth + 1)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _find_named(value, names, depth + 1)
+def _find_cut_off(text: str, decoder: json.JSONDecoder) -> list[Any]:
+    """A reply that is one object and ends in the middle: what stands before its last whole comma, closed properly."""
+    begun = text.strip()
+    if not begun.startswith("{"):
+        return []
+    open_brackets: list[str] = []
+    whole = ""
+    for token in _TOKEN.finditer(begun):
+        if token[0] in _CLOSES:
+            open_brackets.append(_CLOSES[token[0]])
+        elif token[0] in "}]" and open_brackets:
+            open_brackets.pop()
+        elif token[0] == "," and open_brackets:
+            whole = begun[: token.start()] + "".join(reversed(open_brackets))
+    try:
+        return [decoder.decode(whole)] if whole else []
+    except (ValueError, RecursionError):
+        return []
 
 
 def _unwrap(value: Any) -> Any:
-    """The verdict inside `{"satisfied": true, "reason": …}`; two different ones are no verdict."""
+    """The verdict inside `{"satisfied": true, "reason": …}`; two of them are no verdict."""
     if not isinstance(value, _Pairs):
         return value
     inner = [part for key, part in value if key.lower() in _INNER_KEYS]
@@ -241,14 +261,8 @@ def _unwrap(value: Any) -> Any:
 
 
 def _read_index(key: str) -> int | None:
-    match = _ONE_NUMBER.fullmatch(key)
-    return int(match[1]) if match and len(match[1]) <= 4 else None
-
-
-def _counts_from_zero(pairs: list[tuple[int, Any]], wanted: set[int]) -> bool:
-    """True for a reply on items 1..n that has a 0 and no n: every verdict in it may belong to the next item."""
-    indices = {index for index, _ in pairs}
-    return 0 in indices and 0 not in wanted and max(wanted) not in indices
+    match = _INDEX.fullmatch(key.strip())
+    return int(match[1]) if match else None
 
 
 def _read_whole(value: Any, low: int, high: int) -> float | None:

@@ -1,6 +1,6 @@
 """Many responses through a judge: a window of them at once, results in the order of the input, flat memory."""
 
-from asyncio import CancelledError, TaskGroup, create_task, gather
+from asyncio import CancelledError, create_task, gather
 from asyncio import Task as Job
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, Judgement
+from prorubric.judge.together import run_together
 from prorubric.rubric.records import Response, Task
 
 
@@ -71,8 +72,5 @@ class _Window:
 
 
 async def _judge_one(judge: Judge, task: Task, response: Response, readings: Sequence[Reading]) -> Judged:
-    if len(readings) == 1:
-        return Judged(task, response, {readings[0]: await judge.judge(task, response.text, readings[0])})
-    async with TaskGroup() as group:
-        jobs = {reading: group.create_task(judge.judge(task, response.text, reading)) for reading in readings}
-    return Judged(task, response, {reading: job.result() for reading, job in jobs.items()})
+    judgements = await run_together(judge.judge(task, response.text, reading) for reading in readings)
+    return Judged(task, response, dict(zip(readings, judgements, strict=True)))

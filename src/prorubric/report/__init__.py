@@ -1,1 +1,1 @@
-"""Run folders and what is shown of them."""
+"""What is shown of a run."""
