@@ -3,9 +3,15 @@ PYTHON ?= python3
 UV := .tools/bin/uv
 BIN := .venv/bin
 
-# A folder of local wheels that pip is told of is used by uv as well.
+# What pip is told of local wheels, certificates and its index holds for uv as well.
 ifdef PIP_FIND_LINKS
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+endif
+ifdef PIP_CERT
+export SSL_CERT_FILE ?= $(PIP_CERT)
+endif
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt
 

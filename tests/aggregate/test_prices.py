@@ -111,3 +111,9 @@ def test_a_criterion_without_a_known_verdict_has_no_rate_and_no_price() -> None:
 def test_a_rate_for_every_criterion_is_needed() -> None:
     with pytest.raises(SchemeError, match="2 rates for 4 criteria"):
         price_criteria(TASK, [0.5, 0.5], "additive")
+
+
+@pytest.mark.parametrize("row", [[True], [True] * 5, [True, True, True, float("nan")]])
+def test_verdicts_that_do_not_fit_the_task_have_no_compliance(row: list[Verdict]) -> None:
+    with pytest.raises(SchemeError, match="row 2 of the verdicts does not fit"):
+        measure_compliance([[True] * 4, row], TASK)

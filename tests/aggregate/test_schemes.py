@@ -21,7 +21,6 @@ from prorubric import (
     make_plan,
     score,
 )
-from prorubric.aggregate.arithmetic import additive, conjunctive
 from prorubric.aggregate.plan import Plan
 from prorubric.rubric.verdict import Verdict
 from tests.strategies import tasks, weights
@@ -262,8 +261,9 @@ class TestProperties:
 
     @given(st.lists(weights.filter(lambda weight: weight > 0), min_size=1, max_size=40))
     def test_a_perfect_answer_scores_exactly_one(self, positive: list[float]) -> None:
-        assert additive([1.0] * len(positive), positive) == 1.0
-        assert conjunctive([True] * len(positive), positive, [range(len(positive))]) == 1.0
+        task = make_task(positive, [range(1, len(positive) + 1)])
+        assert score([True] * len(positive), task, "additive").value == 1.0
+        assert score([True] * len(positive), task, "conjunctive").value == 1.0
 
 
 class TestUnknown:
@@ -318,6 +318,10 @@ class TestRefusals:
     def test_a_sum_without_a_positive_weight_is_refused(self) -> None:
         with pytest.raises(SchemeError, match="divides by the positive weights and there is none"):
             make_plan(make_task([-6, -4]), "additive")
+
+    def test_weights_that_a_scheme_makes_too_large_are_refused(self) -> None:
+        with pytest.raises(SchemeError, match="past the largest float"):
+            make_plan(make_task([1e308], labels=["critical"]), "weighted")
 
     def test_groups_work_without_a_positive_weight(self) -> None:
         assert score([False, True], make_task([-6, -4], [[1], [2]]), "conjunctive").value == 0.6

@@ -5,7 +5,6 @@ a reward must not depend on the order in which somebody listed the criteria. Asc
 monotone: a response that complies with one more criterion never scores less, not even by a rounding error.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 
 from prorubric.errors import SchemeError
@@ -24,27 +23,12 @@ def clip(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-def additive(values: Sequence[float], weights: Sequence[float]) -> float:
-    """`clip01(Σ w·v / Σ_{w>0} w)`: the sum that most rubric rewards use.
-
-    Over positive weights this is the weighted mean, so that every scheme ends in this one formula.
-    """
-    total = add_ascending(weight * value for weight, value in zip(weights, values, strict=True))
-    return clip(total / add_ascending(weight for weight in weights if weight > 0))
-
-
 def hold_together(verdicts: Sequence[float], penalties: Sequence[bool], groups: Sequence[Sequence[int]]) -> list[float]:
     """For each group 1.0 if all of its criteria comply, else 0.0: a penalty complies when its verdict is false.
 
     Groups list 0-based positions of verdicts.
     """
     return [float(all(bool(verdicts[i]) != penalties[i] for i in group)) for group in groups]
-
-
-def conjunctive(verdicts: Sequence[bool], weights: Sequence[float], groups: Sequence[Sequence[int]]) -> float:
-    """`Σ_k W_k Π_{i∈k} q_i / Σ W_k` with `W_k = Σ|w_i|`: groups of criteria that must hold together."""
-    values = hold_together(verdicts, [weight < 0 for weight in weights], groups)
-    return additive(values, [math.fsum(abs(weights[i]) for i in group) for group in groups])
 
 
 def overlong_penalty(tokens: float, limit: float, buffer: float, factor: float) -> float:

@@ -4,6 +4,7 @@ Making the plan is where misuse is found (no protocol rubric, no positive weight
 for first. A plan holds numbers only: `Plan.value` is the scheme itself, and `batch` stacks many plans into arrays.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,10 @@ _RANGES = {"boolean": (0.0, 1.0), "level": (0.0, 3.0), "mark": (1.0, 10.0)}
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How verdicts become one number: scale each to [0, 1], join groups, take the weighted sum, clip."""
+    """How verdicts become one number: scale each to [0, 1], join groups, take `clip01(Σ w·v / Σ_{w>0} w)`.
+
+    Over positive weights that is the weighted mean, so that every scheme ends in this one formula.
+    """
 
     task_id: str
     scheme: Scheme
@@ -59,6 +63,8 @@ def make_plan(task: Task, scheme: str | Scheme) -> Plan:
         groups = [*groups, (len(penalties),)] if groups else groups
         penalties.append(False)
         ranges.append(_RANGES["boolean"])
+    if not math.isfinite(sum(map(abs, weights))):
+        raise SchemeError(f"task {task.id!r}: {found.name} adds the weights up past the largest float; scale them down")
     if not any(weight > 0 for weight in weights):
         raise SchemeError(
             f"task {task.id!r}: {found.name} divides by the positive weights and there is none; "

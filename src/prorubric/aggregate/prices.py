@@ -13,6 +13,8 @@ independent, clipping and failure clauses are left out. `Prices.idealised` says 
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from prorubric.aggregate.plan import Plan, make_plan
 from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
@@ -43,6 +45,12 @@ class Prices(Record):
 def measure_compliance(verdicts: Sequence[Sequence[Verdict]], task: Task) -> tuple[float | Unknown, ...]:
     """How often responses comply with each criterion of a task; a criterion with no known verdict is unknown."""
     rates: list[float | Unknown] = []
+    for number, row in enumerate(verdicts, 1):
+        if len(row) != len(task.rubric) or not all(is_unknown(v) or isinstance(v, bool | np.bool_) for v in row):
+            raise SchemeError(
+                f"task {task.id!r}: row {number} of the verdicts does not fit; give true, false or Unknown "
+                f"for each of the {len(task.rubric)} criteria"
+            )
     for position, criterion in enumerate(task.rubric.criteria):
         column = [row[position] for row in verdicts]
         known = [verdict for verdict in column if not is_unknown(verdict)]

@@ -6,6 +6,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from prorubric.cli.options import read_http
 from prorubric.cli.output import JsonFlag, literal, make_console, print_json
 from prorubric.judge.calibrate import Agreement, CalibrateConfig, CalibrateFiles, CalibrateResult, calibrate_judge
 from prorubric.judge.judge import JudgeConfig
@@ -22,12 +23,12 @@ def calibrate(
     json: JsonFlag = False,
 ) -> int:
     """Compare a judge with people on statements that people have labelled."""
-    result = calibrate_judge(CalibrateConfig(**vars(files), judging=judging, http=http))
+    result = calibrate_judge(CalibrateConfig(**vars(files), judging=judging, http=read_http(http)))
     if json:
         print_json(result)
     else:
         _print_result(result, make_console())
-    return 0
+    return 1 if result.unknown else 0
 
 
 def _print_result(result: CalibrateResult, console: Console) -> None:

@@ -6,7 +6,8 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from prorubric.cli.output import JsonFlag, literal, make_console, print_json
+from prorubric.cli.options import read_http
+from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -25,7 +26,7 @@ def judge(
     json: JsonFlag = False,
 ) -> int:
     """Judge a file of responses and score them under every scheme asked for."""
-    config = JudgeRunConfig(**vars(files), judging=judging, http=http)
+    config = JudgeRunConfig(**vars(files), judging=judging, http=read_http(http))
     with show_progress("judging", config.responses) as progress:
         result = judge_responses(config, progress)
     if json:
@@ -38,25 +39,38 @@ def judge(
 def _print_result(result: JudgeResult, console: Console) -> None:
     label = " (word overlap, no model: it is paid by naming things)" if result.judge == "lexical" else ""
     console.print(literal(f"judge: {result.judge}{label}"), soft_wrap=True)
-    console.print(f"{result.responses:,} responses, {result.rejected:,} rows rejected, {result.verdicts:,} verdicts")
+    rejected = f"{count(result.rejected, 'row')} rejected"
+    console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
     print_schemes(result.schemes, console)
     for name, reason in result.left_out.items():
         console.print(literal(f"left out: {name}: {reason}"), soft_wrap=True)
+    _print_faults(result, console)
+    failed = sum(result.failed_calls.values())
+    calls = f"{result.cached:,} from the journal, {failed:,} failed, {result.retries:,} retries"
+    console.print(f"{count(result.calls, 'call')} ({calls}), {result.seconds:.1f} s", soft_wrap=True)
+    if result.prompt_tokens:
+        cost = "price not known" if result.cost is None else f"about ${result.cost:.2f}"
+        console.print(f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens, {cost}", soft_wrap=True)
+    if result.shareable_share is not None:
+        tokens = f"about {result.shareable_prompt_tokens:,} ({result.shareable_share:.0%})"
+        console.print(f"prompt tokens that a prefix cache can share: {tokens}", soft_wrap=True)
+    console.print(literal(f"The run is in {result.folder}/."), soft_wrap=True)
+
+
+def _print_faults(result: JudgeResult, console: Console) -> None:
     if result.unknown_verdicts:
-        console.print(f"[yellow]{result.unknown_verdicts:,} verdicts are unknown[/]:")
-        for reason, count in list(result.unknown_reasons.items())[:_SHOWN_REASONS]:
-            console.print(literal(f"  {count:,} x {reason}"), soft_wrap=True)
+        console.print(f"[yellow]{count(result.unknown_verdicts, 'verdict')} unknown[/]:")
+        reasons = list(result.unknown_reasons.items())
+        for reason, number in reasons[:_SHOWN_REASONS]:
+            console.print(literal(f"  {number:,} x {reason}"), soft_wrap=True)
+        if len(reasons) > _SHOWN_REASONS:
+            console.print(f"  and {len(reasons) - _SHOWN_REASONS} more reasons, in summary.json")
+        if result.cached:
+            console.print("  replies in the journal are not asked for again; raise --reasks to ask once more")
     for reject in result.rejects:
         console.print(literal(f"rejected {reject}", "red"), soft_wrap=True)
-    failed = sum(result.failed_calls.values())
-    cost = "price not known" if result.cost is None else f"about ${result.cost:.2f}"
-    console.print(
-        f"{result.calls:,} calls ({result.cached:,} from the journal, {failed:,} failed, {result.retries:,} retries), "
-        f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens, {cost}, {result.seconds:.1f} s",
-        soft_wrap=True,
-    )
-    console.print(f"prompt tokens that a prefix cache can share: about {result.shareable_prompt_tokens:,}")
-    console.print(literal(f"The run is in {result.folder}/."), soft_wrap=True)
+    if result.rejected > len(result.rejects):
+        console.print(f"[red]and {result.rejected - len(result.rejects):,} more, in rejects.jsonl[/]")
 
 
 def print_schemes(schemes: dict[str, SchemeSummary], console: Console) -> None:

@@ -22,9 +22,11 @@ SHORTEST_DESCRIPTION = 40
 """A description that loses its failure clauses and ends up shorter than this keeps them."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
+# Clause wording, not the noun: "heart failure changes the choice of drug" is what a good answer explains.
 _FAILURE = re.compile(
-    r"\b(?:fail(?:s|ed|ing|ure)?\b|is\s+not\s+met|does\s+not\s+(?:count|pass|hold)|cannot\s+(?:count|pass)|void(?:s|ed)?\b"
-    r"|is\s+unacceptable|no\s+credit|not\s+satisfied\s+(?:if|when)|unmet\s+(?:if|when))",
+    r"\b(?:fails?\s+(?:if|when|where|whenever|unless|by|to\s+meet)\b|(?:answer|response|reply|it)\s+fails\b"
+    r"|is\s+not\s+met\b|does\s+not\s+(?:count|pass|hold)\b|cannot\s+(?:count|pass)\b|voids?\b|is\s+void(?:ed)?\b"
+    r"|is\s+unacceptable\b|no\s+credit\b|not\s+satisfied\s+(?:if|when)\b|unmet\s+(?:if|when)\b)",
     re.IGNORECASE,
 )
 

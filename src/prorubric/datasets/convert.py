@@ -1,16 +1,15 @@
 """`convert_tasks`: any rubric file in, our own form out, with a manifest that says what became of every row.
 
-The manifest (`OUT.manifest.json`) has the counts by reason, the settings, and the sha256 of the input and of each
-output. Rows that were rejected or left out are listed with line and reason in `OUT.rejects.jsonl`. Outputs appear
-when they are complete.
+The manifest (`OUT.manifest.json`) is written last and has the counts by reason, the settings, and the sha256 of the
+input and of each output. Rows that were rejected, or that preparation left out, are listed with line and reason in
+`OUT.rejects.jsonl`. Each output appears when it is complete.
 """
 
 import hashlib
-import json
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import KW_ONLY, asdict
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -21,11 +20,12 @@ from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.load import Format, Reject, Subset, count_reasons, load_tasks
 from prorubric.datasets.prepare import HeldOut, Preparation
 from prorubric.errors import ConfigError
-from prorubric.rubric.files import open_rows, split_suffix
+from prorubric.rubric.files import open_rows, split_suffix, write_json
 from prorubric.rubric.forms import TASK_SCHEMA, render_task
 from prorubric.rubric.record import Record, config_record
 
-_REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string()})
+_REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string(), "kind": pa.string()})
+_FEWEST, _MOST = 5, 60
 
 
 @config_record
@@ -45,9 +45,9 @@ class ConvertConfig:
     """The split of a dataset on the hub."""
     prepare: bool = False
     """Keep each prompt once, 5 to 60 criteria, positive total weight."""
-    min_criteria: int = 5
+    min_criteria: int = _FEWEST
     """With --prepare: the fewest criteria a task may have."""
-    max_criteria: int = 60
+    max_criteria: int = _MOST
     """With --prepare: the most criteria a task may have."""
     held_out: Annotated[int, Field(ge=0)] = 0
     """How many prompts to hold out, into a file of their own beside the output."""
@@ -76,45 +76,78 @@ class ConvertResult(Record):
     """Of the input (None for a dataset on the hub) and of each file of tasks."""
 
 
+@dataclass(slots=True)
+class _Tally:
+    """What became of the rows so far."""
+
+    rejects: list[Reject] = field(default_factory=list)
+    left_out: list[Reject] = field(default_factory=list)
+    skipped: int = 0
+    read: int = 0
+    written: int = 0
+    held_out: int = 0
+    ids: set[str] = field(default_factory=set)
+
+
 def convert_tasks(config: ConvertConfig) -> ConvertResult:
     """Convert a file, prepare it where asked, and write the manifest."""
+    if not config.prepare and (config.min_criteria, config.max_criteria) != (_FEWEST, _MOST):
+        raise ConfigError("--min-criteria and --max-criteria belong to --prepare; add it, or leave them out")
     outputs = _name_outputs(config)
-    rejects: list[Reject] = []
-    left_out: Counter[str] = Counter()
+    tally = _Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        # With a held-out part the tasks are set down first: who is drawn is known only at the end of the stream.
+        first = Path(folder) / "tasks.jsonl" if config.held_out else outputs["tasks"]
+        draw = _copy(config, first, tally)
+        if config.held_out:
+            if config.held_out >= tally.written:
+                raise ConfigError(
+                    f"--held-out {config.held_out} of {tally.written} tasks leaves none to train on; hold out fewer"
+                )
+            _split(first, outputs, draw.chosen(), tally)
+    return _finish(config, outputs, tally)
+
+
+def _copy(config: ConvertConfig, path: Path, tally: _Tally) -> HeldOut:
     stream = load_tasks(
         config.tasks,
         config.format,
         subset=config.subset,
         split=config.split,
         strict=config.strict,
-        on_reject=rejects.append,
+        on_reject=tally.rejects.append,
     )
     preparation = Preparation(config.min_criteria, config.max_criteria)
     draw = HeldOut(config.held_out, config.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        # With a held-out part the tasks are set down first: who is drawn is known only at the end of the stream.
-        first = Path(folder) / "tasks.jsonl" if config.held_out else outputs["tasks"]
-        with open_rows(first, TASK_SCHEMA) as write:
-            for task in stream:
-                reason = preparation.refuse(task) if config.prepare else None
-                if reason:
-                    left_out[reason] += 1
-                    rejects.append(Reject(config.tasks, stream.line, f"left out: {reason}"))
-                    continue
+    with open_rows(path, TASK_SCHEMA) as write:
+        for task in stream:
+            place = (config.tasks, stream.line)
+            reason = preparation.refuse(task) if config.prepare else None
+            if reason:
+                tally.left_out.append(Reject(*place, reason))
+            elif task.id in tally.ids:
+                tally.rejects.append(Reject(*place, f"the id is taken already; give each its own (got {task.id!r})"))
+            else:
+                tally.ids.add(task.id)
+                tally.written += 1
                 draw.offer(task)
                 write(render_task(task))
-        written = _split(first, outputs, draw.chosen()) if config.held_out else stream.loaded - left_out.total()
-    if stream.skipped:
-        left_out[f"no criterion of the subset {config.subset}"] = stream.skipped
-    return _finish(config, outputs, rejects, left_out, stream.read, written)
+    tally.read, tally.skipped = stream.read, stream.skipped
+    return draw
 
 
 def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
     kind, compression = split_suffix(config.out)
     stem = str(config.out)[: -len(kind + compression)]
+    held_out = Path(f"{stem}.held-out{kind}{compression}")
     outputs = {"tasks": config.out}
     if config.held_out:
-        outputs["held_out"] = Path(f"{stem}.held-out{kind}{compression}")
+        outputs["held_out"] = held_out
+    elif held_out.exists():
+        raise ConfigError(
+            f"{held_out}: was held out of an earlier {config.out.name}, which this run would train on; "
+            "remove it, or choose another name"
+        )
     outputs["rejects"] = Path(f"{stem}.rejects.jsonl")
     outputs["manifest"] = Path(f"{stem}.manifest.json")
     for path in outputs.values():
@@ -125,46 +158,42 @@ def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
     return outputs
 
 
-def _split(first: Path, outputs: dict[str, Path], chosen: frozenset[str]) -> int:
-    written = 0
+def _split(first: Path, outputs: dict[str, Path], chosen: frozenset[str], tally: _Tally) -> None:
+    tally.written = 0
     with ExitStack() as stack:
         keep = stack.enter_context(open_rows(outputs["tasks"], TASK_SCHEMA))
         hold = stack.enter_context(open_rows(outputs["held_out"], TASK_SCHEMA))
         for task in load_tasks(first, "tasks", strict=True):
             held = hash_prompt(task.messages) in chosen
-            written += not held
+            tally.held_out += held
+            tally.written += not held
             (hold if held else keep)(render_task(task))
-    return written
 
 
-def _finish(
-    config: ConvertConfig,
-    outputs: dict[str, Path],
-    rejects: list[Reject],
-    left_out: Counter[str],
-    read: int,
-    written: int,
-) -> ConvertResult:
-    rejected = [reject for reject in rejects if not reject.reason.startswith("left out: ")]
-    if rejects:
+def _finish(config: ConvertConfig, outputs: dict[str, Path], tally: _Tally) -> ConvertResult:
+    listed = [(reject, "rejected") for reject in tally.rejects] + [(reject, "left out") for reject in tally.left_out]
+    outputs["rejects"].unlink(missing_ok=True)
+    if listed:
         with open_rows(outputs["rejects"], _REJECT_SCHEMA) as write:
-            for reject in rejects:
-                write(asdict(reject))
+            for reject, kind in sorted(listed, key=lambda pair: pair[0].line):
+                write({**asdict(reject), "kind": kind})
     else:
-        outputs.pop("rejects").unlink(missing_ok=True)
+        del outputs["rejects"]
+    left_out = Counter(reject.reason for reject in tally.left_out)
+    if tally.skipped:
+        left_out[f"no criterion of the subset {config.subset}"] = tally.skipped
     hashes = {name: _hash(path) for name, path in outputs.items() if name in ("tasks", "held_out")}
     result = ConvertResult(
-        read=read,
-        written=written,
-        held_out=read - written - len(rejected) - left_out.total(),
-        rejected=count_reasons(rejected),
+        read=tally.read,
+        written=tally.written,
+        held_out=tally.held_out,
+        rejected=count_reasons(tally.rejects),
         left_out=dict(left_out.most_common()),
         files={name: str(path) for name, path in outputs.items()},
         sha256={"input": _hash(Path(config.tasks)), **hashes},
     )
     settings = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(config).items()}
-    manifest = {"config": settings, **result.model_dump()}
-    outputs["manifest"].write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(outputs["manifest"], {"config": settings, **result.model_dump()})
     return result
 
 

@@ -46,7 +46,7 @@ def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
     labels, tags = row.get("labels"), row.get("tags") or []
     if not all(isinstance(text, str) for text in texts) or is_blank(str(texts[2])):
         raise RubricError("prompt, response and criterion must be text; write all three")
-    if not isinstance(labels, list) or not labels or not all(label in (True, False, None) for label in labels):
+    if not isinstance(labels, list) or not labels or {type(label) for label in labels} - {bool, type(None)}:
         raise RubricError(
             f"labels are {shorten(repr(labels))}; give a list of true, false or null, one for each person"
         )
@@ -59,10 +59,17 @@ def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
     if missing:
         raise RubricError(f"the column {missing[0]} is empty; expected K-QA's table")
     columns = sorted(name for name in row if name.startswith("label_"))
-    labels = tuple(_ENTAILED.get(str(row[name]).strip().lower()) for name in columns)
+    labels = tuple(_read_kqa_label(row[name]) for name in columns)
     tags = [f"category:{row['category_x']}"] if row.get("category_x") else []
     tags += [f"model:{row['llm_x']}"] if row.get("llm_x") else []
     return LabelledItem(row["Question"], row["answer"], row["claim"], labels, tuple(tags))
+
+
+def _read_kqa_label(value: Any) -> bool | None:
+    word = str(value or "").strip().lower()
+    if word and word not in _ENTAILED:
+        raise RubricError(f"a label is {value!r}; allowed: {', '.join(_ENTAILED)}, or nothing for no opinion")
+    return _ENTAILED.get(word)
 
 
 def _read_plain(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -165,6 +165,7 @@ def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = 
     if config.out and config.out.resolve() == Path(config.tasks).resolve():
         raise ConfigError(f"{config.out}: the findings would replace the tasks; choose another name for --out")
     tally = _Tally(config.show)
+    ids: set[str] = set()
     stream = load_tasks(
         config.tasks,
         config.format,
@@ -176,6 +177,10 @@ def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = 
     with ExitStack() as stack:
         write = stack.enter_context(open_rows(config.out, _DETAIL_SCHEMA)) if config.out else None
         for task in stream:
+            if task.id in ids:
+                reason = f"the id is taken already; give each its own (got {task.id!r})"
+                tally.reject(Reject(config.tasks, stream.line, reason))
+            ids.add(task.id)
             found = lint_task(task)
             tally.add(found)
             tally.counts["negative"] += sum(weight < 0 for weight in task.rubric.weights)
@@ -210,7 +215,7 @@ def _conclude(config: LintConfig, tally: _Tally) -> LintResult:
         compensation_grouped=tally.grouped.summarize(),
         too_compensable=counts["too_compensable"],
         worst=tuple(tally.worst()),
-        passed=not any(severities[name] for name in failing) and not counts["too_compensable"],
+        passed=bool(counts["tasks"]) and not any(severities[n] for n in failing) and not counts["too_compensable"],
     )
 
 

@@ -5,10 +5,9 @@ not against a majority, and the agreement of people with each other stands besid
 agree more than they do.
 """
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +18,7 @@ from prorubric.errors import SourceError
 from prorubric.judge.agreement import Confusion, count_pairs
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.stream import judge_stream
+from prorubric.judge.together import run_sync
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
@@ -94,7 +94,7 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
     items = list(load_labels(config.labels, config.format))
     if not items:
         raise SourceError(f"{config.labels}: no labels in it; there is nothing to compare with")
-    verdicts = asyncio.run(_judge(config, items))
+    verdicts = run_sync(_judge(config, items))
     rated = [
         _Rated(item, None if isinstance(verdict, Unknown) else bool(verdict))
         for item, verdict in zip(items, verdicts, strict=True)
@@ -124,11 +124,13 @@ async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem]) -> list
         folder = Path(stack.enter_context(TemporaryDirectory()))
         journal = stack.enter_context(Journal(config.journal or folder / "journal.sqlite"))
         judge = Judge(open_model(config.judge, journal, config.http, Usage()), config.judging)
-        cases = [_make_case(number, items, members) for number, members in enumerate(groups.values())]
+        members = list(groups.values())
+        cases = [_make_case(number, items, those) for number, those in enumerate(members)]
         try:
-            async for judged in judge_stream(judge, cases, ["criteria"], 2 * config.http.concurrency):
-                members = list(groups.values())[int(judged.task.id)]
-                found.update(zip(members, judged.judgements["criteria"].verdicts, strict=True))
+            async with aclosing(judge_stream(judge, cases, ["criteria"], 2 * config.http.concurrency)) as stream:
+                async for judged in stream:
+                    verdicts = judged.judgements["criteria"].verdicts
+                    found.update(zip(members[int(judged.task.id)], verdicts, strict=True))
         finally:
             await judge.close()
     return [found[number] for number in range(len(items))]

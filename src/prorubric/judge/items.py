@@ -15,7 +15,7 @@ from prorubric.compile.transforms import (
     remove_failure_clauses,
     render_group,
 )
-from prorubric.errors import SchemeError
+from prorubric.errors import ConfigError, SchemeError
 from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.records import ProtocolRubric, Task
 
@@ -49,6 +49,8 @@ class Item:
 
 def list_items(task: Task, reading: Reading) -> tuple[Item, ...]:
     """The items of a reading; raises `SchemeError` where the task does not have what the reading needs."""
+    if reading not in READINGS:
+        raise ConfigError(f"no reading is called {reading!r}; known: {', '.join(READINGS)}")
     return _remember_items(ByIdentity(task), reading)
 
 

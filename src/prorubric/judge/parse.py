@@ -1,8 +1,8 @@
 """Replies as they come, read without guessing.
 
 A reply may be fenced, have prose around it, be wrapped in an object, be cut off, have trailing commas and other
-spellings of keys and values. What has one meaning is read. Everything else is left out with its reason, for the judge to
-ask again. Nothing here ever fills in a value, and these rules keep it from reading one that was not meant:
+spellings of keys and values. What has one meaning is read. Everything else is left out with its reason, for the judge
+to ask again. Nothing here ever fills in a value, and these rules keep it from reading one that was not meant:
 
 - Verdicts stand on lines of their own, or in a code fence; an object in the middle of a sentence is a quotation.
 - Only the object under the key that was asked for counts, not its neighbours. Two such objects must say the same.

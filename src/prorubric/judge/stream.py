@@ -3,7 +3,7 @@
 from asyncio import CancelledError, create_task, gather
 from asyncio import Task as Job
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ class Judged:
 
 async def judge_stream(
     judge: Judge, cases: Iterable[tuple[Task, Response]], readings: Sequence[Reading], window: int
-) -> AsyncIterator[Judged]:
+) -> AsyncGenerator[Judged, None]:
     """Judge every case; at most `window` are under way. An error that ends the run ends all of them at once."""
     jobs = _Window()
     try:

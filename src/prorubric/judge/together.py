@@ -1,7 +1,8 @@
-"""Several questions at once: if one of them cannot go on, all stop, and the error is the one that was raised."""
+"""Several questions at once, and asynchronous work called from plain code."""
 
-from asyncio import TaskGroup
+from asyncio import TaskGroup, get_running_loop, run
 from collections.abc import Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from prorubric.errors import ProRubricError
@@ -20,6 +21,16 @@ async def run_together(work: Iterable[Coroutine[Any, Any, ResultT]]) -> list[Res
             raise
         raise _first(meant) from None
     return [job.result() for job in jobs]
+
+
+def run_sync(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Run asynchronous work to its end, also where an event loop runs already, as in a notebook."""
+    try:
+        get_running_loop()
+    except RuntimeError:
+        return run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run, work).result()
 
 
 def _first(errors: BaseExceptionGroup[Any]) -> BaseException:

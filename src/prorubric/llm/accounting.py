@@ -40,6 +40,9 @@ class Usage:
     retries: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_prompt_tokens: int = 0
+    """What the replies from the journal used when they were made."""
+    cached_completion_tokens: int = 0
     unmetered: int = 0
     """Replies that came without a count of tokens."""
 
@@ -50,6 +53,8 @@ class Usage:
             self.failures[outcome.kind] = self.failures.get(outcome.kind, 0) + 1
         elif outcome.cached:
             self.cached += 1
+            self.cached_prompt_tokens += outcome.prompt_tokens
+            self.cached_completion_tokens += outcome.completion_tokens
         else:
             self._add_tokens(outcome)
 
@@ -127,9 +132,14 @@ def find_price(model: str, prices: Prices) -> Price | None:
     return prices[max(fits, key=len)] if fits else None
 
 
-def estimate_cost(usage: Usage, prices: Prices) -> float | None:
-    """US dollars for the tokens of a run at list price; None where the price or the tokens are not known."""
+def estimate_cost(usage: Usage, prices: Prices, with_cached: bool = False) -> float | None:
+    """US dollars for the tokens of a run at list price; None where the price or the tokens are not known.
+
+    With `with_cached` also what the replies from the journal cost when they were made.
+    """
     price = find_price(usage.model, prices)
     if price is None or usage.unmetered:
         return None
-    return (usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / _MILLION
+    prompt = usage.prompt_tokens + (usage.cached_prompt_tokens if with_cached else 0)
+    completion = usage.completion_tokens + (usage.cached_completion_tokens if with_cached else 0)
+    return (prompt * price.prompt + completion * price.completion) / _MILLION

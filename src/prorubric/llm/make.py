@@ -32,14 +32,20 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         return LocalModel(spec)
     if spec.startswith("scripted:"):
         return load_script(Path(spec.removeprefix("scripted:")))
+    if "#" in spec or "/v1" in spec:
+        raise ConfigError(f"the model {spec!r} looks like an endpoint without http:// in front; write http://{spec}")
     if ":" in spec:
         return _import(spec)
     raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}")
 
 
 def open_model(spec: str, journal: Journal, http: HttpConfig | None, usage: Usage) -> Model | YesNoModel:
-    """The same model with its outcomes counted and its replies kept in a journal."""
-    model = make_model(spec, http, usage)
+    """The model that a string names, with its outcomes counted and its replies kept in a journal."""
+    return keep_model(make_model(spec, http, usage), journal, usage)
+
+
+def keep_model(model: Model | YesNoModel, journal: Journal, usage: Usage) -> Model | YesNoModel:
+    """A model with its outcomes counted and its replies kept in a journal."""
     if isinstance(model, YesNoModel):
         return CachedYesNo(model, journal, usage)
     return CountedModel(CachedModel(model, journal), usage)

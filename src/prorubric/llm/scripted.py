@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from prorubric.errors import SourceError
+from prorubric.errors import ConfigError, SourceError
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.rubric.files import read_rows
 
@@ -20,6 +20,8 @@ class ScriptedModel:
     """Answers from a function, or from a list of replies given out in turn."""
 
     def __init__(self, script: Script | Sequence[str], name: str = "scripted") -> None:
+        if isinstance(script, str):
+            raise ConfigError("a script is a list of replies or a function; put a single reply into a list")
         replies = None if callable(script) else iter(script)
         self._script: Script = script if callable(script) else lambda _: next(replies, None) if replies else None
         self.name = name

@@ -20,9 +20,8 @@ from prorubric.reward.folder import (
     describe_versions,
     render_score_row,
     render_verdict_row,
-    write_json,
 )
-from prorubric.rubric.files import open_rows
+from prorubric.rubric.files import open_rows, write_json
 from prorubric.rubric.record import Record, config_record
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Verdict

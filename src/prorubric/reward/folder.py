@@ -6,13 +6,14 @@ that verdicts can be scored again under any scheme, years later, without a call.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pydantic import JsonValue
@@ -20,12 +21,18 @@ from pydantic import JsonValue
 from prorubric.aggregate.plan import Plan, make_plan
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
 from prorubric.aggregate.score import Score, score_plan
-from prorubric.errors import ConfigError, SchemeError, SourceError
-from prorubric.rubric.files import read_rows, render_json
+from prorubric.errors import ConfigError, RubricError, SchemeError, SourceError
+from prorubric.judge.items import Reading, list_items
+from prorubric.rubric.files import read_rows
 from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
 
 CONFIG, TASKS, VERDICTS, SCORES, SUMMARY = (
     "config.json",
@@ -34,7 +41,8 @@ CONFIG, TASKS, VERDICTS, SCORES, SUMMARY = (
     "scores.jsonl",
     "summary.json",
 )
-JOURNAL = "journal.sqlite"
+JOURNAL, REJECTS = "journal.sqlite", "rejects.jsonl"
+RUN_FILES = (CONFIG, TASKS, VERDICTS, SCORES, SUMMARY, REJECTS)
 
 ROW_SCHEMA = pa.schema({"task_id": pa.string(), "sample": pa.int64()})
 """Rows of a run are written as jsonl, which needs no schema; this one satisfies the writer."""
@@ -89,14 +97,28 @@ class StoredVerdicts:
     verdicts: Mapping[str, tuple[Verdict, ...]]
 
 
-def choose_schemes(names: str, tasks: Sequence[Task]) -> tuple[tuple[str, ...], dict[str, str]]:
+def check_judging(task: Task, name: str) -> None:
+    """Raise `SchemeError` where a task cannot be judged and scored under a scheme."""
+    make_plan(task, name)
+    for reading in find_scheme(name).readings:
+        list_items(task, cast("Reading", reading))
+
+
+def check_scoring(task: Task, name: str) -> None:
+    """Raise `SchemeError` where verdicts on a task cannot be scored under a scheme."""
+    make_plan(task, name)
+
+
+def choose_schemes(
+    names: str, tasks: Sequence[Task], check: Callable[[Task, str], None]
+) -> tuple[tuple[str, ...], dict[str, str]]:
     """The schemes that a user asked for, checked against the tasks before anything is spent.
 
     `all` stands for every scheme that all of the tasks can be scored under; those that are left out come back with the
     reason. A scheme that was named and does not fit raises `SchemeError`.
     """
     if names.strip() == "all":
-        found = {name: _find_obstacle(name, tasks) for name in SCHEMES}
+        found = {name: _find_obstacle(name, tasks, check) for name in SCHEMES}
         return (
             tuple(name for name, obstacle in found.items() if obstacle is None),
             {name: obstacle for name, obstacle in found.items() if obstacle is not None},
@@ -106,7 +128,7 @@ def choose_schemes(names: str, tasks: Sequence[Task]) -> tuple[tuple[str, ...], 
         raise ConfigError("no scheme is named; give one or several with commas between them, or all")
     for name in chosen:
         for task in tasks:
-            make_plan(task, name)
+            check(task, name)
     return chosen, {}
 
 
@@ -141,17 +163,32 @@ def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
     if not path.is_file():
         raise SourceError(f"{path}: no such file; {folder} is not the folder of a finished run")
     for row in read_rows(path):
-        if row.value is None or not isinstance(row.value.get("verdicts"), dict):
-            raise SourceError(f"{path}:{row.line}: not a row of verdicts ({row.fault or 'no verdicts in it'})")
-        verdicts = {name: tuple(map(parse_verdict, values)) for name, values in row.value["verdicts"].items()}
-        yield StoredVerdicts(row.value["task_id"], row.value["sample"], verdicts)
+        try:
+            yield _parse_stored(row.value or {})
+        except RubricError as error:
+            raise SourceError(f"{path}:{row.line}: not a row of verdicts ({row.fault or error})") from None
 
 
-def write_json(path: Path, value: Any) -> None:
-    """A small JSON file, whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(render_json(value) + b"\n")
-    partial.replace(path)
+def _parse_stored(row: Mapping[str, Any]) -> StoredVerdicts:
+    task_id, sample, verdicts = row.get("task_id"), row.get("sample"), row.get("verdicts")
+    if not isinstance(task_id, str) or not isinstance(sample, int) or not isinstance(verdicts, dict):
+        raise RubricError("it needs a task_id, a sample and verdicts")
+    read = {name: tuple(map(parse_verdict, values)) for name, values in verdicts.items() if isinstance(values, list)}
+    return StoredVerdicts(task_id, sample, read)
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep a second process out of a run folder: both would pay for the same calls. Where locks exist, that is."""
+    if fcntl is None:
+        yield
+        return
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError(f"{folder}: another process is running into this folder; wait, or name another") from None
+        yield
 
 
 def describe_versions() -> dict[str, str]:
@@ -159,12 +196,10 @@ def describe_versions() -> dict[str, str]:
     return {"prorubric": version("prorubric"), "python": python_version()}
 
 
-def _find_obstacle(name: str, tasks: Sequence[Task]) -> str | None:
+def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], None]) -> str | None:
     try:
         for task in tasks:
-            make_plan(task, name)
-            if name.startswith("rewritten") and "rewritten" not in task.meta:
-                return f"task {task.id!r} has no restated criteria"
+            check(task, name)
     except SchemeError as error:
         return str(error)
     return None

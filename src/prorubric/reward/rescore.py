@@ -1,5 +1,6 @@
 """`score_run`: the stored verdicts of a run scored again, under any scheme, without a call."""
 
+from contextlib import nullcontext
 from dataclasses import KW_ONLY
 from pathlib import Path
 
@@ -7,10 +8,10 @@ from prorubric.datasets.load import load_tasks
 from prorubric.errors import SchemeError, SourceError
 from prorubric.reward.folder import (
     ROW_SCHEMA,
-    SCORES,
     TASKS,
     SchemeSummary,
     SchemeTally,
+    check_scoring,
     choose_schemes,
     needed_readings,
     read_verdicts,
@@ -31,7 +32,7 @@ class ScoreConfig:
     scheme: str = "all"
     """Schemes with commas between them, or all that the stored verdicts allow."""
     out: Path | None = None
-    """Where to write the scores; by default the run folder's own file is replaced."""
+    """Write the scores of every response to this file; the run folder is left as it is."""
 
 
 class ScoreResult(Record):
@@ -46,11 +47,13 @@ class ScoreResult(Record):
 
 def score_run(config: ScoreConfig) -> ScoreResult:
     """Score every response of a run again."""
+    if not (config.run / TASKS).is_file():
+        raise SourceError(f"{config.run}: not the folder of a finished run; name one that judge has written")
     tasks = {task.id: task for task in load_tasks(config.run / TASKS, "tasks", strict=True)}
     first = next(iter(read_verdicts(config.run)), None)
     if first is None:
         raise SourceError(f"{config.run}: the run holds no verdicts; there is nothing to score")
-    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()))
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_scoring)
     there = [name for name in schemes if set(needed_readings([name])) <= first.verdicts.keys()]
     missing = [name for name in schemes if name not in there]
     if missing and config.scheme != "all":
@@ -60,10 +63,13 @@ def score_run(config: ScoreConfig) -> ScoreResult:
         )
     left_out |= {name: f"the run has no verdicts on {', '.join(needed_readings([name]))}" for name in missing}
     tally, responses = SchemeTally(), 0
-    with open_rows(config.out or config.run / SCORES, ROW_SCHEMA) as write:
+    with open_rows(config.out, ROW_SCHEMA) if config.out else nullcontext() as write:
         for stored in read_verdicts(config.run):
+            if stored.task_id not in tasks:
+                raise SourceError(f"{config.run}: verdicts on {stored.task_id!r}, which is not among the run's tasks")
             responses += 1
             scores = score_readings(stored.verdicts, tasks[stored.task_id], there)
-            write(render_score_row(stored.task_id, stored.sample, scores))
             tally.add(scores)
+            if write:
+                write(render_score_row(stored.task_id, stored.sample, scores))
     return ScoreResult(folder=str(config.run), responses=responses, schemes=tally.summarize(there), left_out=left_out)

@@ -4,11 +4,11 @@ Every reply is in the journal before it is used, so that a run that was stopped,
 again: only the calls that are missing are made. Results appear in the run folder when the run is complete.
 """
 
-import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -16,40 +16,47 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from prorubric.aggregate.score import Score
-from prorubric.datasets.load import Format, Reject, Subset, load_responses, load_tasks
-from prorubric.errors import ConfigError
+from prorubric.datasets.load import Format, Reject, Stream, Subset, load_responses, load_tasks
+from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.stream import Judged, judge_stream
+from prorubric.judge.together import run_sync
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import open_model
+from prorubric.llm.make import keep_model, make_model
 from prorubric.reward.folder import (
     CONFIG,
     JOURNAL,
+    REJECTS,
     ROW_SCHEMA,
+    RUN_FILES,
     SCORES,
     SUMMARY,
     TASKS,
     VERDICTS,
     SchemeSummary,
     SchemeTally,
+    check_judging,
     choose_schemes,
     describe_versions,
+    lock_folder,
     needed_readings,
     render_score_row,
     render_verdict_row,
     score_readings,
-    write_json,
 )
-from prorubric.rubric.files import WriteRow, open_rows
-from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.files import WriteRow, open_rows, parse_json, write_json
+from prorubric.rubric.record import Record, config_record, shorten
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, Verdict
 
 _CHARACTERS_PER_TOKEN = 4
+_MOST_REASONS = 50
+_MOST_REJECTS = 10_000
+_PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
 _SHOWN_REJECTS = 5
 
 
@@ -110,11 +117,16 @@ class JudgeResult(Record):
     failed_calls: dict[str, int]
     retries: int
     prompt_tokens: int
+    """Of the calls that were made now."""
     completion_tokens: int
     shareable_prompt_tokens: int
-    """Of the prompts sent, what a server with a prefix cache can share between responses to a task (an estimate)."""
+    """Of all prompts of the run, what a server with a prefix cache can share between responses (an estimate)."""
+    shareable_share: float | None
+    """The same as a share of all prompts."""
     cost: float | None
-    """US dollars at list price; None where the price is not known."""
+    """US dollars at list price for the calls that were made now; None where the price or the tokens are not known."""
+    cost_with_journal: float | None
+    """The same with what the replies from the journal once cost."""
     seconds: float
 
 
@@ -124,20 +136,44 @@ class _Tally:
 
     responses: int = 0
     verdicts: int = 0
-    unknown: Counter[str] = field(default_factory=Counter)
+    unknown: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
     scores: SchemeTally = field(default_factory=SchemeTally)
+    prompt: int = 0
     shareable: int = 0
-    last_task: str | None = None
+    seen: set[str] = field(default_factory=set)
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
         self.responses += 1
         for judgement in judged.judgements.values():
             self.verdicts += len(judgement.verdicts)
-            self.unknown.update(verdict.reason for verdict in judgement.verdicts if isinstance(verdict, Unknown))
-            if judged.task.id == self.last_task:
-                self.shareable += judgement.shared_characters // _CHARACTERS_PER_TOKEN
-        self.last_task = judged.task.id
+            self.prompt += judgement.prompt_characters
+            if judged.task.id in self.seen:
+                self.shareable += judgement.shared_characters
+            for verdict in judgement.verdicts:
+                if isinstance(verdict, Unknown):
+                    self._count_unknown(verdict.reason)
+        self.seen.add(judged.task.id)
         self.scores.add(scores)
+
+    def _count_unknown(self, reason: str) -> None:
+        """Count a reason without its particulars, and no more than so many of them: servers put numbers into theirs."""
+        self.unknown += 1
+        kind = _PARTICULARS.sub("…", shorten(reason, 120))
+        self.reasons[kind if kind in self.reasons or len(self.reasons) < _MOST_REASONS else "other reasons"] += 1
+
+
+@dataclass(slots=True)
+class _Rejects:
+    """Rows that were left out: all are counted, the first are kept."""
+
+    count: int = 0
+    kept: list[Reject] = field(default_factory=list)
+
+    def add(self, reject: Reject) -> None:
+        self.count += 1
+        if len(self.kept) < _MOST_REJECTS:
+            self.kept.append(reject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,65 +190,113 @@ OnProgress = Callable[[Progress], None]
 
 def judge_responses(config: JudgeRunConfig, on_progress: OnProgress | None = None) -> JudgeResult:
     """Judge and score every response of a file into a run folder."""
-    return asyncio.run(_run(config, on_progress))
+    return run_sync(_run(config, on_progress))
 
 
 async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeResult:
     started = time.monotonic()
-    rejects: list[Reject] = []
+    rejects, usage, tally = _Rejects(), Usage(), _Tally()
     tasks = _load_tasks(config, rejects)
-    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()))
-    readings = cast("tuple[Reading, ...]", needed_readings(schemes))
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging)
     prices = load_prices(config.prices) if config.prices else load_prices()
-    config.out.mkdir(parents=True, exist_ok=True)
-    usage, tally = Usage(), _Tally()
-    with Journal(config.journal or config.out / JOURNAL) as journal:
-        judge = Judge(open_model(config.judge, journal, config.http, usage), config.judging)
-        write_json(config.out / CONFIG, _describe(config, schemes, judge.model.identity))
+    cases = _pair(config, tasks, rejects)
+    model = make_model(config.judge, config.http, usage)
+    _prepare_folder(config, schemes, model.identity, tasks)
+    with lock_folder(config.out), Journal(config.journal or config.out / JOURNAL) as journal:
+        judge = Judge(keep_model(model, journal, usage), config.judging)
         try:
             with ExitStack() as stack:
-                write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
-                write_scores = stack.enter_context(open_rows(config.out / SCORES, ROW_SCHEMA))
-                cases = _pair(config, tasks, rejects)
-                async for judged in judge_stream(judge, cases, readings, 2 * config.http.concurrency):
-                    tally.add(judged, _write(judged, schemes, write_verdicts, write_scores))
-                    if on_progress:
-                        on_progress(Progress(tally.responses, tally.unknown.total(), usage))
+                write = [stack.enter_context(open_rows(config.out / name, ROW_SCHEMA)) for name in (VERDICTS, SCORES)]
+                readings = cast("tuple[Reading, ...]", needed_readings(schemes))
+                stream = judge_stream(judge, cases, readings, 2 * config.http.concurrency)
+                async with aclosing(stream):
+                    async for judged in stream:
+                        tally.add(judged, _write(judged, schemes, *write))
+                        if on_progress:
+                            on_progress(Progress(tally.responses, tally.unknown, usage))
         finally:
             await judge.close()
+    _write_rejects(config.out, rejects)
+    if not tally.responses:
+        raise SourceError(
+            f"{config.responses}: no response could be judged; see {config.out / REJECTS} or fill the file"
+        )
+    result = _summarize(config, tally, usage, schemes, left_out, rejects).model_copy(
+        update={
+            "cost": estimate_cost(usage, prices),
+            "cost_with_journal": estimate_cost(usage, prices, with_cached=True),
+            "seconds": round(time.monotonic() - started, 3),
+        }
+    )
+    write_json(config.out / SUMMARY, result.model_dump(mode="json"))
+    return result
+
+
+def _prepare_folder(config: JudgeRunConfig, schemes: Sequence[str], identity: str, tasks: dict[str, Task]) -> None:
+    """Set down what is asked. A folder that holds another judge's run, or other files', is left alone."""
+    about = _describe(config, schemes, identity)
+    path = config.out / CONFIG
+    before = parse_json(path.read_bytes()) if path.is_file() else {}
+    if before.get("verb") != "judge" and any((config.out / name).exists() for name in RUN_FILES):
+        raise ConfigError(f"{config.out}: holds files that are not a run of this verb; name another folder with --out")
+    for key in ("judge_identity", "judging", "tasks", "responses", "subset") if before else ():
+        old, new = ({**found.get("config", {}), **found}.get(key) for found in (before, about))
+        if old != new:
+            raise ConfigError(
+                f"{config.out}: holds a run with another {key.replace('_', ' ')} ({shorten(str(old))}); "
+                "name another folder with --out"
+            )
+    config.out.mkdir(parents=True, exist_ok=True)
     save_tasks(config.out / TASKS, tasks.values())
-    result = _summarize(config, tally, usage, schemes, left_out, rejects)
-    final = result.model_copy(
-        update={"cost": estimate_cost(usage, prices), "seconds": round(time.monotonic() - started, 3)}
-    )
-    write_json(config.out / SUMMARY, final.model_dump(mode="json"))
-    return final
+    write_json(path, about)
 
 
-def _load_tasks(config: JudgeRunConfig, rejects: list[Reject]) -> dict[str, Task]:
-    stream = load_tasks(
-        config.tasks, config.format, subset=config.subset, strict=config.strict, on_reject=rejects.append
-    )
+def _load_tasks(config: JudgeRunConfig, rejects: _Rejects) -> dict[str, Task]:
+    stream = load_tasks(config.tasks, config.format, subset=config.subset, strict=config.strict, on_reject=rejects.add)
     tasks: dict[str, Task] = {}
     for task in stream:
         if task.id in tasks:
-            rejects.append(Reject(config.tasks, stream.line, f"the id {task.id!r} is taken already; give each its own"))
+            rejects.add(Reject(config.tasks, stream.line, f"the id {task.id!r} is taken already; give each its own"))
             continue
         tasks[task.id] = task
     if not tasks:
-        raise ConfigError(f"{config.tasks}: no task could be read; {rejects[0] if rejects else 'the file is empty'}")
+        skipped = f"no task has a criterion of the subset {config.subset}" if stream.skipped else "the file is empty"
+        why = rejects.kept[0] if rejects.kept else skipped
+        raise ConfigError(f"{config.tasks}: no task could be read; {why}")
     return tasks
 
 
-def _pair(config: JudgeRunConfig, tasks: dict[str, Task], rejects: list[Reject]) -> Iterator[tuple[Task, Response]]:
-    stream = load_responses(config.responses, strict=config.strict, on_reject=rejects.append)
+def _pair(config: JudgeRunConfig, tasks: dict[str, Task], rejects: _Rejects) -> Iterator[tuple[Task, Response]]:
+    """Responses with their tasks; a wrong path is found here, before anything is spent."""
+    if not config.responses.is_file():
+        raise SourceError(f"{config.responses}: no such file; check the path")
+    stream = load_responses(config.responses, strict=config.strict, on_reject=rejects.add)
+    return _pair_stream(stream, str(config.responses), tasks, rejects)
+
+
+def _pair_stream(
+    stream: Stream[Response], path: str, tasks: dict[str, Task], rejects: _Rejects
+) -> Iterator[tuple[Task, Response]]:
+    # One bit a sample: which samples of a task have been seen costs next to nothing.
+    seen: dict[str, int] = {}
     for response in stream:
         task = tasks.get(response.task_id)
         if task is None:
-            reason = f"no task is called {response.task_id!r}; check the task_id"
-            rejects.append(Reject(str(config.responses), stream.line, reason))
-            continue
-        yield task, response
+            rejects.add(Reject(path, stream.line, f"no task is called {response.task_id!r}; check the task_id"))
+        elif seen.get(task.id, 0) >> response.sample & 1:
+            reason = f"sample {response.sample} of {task.id!r} came before; number the samples of a task"
+            rejects.add(Reject(path, stream.line, reason))
+        else:
+            seen[task.id] = seen.get(task.id, 0) | 1 << response.sample
+            yield task, response
+
+
+def _write_rejects(folder: Path, rejects: _Rejects) -> None:
+    (folder / REJECTS).unlink(missing_ok=True)
+    if rejects.kept:
+        with open_rows(folder / REJECTS, ROW_SCHEMA) as write:
+            for reject in rejects.kept:
+                write(asdict(reject))
 
 
 def _write(judged: Judged, schemes: Sequence[str], verdicts: WriteRow, scores: WriteRow) -> dict[str, Score]:
@@ -256,26 +340,28 @@ def _summarize(
     usage: Usage,
     schemes: Sequence[str],
     left_out: dict[str, str],
-    rejects: list[Reject],
+    rejects: _Rejects,
 ) -> JudgeResult:
     return JudgeResult(
         folder=str(config.out),
         judge=config.judge,
         responses=tally.responses,
-        rejected=len(rejects),
-        rejects=tuple(str(reject) for reject in rejects[:_SHOWN_REJECTS]),
+        rejected=rejects.count,
+        rejects=tuple(str(reject) for reject in rejects.kept[:_SHOWN_REJECTS]),
         schemes=tally.scores.summarize(schemes),
         left_out=left_out,
         verdicts=tally.verdicts,
-        unknown_verdicts=tally.unknown.total(),
-        unknown_reasons=dict(tally.unknown.most_common()),
+        unknown_verdicts=tally.unknown,
+        unknown_reasons=dict(tally.reasons.most_common()),
         calls=usage.calls,
         cached=usage.cached,
         failed_calls={**usage.failures},
         retries=usage.retries,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
-        shareable_prompt_tokens=tally.shareable,
+        shareable_prompt_tokens=tally.shareable // _CHARACTERS_PER_TOKEN,
+        shareable_share=tally.shareable / tally.prompt if tally.prompt else None,
         cost=None,
+        cost_with_journal=None,
         seconds=0.0,
     )

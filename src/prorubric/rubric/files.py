@@ -115,6 +115,16 @@ def open_rows(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
         partial.unlink(missing_ok=True)
 
 
+def write_json(path: Path, value: object) -> None:
+    """A small JSON file, whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        partial.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def _read_stream(path: Path, stream: IO[bytes], may_be_array: bool) -> Iterator[Row]:
     try:
         first = stream.readline()

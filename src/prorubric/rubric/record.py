@@ -32,7 +32,7 @@ class Record(BaseModel):
 @dataclass_transform(frozen_default=True)
 def config_record(cls: type[ConfigT]) -> type[ConfigT]:
     """A frozen dataclass for the options of a verb, checked on entry; a wrong one is a `ConfigError` in one line."""
-    made = dataclass(frozen=True)(cls)
+    made = dataclass(frozen=True, config=ConfigDict(extra="forbid"))(cls)
     check = made.__init__
 
     @wraps(check)
