@@ -165,8 +165,8 @@ class TestLayout:
         assert "\nnothing found\n" in capsys.readouterr().out
 
     def test_a_file_without_tasks_has_no_tables(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert run(["lint", str(write_tasks(tmp_path / "a.jsonl")), "--format", "tasks"]) == 0
-        counts = "0 tasks, 0 criteria, 0 of them negative\nnothing found\n\npassed: 0 errors, 0 warnings, 0 notes\n"
+        assert run(["lint", str(write_tasks(tmp_path / "a.jsonl")), "--format", "tasks"]) == 1
+        counts = "0 tasks, 0 criteria, 0 of them negative\nnothing found\n\nfailed: 0 errors, 0 warnings, 0 notes\n"
         assert capsys.readouterr().out == f"{tmp_path / 'a.jsonl'}: {counts}"
 
     def test_tasks_above_the_limit_are_named_in_the_last_line(

@@ -108,7 +108,7 @@ class TestOutputs:
 
     @pytest.mark.parametrize("suffix", [".jsonl", ".json.gz", ".parquet"])
     @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(drawn=st.lists(tasks(positive=False, with_protocol=None), max_size=3))
+    @given(drawn=st.lists(tasks(positive=False, with_protocol=None), max_size=3, unique_by=lambda task: task.id))
     def test_any_tasks_survive_two_conversions(
         self, tmp_path_factory: pytest.TempPathFactory, suffix: str, drawn: list[Task]
     ) -> None:
@@ -150,7 +150,7 @@ class TestAccount:
         reasons = ["fewer than 5 criteria", "total weight is not positive", "prompt seen before"]
         assert (result.written, result.left_out, result.rejected) == (1, dict.fromkeys(reasons, 1), {})
         assert [(row["line"], row["reason"]) for row in read_lines(tmp_path / "out.rejects.jsonl")] == [
-            (line, f"left out: {reason}") for line, reason in enumerate(reasons, 2)
+            (line, reason) for line, reason in enumerate(reasons, 2)
         ]
 
     def test_the_limits_of_preparation_can_be_set(self, tmp_path: Path) -> None:
@@ -224,12 +224,24 @@ class TestHeldOut:
         assert len({tuple(ids(tmp_path / f"{seed}.held-out.jsonl")) for seed in range(5)}) == 5
 
     @pytest.mark.parametrize("size", [20, 21, 1000])
-    def test_a_part_as_large_as_the_file_or_larger_takes_everything(
-        self, tmp_path: Path, twenty: Path, size: int
-    ) -> None:
-        result = convert(twenty, tmp_path / "out.parquet", held_out=size)
-        assert (result.written, result.held_out) == (0, 20)
-        assert (ids(tmp_path / "out.parquet"), len(ids(tmp_path / "out.held-out.parquet"))) == ([], 20)
+    def test_a_part_as_large_as_the_file_or_larger_is_refused(self, tmp_path: Path, twenty: Path, size: int) -> None:
+        with pytest.raises(ConfigError, match=f"--held-out {size} of 20 tasks leaves none to train on"):
+            convert(twenty, tmp_path / "out.parquet", held_out=size)
+        assert not (tmp_path / "out.parquet").exists()
+
+    def test_what_was_held_out_before_is_not_trained_on_by_a_later_run(self, tmp_path: Path, twenty: Path) -> None:
+        convert(twenty, tmp_path / "out.jsonl", held_out=3)
+        with pytest.raises(ConfigError, match="was held out of an earlier"):
+            convert(twenty, tmp_path / "out.jsonl", overwrite=True)
+
+    def test_limits_without_preparation_are_refused(self, tmp_path: Path, twenty: Path) -> None:
+        with pytest.raises(ConfigError, match="belong to --prepare"):
+            convert(twenty, tmp_path / "out.jsonl", min_criteria=9)
+
+    def test_a_repeated_id_is_a_reject(self, tmp_path: Path) -> None:
+        rows = [make_row(0), {**make_row(1), "id": make_row(0)["id"]}]
+        result = convert(write_jsonl(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl")
+        assert (result.written, list(result.rejected.values())) == (1, [1])
 
     def test_a_prompt_that_comes_twice_lies_on_one_side(self, tmp_path: Path) -> None:
         rows = [make_row(number, prompt=f"question {number % 10}") for number in range(20)]

@@ -78,7 +78,11 @@ class TestTotals:
 
     def test_an_empty_file_of_a_named_format_has_no_figures(self, tmp_path: Path) -> None:
         result = lint_tasks(LintConfig(write(tmp_path / "tasks.jsonl"), format="tasks"))
-        assert (result.tasks, result.criteria, result.presence_share, result.passed) == (0, 0, None, True)
+        assert (result.tasks, result.criteria, result.presence_share, result.passed) == (0, 0, None, False)
+
+    def test_a_repeated_id_counts_as_an_error(self, tmp_path: Path) -> None:
+        result = lint_tasks(LintConfig(write(tmp_path / "tasks.jsonl", make_row("a", CLEAN), make_row("a", CLEAN))))
+        assert (result.tasks, result.severities["error"], result.passed) == (2, 1, False)
 
     def test_on_task_sees_every_task_in_the_order_of_the_file(self, tmp_path: Path) -> None:
         seen: list[str] = []

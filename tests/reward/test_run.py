@@ -16,6 +16,7 @@ from prorubric import (
     ConfigError,
     Message,
     ModelError,
+    ProRubricError,
     Response,
     SchemeError,
     Task,
@@ -104,10 +105,106 @@ def test_running_again_makes_no_call_and_gives_the_same(files: Path, server: Mis
     assert (files / "run/verdicts.jsonl").read_bytes() == before
 
 
-def test_another_judge_under_the_same_folder_is_asked_anew(files: Path, server: MisbehavingServer) -> None:
+def test_a_folder_of_another_judge_or_of_other_files_is_left_alone(files: Path, server: MisbehavingServer) -> None:
+    from prorubric.judge.judge import JudgeConfig
+
     judge_responses(make_config(files, server))
-    judge_responses(make_config(files, server, judge=server.spec.replace("test-model", "other-model")))
+    before = (files / "run/config.json").read_bytes()
+    other = server.spec.replace("test-model", "other-model")
+    for change in ({"judge": other}, {"judging": JudgeConfig(canary=True)}, {"judge": "lexical"}):
+        with pytest.raises(ConfigError, match="holds a run with another"):
+            judge_responses(make_config(files, server, **change))
+    assert (server.calls, (files / "run/config.json").read_bytes()) == (12, before)
+
+
+def test_a_folder_with_files_of_its_own_is_left_alone(files: Path, server: MisbehavingServer) -> None:
+    tasks = (files / "tasks.jsonl").read_bytes()
+    with pytest.raises(ConfigError, match="not a run of this verb"):
+        judge_responses(make_config(files, server, out=files))
+    assert ((files / "tasks.jsonl").read_bytes(), server.calls) == (tasks, 0)
+
+
+def test_another_judge_with_the_same_journal_is_asked_anew(files: Path, server: MisbehavingServer) -> None:
+    judge_responses(make_config(files, server, journal=files / "j.sqlite"))
+    other = server.spec.replace("test-model", "other-model")
+    judge_responses(make_config(files, server, judge=other, out=files / "two", journal=files / "j.sqlite"))
     assert server.calls == 24
+
+
+def test_costs_are_not_forgotten_when_a_run_goes_on(files: Path, server: MisbehavingServer) -> None:
+    (files / "prices.json").write_text('{"test-model": {"prompt": 1000000, "completion": 0, "date": "2026-01-01"}}')
+    first = judge_responses(make_config(files, server, prices=files / "prices.json"))
+    again = judge_responses(make_config(files, server, prices=files / "prices.json"))
+    assert (first.cost, first.cost_with_journal) == (84.0, 84.0)
+    assert (again.cost, again.cost_with_journal, again.prompt_tokens) == (0.0, 84.0, 0)
+
+
+@pytest.mark.parametrize("change", [{"judge": "nobody"}, {"responses": Path("nowhere.jsonl")}])
+def test_misuse_leaves_no_folder_behind(files: Path, server: MisbehavingServer, change: dict[str, object]) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(ProRubricError):
+        judge_responses(replace(make_config(files, server), **change))  # type: ignore[arg-type]
+    assert not (files / "run").exists()
+
+
+@pytest.mark.parametrize("scheme", ["k1", "rewritten", "prorubric", "graded", "additive+appropriateness"])
+def test_a_scheme_that_the_tasks_cannot_be_judged_under_is_refused_before_a_call(
+    files: Path, server: MisbehavingServer, scheme: str
+) -> None:
+    bare = [task.model_copy(update={"protocol": None}) for task in load_tasks(files / "tasks.jsonl")]
+    save_tasks(files / "tasks.jsonl", bare)
+    with pytest.raises(SchemeError, match="task 'task 0'"):
+        judge_responses(make_config(files, server, scheme=f"additive,{scheme}"))
+    assert server.calls == 0
+
+
+def test_all_works_on_tasks_without_dimensions(files: Path, server: MisbehavingServer) -> None:
+    bare = [task.model_copy(update={"protocol": None}) for task in load_tasks(files / "tasks.jsonl")]
+    save_tasks(files / "tasks.jsonl", bare)
+    result = judge_responses(make_config(files, server, judge="lexical", scheme="all"))
+    assert list(result.schemes) == ["additive", "implicit", "weighted"]
+    assert "k1" in result.left_out
+
+
+def test_samples_that_come_twice_are_rejected(files: Path, server: MisbehavingServer) -> None:
+    save_responses(files / "responses.jsonl", [Response(task_id="task 0", text=text) for text in ("a", "b")])
+    result = judge_responses(make_config(files, server))
+    assert (result.responses, result.rejected) == (1, 1)
+    assert "sample 0 of 'task 0' came before" in (files / "run/rejects.jsonl").read_text()
+
+
+def test_reasons_with_particulars_are_counted_together(files: Path, server: MisbehavingServer) -> None:
+    server.always = "judge with the wrong type"
+    result = judge_responses(make_config(files, server, scheme="additive"))
+    assert result.unknown_reasons == {"the verdict is …": 48}
+
+
+def test_a_run_works_where_a_loop_is_running(files: Path, server: MisbehavingServer) -> None:
+    import asyncio
+
+    async def notebook() -> JudgeResult:
+        return judge_responses(make_config(files, server))
+
+    assert asyncio.run(notebook()).responses == 12
+
+
+def test_a_second_process_is_kept_out_of_a_folder(files: Path, server: MisbehavingServer) -> None:
+    from prorubric.reward.folder import lock_folder
+
+    judge_responses(make_config(files, server))
+    with lock_folder(files / "run"), pytest.raises(ConfigError, match="another process is running into this folder"):
+        judge_responses(make_config(files, server))
+
+
+def test_a_hopeless_error_is_one_line_with_several_readings_too(
+    files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.always = "401"
+    for scheme in ("additive,prorubric", "graded"):
+        arguments = [*TestProgram().arguments(files, server)[:-1], scheme]
+        assert run_program(arguments) == 2
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("fault", PASSING)
@@ -252,7 +349,9 @@ def test_the_layout_says_how_much_of_the_prompts_a_server_can_share(files: Path,
         files / "responses.jsonl", (Response(task_id=task.id, text=f"answer {i}", sample=i) for i in range(12))
     )
     shared = [
-        judge_responses(make_config(files, server, judging=JudgeConfig(layout=layout))).shareable_prompt_tokens  # type: ignore[arg-type]
+        judge_responses(
+            make_config(files, server, out=files / layout, judging=JudgeConfig(layout=layout))
+        ).shareable_prompt_tokens  # type: ignore[arg-type]
         for layout in ("paper", "prefix-first")
     ]
     assert 0 < shared[0] < shared[1]
@@ -294,7 +393,7 @@ class TestProgram:
     ) -> None:
         server.always = "judge without the last item"
         assert run_program(self.arguments(files, server, "--reasks", "0")) == 1
-        assert "12 verdicts are unknown" in capsys.readouterr().out
+        assert "12 verdicts unknown" in capsys.readouterr().out
 
     def test_a_wrong_key_ends_it_with_two_and_one_line(
         self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]

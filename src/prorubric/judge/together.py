@@ -25,12 +25,18 @@ async def run_together(work: Iterable[Coroutine[Any, Any, ResultT]]) -> list[Res
 
 def run_sync(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run asynchronous work to its end, also where an event loop runs already, as in a notebook."""
-    try:
-        get_running_loop()
-    except RuntimeError:
+    if not _is_running():
         return run(work)
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(run, work).result()
+
+
+def _is_running() -> bool:
+    try:
+        get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _first(errors: BaseExceptionGroup[Any]) -> BaseException:
