@@ -1,6 +1,7 @@
-"""Re-scoring 100,000 responses × 30 criteria under every scheme, against a plain Python loop over the same formulas.
+"""Re-scoring 100,000 responses × 30 criteria under every scheme, against our own one by one and a plain Python loop.
 
-The loop runs on a sample, since it is slow; both are given per response. Run: python bench/aggregate.py [responses]
+The plain loop is what a script would do: it walks over the task's criteria and dimensions for each response. Loops run
+on a sample, since they are slow; everything is given per response. Run: python bench/aggregate.py [responses]
 """
 
 import sys
@@ -17,6 +18,7 @@ from prorubric import (
     PlanTable,
     ProtocolRubric,
     Rubric,
+    Scheme,
     Task,
     find_scheme,
     make_plan,
@@ -43,10 +45,41 @@ def make_task(number: int, rng: np.random.Generator) -> Task:
     )
 
 
-def draw_verdicts(table: PlanTable, responses: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+def draw_verdicts(table: PlanTable, responses: int, rng: np.random.Generator) -> npt.NDArray[np.float64 | np.bool_]:
+    """Verdicts as a caller keeps them: booleans where the scheme has booleans only, numbers elsewhere."""
     low, high = table.low_T_M.max(axis=0), table.high_T_M.max(axis=0)
     drawn: npt.NDArray[np.float64] = low + rng.integers(0, (high - low + 1).astype(int), (responses, len(low)))
-    return drawn
+    return drawn == 1 if table.scheme.verdict == "boolean" else drawn
+
+
+def score_plainly(  # noqa: C901 - plain on purpose
+    task: Task, verdicts: list[float], scheme: Scheme
+) -> float:
+    """A plain loop over a task's records: no plan, no order of summation, no unknowns, no checks."""
+    total = positive = 0.0
+    dimensions = task.protocol.dimensions if task.protocol else ()
+    if scheme.base == "conjunctive":
+        for dimension in dimensions:
+            positive += dimension.weight
+            if all(bool(verdicts[i - 1]) == (task.rubric.criteria[i - 1].weight > 0) for i in dimension.indices):
+                total += dimension.weight
+    elif scheme.reads in ("criteria", "criteria-rewritten"):
+        for criterion, verdict in zip(task.rubric.criteria, verdicts, strict=False):
+            if criterion.weight > 0:
+                positive += criterion.weight
+            if verdict:
+                total += criterion.weight
+    elif scheme.reads in ("one-dimension", "checklist"):
+        positive = sum(abs(criterion.weight) for criterion in task.rubric.criteria)
+        total = positive * (verdicts[0] if scheme.verdict == "boolean" else (verdicts[0] - 1) / 9)
+    else:
+        for dimension, verdict in zip(dimensions, verdicts, strict=False):
+            positive += dimension.weight
+            total += dimension.weight * (verdict if scheme.verdict == "boolean" else verdict / 3)
+    if scheme.appropriateness:
+        weight = sum(abs(criterion.weight) for criterion in task.rubric.criteria) / len(dimensions)
+        positive, total = positive + weight, total + weight * verdicts[-1]
+    return min(max(total / positive, 0.0), 1.0)
 
 
 def time_it(work: Callable[[], object], repeats: int) -> float:
@@ -63,19 +96,34 @@ def main() -> None:
     rng = np.random.default_rng(0)
     tasks = [make_task(number, rng) for number in range(TASKS)]
     owner = rng.integers(0, TASKS, responses)
-    total_batch = total_loop = 0.0
-    print(f"{responses:,} responses x {CRITERIA} criteria, {TASKS} tasks, one thread")
-    print(f"{'scheme':38} {'batch, responses/s':>19} {'loop, responses/s':>18} {'ratio':>7}")
+    sums = np.zeros(3)
+    print(f"{responses:,} responses x {CRITERIA} criteria, {TASKS} tasks, one thread; responses a second")
+    print(
+        f"{'scheme':37} {'batch':>12} {'one by one':>11} {'plain loop':>11} {'batch : one':>12} {'batch : plain':>14}"
+    )
     for name in SCHEMES:
-        table = PlanTable.of(tasks, find_scheme(name))
+        scheme = find_scheme(name)
+        table = PlanTable.of(tasks, scheme)
         verdicts = draw_verdicts(table, responses, rng)
-        batch = time_it(lambda: score_batch(verdicts, table, owner), 3) / responses  # noqa: B023 - called at once
         plans = [make_plan(tasks[t], name) for t in owner[:LOOPED]]
         rows = [verdicts[r, : len(plan.ranges)].tolist() for r, plan in enumerate(plans)]
-        loop = time_it(lambda: [plan.value(row) for plan, row in zip(plans, rows, strict=True)], 3) / LOOPED  # noqa: B023
-        total_batch, total_loop = total_batch + batch, total_loop + loop
-        print(f"{name:38} {1 / batch:19,.0f} {1 / loop:18,.0f} {loop / batch:6.0f}x")
-    print(f"{'all schemes':38} {1 / total_batch:19,.0f} {1 / total_loop:18,.0f} {total_loop / total_batch:6.0f}x")
+        owners = [tasks[t] for t in owner[:LOOPED]]
+        seconds = np.array(
+            [
+                time_it(lambda: score_batch(verdicts, table, owner), 3) / responses,  # noqa: B023 - called at once
+                time_it(lambda: [p.value(row) for p, row in zip(plans, rows, strict=True)], 3) / LOOPED,  # noqa: B023
+                time_it(lambda: [score_plainly(t, row, scheme) for t, row in zip(owners, rows, strict=True)], 3)  # noqa: B023
+                / LOOPED,
+            ]
+        )
+        sums += seconds
+        print_row(name, seconds)
+    print_row("all schemes", sums)
+
+
+def print_row(name: str, seconds: npt.NDArray[np.float64]) -> None:
+    batch, single, plain = 1 / seconds
+    print(f"{name:37} {batch:12,.0f} {single:11,.0f} {plain:11,.0f} {batch / single:11.0f}x {batch / plain:13.0f}x")
 
 
 if __name__ == "__main__":

@@ -108,8 +108,11 @@ def _score_block(
     return _value(against, table, task), _value(in_favour, table, task)
 
 
-def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task: Integers) -> Floats:
+def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task: Integers) -> Floats | Booleans:
     """Each verdict as a number in [0, 1], and 0 where there is none to read."""
+    if table.scheme.verdict == "boolean" and verdicts.dtype == np.bool_:
+        # Booleans need no check, and 0 or 1 times a weight is what the float would give.
+        return np.logical_and(verdicts, ~ignored)
     if table.scheme.verdict == "boolean":
         values: Floats = np.where(ignored, 0.0, verdicts)
         # A number equals its square only if it is 0 or 1.
@@ -124,7 +127,7 @@ def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task
     return scaled
 
 
-def _value(values: Floats, table: PlanTable, task: Integers) -> Floats:
+def _value(values: Floats | Booleans, table: PlanTable, task: Integers) -> Floats:
     """What `Plan.value` does with scaled verdicts, operation by operation, over rows."""
     if table.group_T_M is not None:
         values = _hold_together(values, table.group_T_M, table, task)
@@ -135,7 +138,9 @@ def _value(values: Floats, table: PlanTable, task: Integers) -> Floats:
     return np.minimum(np.maximum(total / table.positive_T[task], 0.0), 1.0)
 
 
-def _hold_together(values: Floats, group_T_M: npt.NDArray[np.int16], table: PlanTable, task: Integers) -> Floats:
+def _hold_together(
+    values: Floats | Booleans, group_T_M: npt.NDArray[np.int16], table: PlanTable, task: Integers
+) -> Floats:
     width = values.shape[1]
     # Verdicts by rows and responses by columns: then whole columns are compared at once.
     fails = ((values != 0) == _rows(table.penalty_T_M, task, width)).T.copy()

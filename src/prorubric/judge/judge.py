@@ -5,7 +5,6 @@ with its reason. A model that gives probabilities instead of text is asked item 
 threshold on them.
 """
 
-from asyncio import sleep
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
@@ -203,8 +202,6 @@ class Judge:
         open_items = items
         for attempt in range(self.config.reasks + 1):
             outcome = await self._call(prompt, case, open_items, draw * (self.config.reasks + 1) + attempt)
-            # Whoever waits for the place that this call leaves is let through before its reply is read.
-            await sleep(0)
             if isinstance(outcome, Failure):
                 faults.update({item.index: f"no reply: {outcome.reason}" for item in open_items})
                 break

@@ -1,6 +1,6 @@
 """Many responses through a judge: a window of them at once, results in the order of the input, flat memory."""
 
-from asyncio import CancelledError, create_task, gather
+from asyncio import CancelledError, create_task, gather, sleep
 from asyncio import Task as Job
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
@@ -30,6 +30,7 @@ async def judge_stream(
     try:
         for task, response in cases:
             jobs.start(_judge_one(judge, task, response, readings))
+            await sleep(0)  # the first call goes out before the last is prepared
             if len(jobs.running) >= window:
                 yield await jobs.take_first()
         while jobs.running:

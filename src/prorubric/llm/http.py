@@ -117,6 +117,8 @@ class HttpModel:
         while True:
             result = await self._attempt(call)
             if isinstance(result, Reply):
+                # Whoever waits for the place that this call has left is let through before its reply is used.
+                await asyncio.sleep(0)
                 return result
             if result.rejects_form:
                 call.form = _Form(call.form + 1)
