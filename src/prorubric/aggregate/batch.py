@@ -112,7 +112,8 @@ def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task
     """Each verdict as a number in [0, 1], and 0 where there is none to read."""
     if table.scheme.verdict == "boolean" and verdicts.dtype == np.bool_:
         # Booleans need no check, and 0 or 1 times a weight is what the float would give.
-        return np.logical_and(verdicts, ~ignored)
+        plain: Booleans = np.logical_and(verdicts, ~ignored)
+        return plain
     if table.scheme.verdict == "boolean":
         values: Floats = np.where(ignored, 0.0, verdicts)
         # A number equals its square only if it is 0 or 1.
