@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, literal, make_console, print_json
+from prorubric.cli.output import JsonFlag, describe_judge, literal, make_console, print_json
 from prorubric.judge.calibrate import Agreement, CalibrateConfig, CalibrateFiles, CalibrateResult, calibrate_judge
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -34,7 +34,7 @@ def calibrate(
 def _print_result(result: CalibrateResult, console: Console) -> None:
     console.print(
         literal(
-            f"judge {result.judge} on {result.items:,} items labelled by {result.people} people; "
+            f"judge {describe_judge(result.judge)} on {result.items:,} items labelled by {result.people} people; "
             f"{result.unknown:,} without a verdict"
         ),
         soft_wrap=True,

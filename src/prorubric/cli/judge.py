@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json
+from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -37,8 +37,7 @@ def judge(
 
 
 def _print_result(result: JudgeResult, console: Console) -> None:
-    label = " (word overlap, no model: it is paid by naming things)" if result.judge == "lexical" else ""
-    console.print(literal(f"judge: {result.judge}{label}"), soft_wrap=True)
+    console.print(literal(f"judge: {describe_judge(result.judge)}"), soft_wrap=True)
     rejected = f"{count(result.rejected, 'row')} rejected"
     console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
     print_schemes(result.schemes, console)

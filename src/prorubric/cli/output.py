@@ -43,6 +43,11 @@ def literal(text: str, style: str = "") -> Text:
     return Text(_visible(text), style)
 
 
+def describe_judge(judge: str) -> str:
+    """A judge by name; the one that is no model is said to be none wherever it is named."""
+    return f"{judge} (word overlap, no model: it is paid by naming things)" if judge == "lexical" else judge
+
+
 def count(number: int, noun: str) -> str:
     """A number with its noun: 1 task, 1,200 tasks, 3 criteria."""
     plural = "criteria" if noun == "criterion" else f"{noun}s"

@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from prorubric.cli.judge import print_schemes
-from prorubric.cli.output import JsonFlag, literal, make_console, print_json
+from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
 from prorubric.reward.rescore import ScoreConfig, score_run
 
 
@@ -16,7 +16,8 @@ def score(config: Annotated[ScoreConfig, Parameter(name="*")], *, json: JsonFlag
         print_json(result)
         return 0
     console = make_console()
-    console.print(literal(f"{result.responses:,} responses of {result.folder}"), soft_wrap=True)
+    console.print(literal(f"{count(result.responses, 'response')} of {result.folder}"), soft_wrap=True)
+    console.print(literal(f"judge: {describe_judge(result.judge)}"), soft_wrap=True)
     print_schemes(result.schemes, console)
     for name, reason in result.left_out.items():
         console.print(literal(f"left out: {name}: {reason}"), soft_wrap=True)

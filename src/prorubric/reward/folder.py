@@ -23,7 +23,7 @@ from prorubric.aggregate.schemes import SCHEMES, find_scheme
 from prorubric.aggregate.score import Score, score_plan
 from prorubric.errors import ConfigError, RubricError, SchemeError, SourceError
 from prorubric.judge.items import Reading, list_items
-from prorubric.rubric.files import read_rows
+from prorubric.rubric.files import parse_json, read_rows
 from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
@@ -155,6 +155,13 @@ def render_score_row(task_id: str, sample: int, scores: Mapping[str, Score]) -> 
         for name, found in scores.items()
     }
     return {"task_id": task_id, "sample": sample, "scores": rows}
+
+
+def read_judge(folder: Path) -> str:
+    """Who gave the verdicts of a run, by its `config.json`."""
+    path = folder / CONFIG
+    about = parse_json(path.read_bytes()) if path.is_file() else {}
+    return str(about.get("config", {}).get("judge") or about.get("judge") or "not known")
 
 
 def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:

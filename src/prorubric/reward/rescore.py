@@ -14,6 +14,7 @@ from prorubric.reward.folder import (
     check_scoring,
     choose_schemes,
     needed_readings,
+    read_judge,
     read_verdicts,
     render_score_row,
     score_readings,
@@ -39,6 +40,8 @@ class ScoreResult(Record):
     """The scores of a run."""
 
     folder: str
+    judge: str
+    """Who gave the verdicts."""
     responses: int
     schemes: dict[str, SchemeSummary]
     left_out: dict[str, str]
@@ -72,4 +75,10 @@ def score_run(config: ScoreConfig) -> ScoreResult:
             tally.add(scores)
             if write:
                 write(render_score_row(stored.task_id, stored.sample, scores))
-    return ScoreResult(folder=str(config.run), responses=responses, schemes=tally.summarize(there), left_out=left_out)
+    return ScoreResult(
+        folder=str(config.run),
+        judge=read_judge(config.run),
+        responses=responses,
+        schemes=tally.summarize(there),
+        left_out=left_out,
+    )
