@@ -285,6 +285,15 @@ class TestItems:
         with pytest.raises(SchemeError, match="one restated text for each of the 3 criteria"):
             list_items(TASK, "criteria-rewritten")
 
+    @pytest.mark.parametrize("reading", ["bogus", "Criteria", "groups ", ""])
+    def test_a_reading_that_does_not_exist_is_refused(self, reading: Reading) -> None:
+        with pytest.raises(ConfigError, match="no reading is called"):
+            list_items(TASK, reading)
+
+    def test_what_is_no_model_is_no_judge(self) -> None:
+        with pytest.raises(ConfigError, match="'lexical' is no model"):
+            Judge("lexical")  # type: ignore[arg-type]
+
     def test_dimensions_are_refused_where_there_are_none(self) -> None:
         with pytest.raises(SchemeError, match="compile them first"):
             list_items(make_task([1, 2]), "dimensions")

@@ -56,6 +56,7 @@ def test_an_import_path_names_an_object_or_a_class(spec: str, said: str) -> None
         ("json:nothing", "cannot be imported"),
         ("json:dumps", "neither a Model nor a YesNoModel"),
         ("http://127.0.0.1:9/v1", "#"),
+        ("127.0.0.1:9/v1#name", "without http:// in front"),
     ],
 )
 def test_a_string_that_names_nothing_is_refused_with_the_forms_that_do(spec: str, said: str) -> None:
@@ -148,3 +149,8 @@ def test_an_opened_model_counts_and_keeps_its_replies(tmp_path: Path) -> None:
         for _ in range(3):
             ask(model)
         assert (usage.calls, usage.cached, journal.counts()["replies"]) == (3, 2, 1)
+
+
+def test_a_single_reply_has_to_stand_in_a_list() -> None:
+    with pytest.raises(ConfigError, match="put a single reply into a list"):
+        ScriptedModel("yes")

@@ -6,7 +6,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from prorubric import Criterion, Dimension, Message, ProtocolRubric, Response, Rubric, RubricError, Task, Unknown
+import prorubric
+from prorubric import (
+    ConfigError,
+    Criterion,
+    Dimension,
+    Message,
+    ProtocolRubric,
+    Response,
+    Rubric,
+    RubricError,
+    Task,
+    Unknown,
+)
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
 from tests.strategies import tasks
 
@@ -178,3 +190,31 @@ class TestVerdict:
         with pytest.raises(RubricError) as caught:
             Unknown("")
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+class TestConfigs:
+    @pytest.mark.parametrize(
+        ("name", "needed"),
+        [
+            ("LintConfig", ["t.jsonl"]),
+            ("ConvertConfig", ["t.jsonl", "o.jsonl"]),
+            ("ScoreConfig", ["run"]),
+            ("DemoConfig", []),
+            ("JudgeConfig", []),
+            ("HttpConfig", []),
+        ],
+    )
+    def test_a_misspelt_option_is_refused(self, name: str, needed: list[str]) -> None:
+        with pytest.raises(ConfigError, match="typo"):
+            getattr(prorubric, name)(*needed, typo=3)
+
+    def test_an_option_that_is_not_allowed_is_one_line(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            prorubric.LintConfig("tasks.jsonl", show=-1)
+        assert str(caught.value) == "LintConfig: show: Input should be greater than or equal to 0 (got -1)"
+
+    def test_a_config_cannot_be_changed_and_survives_pickling(self) -> None:
+        config = prorubric.LintConfig("tasks.jsonl", show=2)
+        assert pickle.loads(pickle.dumps(config)) == config
+        with pytest.raises(AttributeError):
+            config.show = 3  # type: ignore[misc]

@@ -53,6 +53,9 @@ def print_lint(result: LintResult, console: Console, name: str) -> None:
         console.print()
     for reject in result.rejects:
         print_hanging(console, Text("rejected  ", "red"), literal(reject))
+    more = sum(result.rejected.values()) - len(result.rejects)
+    if more:
+        console.print(f"[red]rejected[/]  {more:,} more; --show {more + len(result.rejects)} shows all")
     for task in result.worst:
         _print_task(task, console)
     _print_verdict(result, console)
