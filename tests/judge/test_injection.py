@@ -5,8 +5,8 @@ import re
 import pytest
 
 from prorubric import Message
-from prorubric.judge.fence import clean, fence, make_mark
 from prorubric.judge.judge import CANARY, Judge, JudgeConfig
+from prorubric.llm.fence import clean, fence, make_mark
 from prorubric.llm.model import Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.rubric.files import render_json

@@ -240,6 +240,7 @@ class MisbehavingServer:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     @property
     def spec(self) -> str:
@@ -269,12 +270,21 @@ class MisbehavingServer:
 
     async def _stop(self) -> None:
         self._server.close()
+        await self._let_the_loop_turn()  # a connection just accepted becomes one of ours
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0)
+        for writer in self._writers:  # a task cancelled before its first step closed nothing
+            writer.transport.abort()
+        await self._let_the_loop_turn()
+
+    @staticmethod
+    async def _let_the_loop_turn() -> None:
+        for _ in range(10):
+            await asyncio.sleep(0)
 
     def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         task = self._loop.create_task(self._serve_connection(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -289,6 +299,7 @@ class MisbehavingServer:
         finally:
             self.open_connections -= 1
             writer.transport.abort()
+            self._writers.discard(writer)
 
     async def _serve_call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[1:]

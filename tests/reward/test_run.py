@@ -190,10 +190,10 @@ def test_a_run_works_where_a_loop_is_running(files: Path, server: MisbehavingSer
 
 
 def test_a_second_process_is_kept_out_of_a_folder(files: Path, server: MisbehavingServer) -> None:
-    from prorubric.reward.folder import lock_folder
+    from prorubric.rubric.files import lock_path
 
     judge_responses(make_config(files, server))
-    with lock_folder(files / "run"), pytest.raises(ConfigError, match="another process is running into this folder"):
+    with lock_path(files / "run" / ".lock"), pytest.raises(ConfigError, match="another process is running into this"):
         judge_responses(make_config(files, server))
 
 

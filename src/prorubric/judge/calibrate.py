@@ -18,11 +18,11 @@ from prorubric.errors import SourceError
 from prorubric.judge.agreement import Confusion, count_pairs
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.stream import judge_stream
-from prorubric.judge.together import run_sync
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import open_model
+from prorubric.llm.together import run_sync
 from prorubric.rubric.record import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
 from prorubric.rubric.verdict import Unknown, Verdict

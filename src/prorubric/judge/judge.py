@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from prorubric.errors import ConfigError, UnjudgedError
-from prorubric.judge.fence import clean
 from prorubric.judge.items import Item, Reading, list_items
 from prorubric.judge.parse import Readout, ReadValue, parse_items, parse_one, read_boolean, read_level, read_mark
 from prorubric.judge.render import (
@@ -29,8 +28,9 @@ from prorubric.judge.render import (
     render_pair,
     render_prompt,
 )
-from prorubric.judge.together import run_together
+from prorubric.llm.fence import clean
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from prorubric.llm.together import run_together
 from prorubric.rubric.record import config_record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict

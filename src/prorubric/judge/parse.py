@@ -10,8 +10,6 @@ to ask again. Nothing here ever fills in a value, and these rules keep it from r
 - What can be found word for word in the response is an echo of the response.
 """
 
-import ast
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,18 +17,11 @@ from typing import Any
 
 import orjson
 
+from prorubric.llm.json_text import Pairs, find_roots
 from prorubric.rubric.record import shorten
 
-_CODE_FENCE = re.compile(r"```[a-zA-Z]*")
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-_LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_LINE_END = re.compile(r"[ \t]*(?:\n|$)")
 _INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]*|#\s*)?(\d{1,4})\.?", re.IGNORECASE)
 _BARE_MARK = re.compile(r"\s*(\d{1,2})\s*(?:/\s*10)?\s*")
-_SPACE = re.compile(r"\s+")
-# A string, also one that the end of the text cuts off, or a sign outside of strings.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|[{}\[\],]', re.DOTALL)
-_CLOSES = {"{": "}", "[": "]"}
 
 _INNER_KEYS = ("satisfied", "levels", "verdict", "met", "present", "level", "value", "criteria_met")
 _INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number")
@@ -56,10 +47,6 @@ class Readout:
     faults: dict[int, str] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     """What the reply said in support of a verdict, where it was asked to."""
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs in order, so that a key that comes twice is seen."""
 
 
 ReadValue = Callable[[Any], Any]
@@ -118,7 +105,7 @@ def parse_one(text: str, name: str, read: ReadValue, bare: bool = False) -> Any:
     alone = _BARE_MARK.fullmatch(text) if bare else None
     if alone:
         return read(int(alone[1]))
-    values = {read(value) for root in _find_roots(text, "") for value in _find_named(root, name, 0)}
+    values = {read(value) for root in find_roots(text, "") for value in _find_named(root, name, 0)}
     return values.pop() if len(values) == 1 else None
 
 
@@ -152,7 +139,7 @@ def _settle(pairs: list[tuple[int, Any]], asked: Sequence[int], read: ReadValue)
 
 def _take(found: Readout, index: int, value: Any, read: ReadValue) -> None:
     known = read(_unwrap(value))
-    spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS] if isinstance(value, _Pairs) else []
+    spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS] if isinstance(value, Pairs) else []
     if spoken:
         found.reasons[index] = spoken[0]
     if known is None:
@@ -165,14 +152,14 @@ def _take(found: Readout, index: int, value: Any, read: ReadValue) -> None:
 
 def _find_boxes(text: str, name: str, material: str) -> Iterator[Any]:
     """What holds the verdicts: every value under `name`, or, where that key is nowhere, objects of indices."""
-    roots = list(_find_roots(text, material))
+    roots = list(find_roots(text, material))
     named = [value for root in roots for value in _find_named(root, name, 0) if isinstance(value, list)]
     yield from named or roots
 
 
 def _find_named(node: Any, name: str, depth: int) -> Iterator[Any]:
     """Every value under a key, in an object or in objects wrapped around it; a list of rows is a value of its own."""
-    if not isinstance(node, _Pairs) or depth > _DEEPEST_WRAPPER:
+    if not isinstance(node, Pairs) or depth > _DEEPEST_WRAPPER:
         return
     here = [value for key, value in node if key.lower() == name]
     yield from here
@@ -183,78 +170,22 @@ def _find_named(node: Any, name: str, depth: int) -> Iterator[Any]:
 
 def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
     """The (index, value) pairs of `{"1": true}` or of `[{"index": 1, "satisfied": true}]`; nothing for other shapes."""
-    if isinstance(box, _Pairs):
+    if isinstance(box, Pairs):
         indices = [_read_index(key) for key, _ in box]
         if None not in indices:
             yield from ((index, value) for index, (_, value) in zip(indices, box, strict=True) if index is not None)
     elif isinstance(box, list):
         for row in box:
             own = (
-                [_read_index(str(value)) for key, value in row if key in _INDEX_KEYS] if isinstance(row, _Pairs) else []
+                [_read_index(str(value)) for key, value in row if key in _INDEX_KEYS] if isinstance(row, Pairs) else []
             )
             if len(own) == 1 and own[0] is not None:
                 yield own[0], row
 
 
-def _find_roots(text: str, material: str) -> Iterator[Any]:
-    """Every JSON value on lines of its own; failing that a Python literal, or what is left of one that is cut off."""
-    lines = _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
-    compact = _SPACE.sub("", material)
-    decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
-    found, place = False, 0
-    while (start := _LINE_START.search(lines, place)) is not None:
-        try:
-            value, end = decoder.raw_decode(lines, start.end())
-        except (ValueError, RecursionError):
-            place = start.end() + 1
-            continue
-        place = end
-        found = True
-        echoed = compact and _SPACE.sub("", lines[start.end() : end]) in compact
-        if _LINE_END.match(lines, end) and not echoed:
-            yield value
-    if not found:
-        yield from _find_literal(lines) or _find_cut_off(lines, decoder)
-
-
-def _find_literal(text: str) -> list[Any]:
-    """A reply that is a Python literal, as in `{'1': True}`: some models write those."""
-    try:
-        return [_read_literal(ast.parse(text.strip(), mode="eval").body)]
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return []
-
-
-def _read_literal(node: ast.expr) -> Any:
-    if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        return _Pairs((str(ast.literal_eval(key)), _read_literal(value)) for key, value in pairs if key is not None)
-    return [_read_literal(item) for item in node.elts] if isinstance(node, ast.List) else ast.literal_eval(node)
-
-
-def _find_cut_off(text: str, decoder: json.JSONDecoder) -> list[Any]:
-    """A reply that is one object and ends in the middle: what stands before its last whole comma, closed properly."""
-    begun = text.strip()
-    if not begun.startswith("{"):
-        return []
-    open_brackets: list[str] = []
-    whole = ""
-    for token in _TOKEN.finditer(begun):
-        if token[0] in _CLOSES:
-            open_brackets.append(_CLOSES[token[0]])
-        elif token[0] in "}]" and open_brackets:
-            open_brackets.pop()
-        elif token[0] == "," and open_brackets:
-            whole = begun[: token.start()] + "".join(reversed(open_brackets))
-    try:
-        return [decoder.decode(whole)] if whole else []
-    except (ValueError, RecursionError):
-        return []
-
-
 def _unwrap(value: Any) -> Any:
     """The verdict inside `{"satisfied": true, "reason": …}`; two of them are no verdict."""
-    if not isinstance(value, _Pairs):
+    if not isinstance(value, Pairs):
         return value
     inner = [part for key, part in value if key.lower() in _INNER_KEYS]
     return inner[0] if len(inner) == 1 else None
@@ -274,4 +205,4 @@ def _read_whole(value: Any, low: int, high: int) -> float | None:
 
 
 def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, _Pairs) else value
+    return dict(value) if isinstance(value, Pairs) else value

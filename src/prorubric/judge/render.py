@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from prorubric.errors import ConfigError
-from prorubric.judge.fence import fence
 from prorubric.judge.items import Item
+from prorubric.llm.fence import fence, render_conversation
 from prorubric.rubric.files import render_json
-from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.records import Message, Task
 
 PromptName = Literal["binary", "graded", "holistic", "single", "pairwise"]
@@ -118,17 +117,6 @@ def render_pair(prompt: Prompt, task: Task, first: str, second: str) -> Rendered
     instructions = prompt.sections["instructions"]
     messages = (Message(role="system", content=instructions), Message(role="user", content="\n\n".join(parts)))
     return Rendered(messages, shared_characters=len(instructions) + len(parts[0]))
-
-
-def render_conversation(task: Task) -> str:
-    """The turns of a task behind one mark; each begins with who speaks."""
-    return _remember_conversation(ByIdentity(task))
-
-
-@lru_cache(maxsize=1024)
-def _remember_conversation(key: ByIdentity[Task]) -> str:
-    turns = (f"{message.role}: {message.content}" for message in key.object.messages)
-    return fence("CONVERSATION", "\n\n".join(turns))
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,6 @@ that verdicts can be scored again under any scheme, years later, without a call.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
@@ -28,11 +27,6 @@ from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
-
-try:
-    import fcntl
-except ImportError:  # not a Unix
-    fcntl = None  # type: ignore[assignment]
 
 CONFIG, TASKS, VERDICTS, SCORES, SUMMARY = (
     "config.json",
@@ -182,20 +176,6 @@ def _parse_stored(row: Mapping[str, Any]) -> StoredVerdicts:
         raise RubricError("it needs a task_id, a sample and verdicts")
     read = {name: tuple(map(parse_verdict, values)) for name, values in verdicts.items() if isinstance(values, list)}
     return StoredVerdicts(task_id, sample, read)
-
-
-@contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Keep a second process out of a run folder: both would pay for the same calls. Where locks exist, that is."""
-    if fcntl is None:
-        yield
-        return
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ConfigError(f"{folder}: another process is running into this folder; wait, or name another") from None
-        yield
 
 
 def describe_versions() -> dict[str, str]:

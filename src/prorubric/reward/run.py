@@ -21,11 +21,11 @@ from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.stream import Judged, judge_stream
-from prorubric.judge.together import run_sync
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model
+from prorubric.llm.together import run_sync
 from prorubric.reward.folder import (
     CONFIG,
     JOURNAL,
@@ -41,13 +41,12 @@ from prorubric.reward.folder import (
     check_judging,
     choose_schemes,
     describe_versions,
-    lock_folder,
     needed_readings,
     render_score_row,
     render_verdict_row,
     score_readings,
 )
-from prorubric.rubric.files import WriteRow, open_rows, parse_json, write_json
+from prorubric.rubric.files import WriteRow, lock_path, open_rows, parse_json, write_json
 from prorubric.rubric.record import Record, config_record, shorten
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
@@ -202,7 +201,7 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
     cases = _pair(config, tasks, rejects)
     model = make_model(config.judge, config.http, usage)
     _prepare_folder(config, schemes, model.identity, tasks)
-    with lock_folder(config.out), Journal(config.journal or config.out / JOURNAL) as journal:
+    with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
         judge = Judge(keep_model(model, journal, usage), config.judging)
         try:
             with ExitStack() as stack:

@@ -22,8 +22,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import JsonValue
 
-from prorubric.errors import RubricError, SourceError
+from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.rubric.record import shorten
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet")
 COMPRESSIONS = (".gz", ".zst")
@@ -123,6 +128,21 @@ def write_json(path: Path, value: object) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def lock_path(path: Path) -> Iterator[None]:
+    """Keep a second process out of a run: both would pay for the same calls. Where locks exist, that is."""
+    if fcntl is None:
+        yield
+        return
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            place = path.parent if path.name == ".lock" else path
+            raise ConfigError(f"{place}: another process is running into this; wait, or name another") from None
+        yield
 
 
 def _read_stream(path: Path, stream: IO[bytes], may_be_array: bool) -> Iterator[Row]:

@@ -8,6 +8,10 @@ the reply.
 
 import hashlib
 import re
+from functools import lru_cache
+
+from prorubric.rubric.identity import ByIdentity
+from prorubric.rubric.records import Task
 
 _MARK_LENGTH = 16
 _CONTROL_TOKEN = re.compile(r"<\||<｜|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|<</?SYS>>")
@@ -39,3 +43,14 @@ def fence(name: str, text: str) -> str:
     shown = clean(text)
     mark = make_mark(shown)
     return f"<<<{name} {mark}\n{shown}\n{name} {mark}>>>"
+
+
+def render_conversation(task: Task) -> str:
+    """The turns of a task behind one mark; each begins with who speaks."""
+    return _remember_conversation(ByIdentity(task))
+
+
+@lru_cache(maxsize=1024)
+def _remember_conversation(key: ByIdentity[Task]) -> str:
+    turns = (f"{message.role}: {message.content}" for message in key.object.messages)
+    return fence("CONVERSATION", "\n\n".join(turns))

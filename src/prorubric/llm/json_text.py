@@ -1,0 +1,79 @@
+"""JSON in what a model wrote: fenced, with prose around it, with trailing commas, as a Python literal, or cut off.
+
+Only a value on lines of its own counts; one in the middle of a sentence is a quotation. Nothing is ever filled in.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_CODE_FENCE = re.compile(r"```[a-zA-Z]*")
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
+_LINE_END = re.compile(r"[ \t]*(?:\n|$)")
+_SPACE = re.compile(r"\s+")
+# A string, also one that the end of the text cuts off, or a sign outside of strings.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|[{}\[\],]', re.DOTALL)
+_CLOSES = {"{": "}", "[": "]"}
+
+
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs in order, so that a key that comes twice is seen."""
+
+
+def find_roots(text: str, material: str = "") -> Iterator[Any]:
+    """Every JSON value on lines of its own; failing that a Python literal, or what is left of one that is cut off."""
+    lines = _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
+    compact = _SPACE.sub("", material)
+    decoder = json.JSONDecoder(object_pairs_hook=Pairs)
+    found, place = False, 0
+    while (start := _LINE_START.search(lines, place)) is not None:
+        try:
+            value, end = decoder.raw_decode(lines, start.end())
+        except (ValueError, RecursionError):
+            place = start.end() + 1
+            continue
+        place = end
+        found = True
+        echoed = compact and _SPACE.sub("", lines[start.end() : end]) in compact
+        if _LINE_END.match(lines, end) and not echoed:
+            yield value
+    if not found:
+        yield from _find_literal(lines) or _find_cut_off(lines, decoder)
+
+
+def _find_literal(text: str) -> list[Any]:
+    """A reply that is a Python literal, as in `{'1': True}`: some models write those."""
+    try:
+        return [_read_literal(ast.parse(text.strip(), mode="eval").body)]
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+
+
+def _read_literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return Pairs((str(ast.literal_eval(key)), _read_literal(value)) for key, value in pairs if key is not None)
+    return [_read_literal(item) for item in node.elts] if isinstance(node, ast.List) else ast.literal_eval(node)
+
+
+def _find_cut_off(text: str, decoder: json.JSONDecoder) -> list[Any]:
+    """A reply that is one object and ends in the middle: what stands before its last whole comma, closed properly."""
+    begun = text.strip()
+    if not begun.startswith("{"):
+        return []
+    open_brackets: list[str] = []
+    whole = ""
+    for token in _TOKEN.finditer(begun):
+        if token[0] in _CLOSES:
+            open_brackets.append(_CLOSES[token[0]])
+        elif token[0] in "}]" and open_brackets:
+            open_brackets.pop()
+        elif token[0] == "," and open_brackets:
+            whole = begun[: token.start()] + "".join(reversed(open_brackets))
+    try:
+        return [decoder.decode(whole)] if whole else []
+    except (ValueError, RecursionError):
+        return []
