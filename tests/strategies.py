@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from prorubric.aggregate.schemes import LABELS
+from prorubric.rubric.labels import LABELS
 from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
 

@@ -7,8 +7,6 @@ import pytest
 from prorubric import Response, save_responses
 from prorubric.cli import progress
 from prorubric.datasets.samples import SAMPLE_RESPONSES, SAMPLE_TASKS
-from prorubric.llm.accounting import Usage
-from prorubric.reward.run import Progress
 from tests.cli.program import run_in_terminal
 
 
@@ -17,8 +15,8 @@ def test_a_pipe_gets_a_plain_line_now_and_then(
 ) -> None:
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
     save_responses(tmp_path / "r.jsonl", [Response(task_id="t", text="x", sample=i) for i in range(8)])
-    with progress.show_progress("judging", tmp_path / "r.jsonl") as tell:
-        tell(Progress(4, 3, Usage(failures={"http": 2})))
+    with progress.show_progress("judging", "response", tmp_path / "r.jsonl") as tell:
+        tell(4, "3 verdicts unknown, 2 calls failed")
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith("judging: 4 of 8 responses, ")
@@ -27,9 +25,9 @@ def test_a_pipe_gets_a_plain_line_now_and_then(
 
 def test_a_pipe_is_not_flooded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_responses(tmp_path / "r.jsonl", [])
-    with progress.show_progress("judging", tmp_path / "r.jsonl") as tell:
+    with progress.show_progress("judging", "response", tmp_path / "r.jsonl") as tell:
         for number in range(100):
-            tell(Progress(number, 0, Usage()))
+            tell(number, "")
     assert capsys.readouterr().err == ""
 
 
@@ -37,4 +35,4 @@ def test_a_terminal_gets_a_bar_with_rate_failures_and_time_left(tmp_path: Path) 
     arguments = ["judge", str(SAMPLE_TASKS), str(SAMPLE_RESPONSES), "--judge", "lexical", "--scheme", "additive"]
     shown = run_in_terminal(*arguments, "--out", str(tmp_path / "run"), cwd=tmp_path, columns=120)
     assert "judging" in shown
-    assert "/s 0 unknown, 0 calls failed" in shown
+    assert "/s 0 verdicts unknown, 0 calls failed" in shown

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prorubric.aggregate.arithmetic import add_ascending, clip, hold_together
-from prorubric.aggregate.schemes import LABEL_TAG, LABELS, Scheme, find_scheme
+from prorubric.aggregate.schemes import Scheme, find_scheme
 from prorubric.errors import SchemeError
-from prorubric.rubric.records import Criterion, ProtocolRubric, Task
+from prorubric.rubric.labels import relabel
+from prorubric.rubric.records import ProtocolRubric, Task
 
 _RANGES = {"boolean": (0.0, 1.0), "level": (0.0, 3.0), "mark": (1.0, 10.0)}
 
@@ -79,19 +80,6 @@ def make_plan(task: Task, scheme: str | Scheme) -> Plan:
         tuple(weights),
         add_ascending(weight for weight in weights if weight > 0),
     )
-
-
-def relabel(criterion: Criterion, place: str) -> float:
-    """The weight under `weighted`: critical ×3, normal ×1, formatting and duplicate 0, needless `-|w|`."""
-    labels = [tag.removeprefix(LABEL_TAG) for tag in criterion.tags if tag.startswith(LABEL_TAG)]
-    if len(labels) != 1 or labels[0] not in LABELS:
-        raise SchemeError(
-            f"{place}: weighted needs one label on every criterion, found {labels}; "
-            f"tag it {LABEL_TAG}X with X one of {', '.join(LABELS)}"
-        )
-    # A penalty that is called needless stays a penalty: turning it into a bonus would pay for the bad behaviour.
-    factors = {"critical": 3.0, "normal": 1.0, "formatting": 0.0, "duplicate": 0.0}
-    return -abs(criterion.weight) if labels[0] == "needless" else criterion.weight * factors[labels[0]]
 
 
 def _weigh(task: Task, scheme: Scheme) -> tuple[list[float], list[tuple[int, ...]]]:

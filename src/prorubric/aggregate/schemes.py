@@ -27,9 +27,6 @@ VerdictKind = Literal["boolean", "level", "mark"]
 APPROPRIATENESS = "appropriateness"
 _SUFFIX = f"+{APPROPRIATENESS}"
 
-LABELS = ("critical", "normal", "formatting", "duplicate", "needless")
-LABEL_TAG = "label:"
-
 
 @dataclass(frozen=True, slots=True)
 class Scheme:

@@ -26,9 +26,11 @@ app = App(
 _VERBS = {
     "lint": "Look at a file of rubrics before a token is spent.",
     "convert": "Turn a rubric file of any known origin into a tasks file, with a manifest.",
+    "compile": "Group checklists into two to five things that must hold together, once, offline.",
     "judge": "Judge a file of responses and score them under every scheme asked for.",
     "score": "Score the stored verdicts of a run again, without a call.",
     "calibrate": "Compare a judge with people on statements that people have labelled.",
+    "serve": "Serve rewards over HTTP: to OpenRLHF, slime, NeMo Gym and whoever asks.",
     "demo": "Lint the sample pack and score its answers under every scheme, offline.",
 }
 for _verb, _help in _VERBS.items():

@@ -12,7 +12,7 @@ from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.folder import SchemeSummary
-from prorubric.reward.run import JudgeFiles, JudgeResult, JudgeRunConfig, judge_responses
+from prorubric.reward.run import JudgeFiles, JudgeResult, JudgeRunConfig, Progress, judge_responses
 
 _JUDGING, _HTTP = JudgeConfig(), HttpConfig()
 _SHOWN_REASONS = 5
@@ -27,13 +27,18 @@ def judge(
 ) -> int:
     """Judge a file of responses and score them under every scheme asked for."""
     config = JudgeRunConfig(**vars(files), judging=judging, http=read_http(http))
-    with show_progress("judging", config.responses) as progress:
-        result = judge_responses(config, progress)
+    with show_progress("judging", "response", config.responses) as show:
+        result = judge_responses(config, lambda now: show(now.responses, _describe(now)))
     if json:
         print_json(result)
     else:
         _print_result(result, make_console())
     return 1 if result.unknown_verdicts or result.rejected else 0
+
+
+def _describe(now: Progress) -> str:
+    failed = sum(now.usage.failures.values())
+    return f"{now.unknown_verdicts:,} verdicts unknown, {failed:,} calls failed"
 
 
 def _print_result(result: JudgeResult, console: Console) -> None:

@@ -1,7 +1,7 @@
 """The texts that each scheme puts before a judge, made from a task by pure functions.
 
-Nothing here calls a model. A text that only a model can write (criteria restated one by one) is read from the task,
-and its absence is refused before a token is spent.
+Nothing here calls a model. A text that only a model can write (one standard for everything, criteria restated one by
+one, labels) is read from the task, and its absence is refused before a token is spent.
 """
 
 import re
@@ -21,7 +21,10 @@ APPROPRIATENESS_TEXT = (
 SHORTEST_DESCRIPTION = 40
 """A description that loses its failure clauses and ends up shorter than this keeps them."""
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”’)]))\s+|(?<=[。！？])\s*|\n+")
+_NO_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|dr|mr|mrs|ms|prof|fig|resp|incl|[a-z])|^\W*\d{1,2})\.$", re.IGNORECASE
+)
 # Clause wording, not the noun: "heart failure changes the choice of drug" is what a good answer explains.
 _FAILURE = re.compile(
     r"\b(?:fails?\s+(?:if|when|where|whenever|unless|by|to\s+meet)\b|(?:answer|response|reply|it)\s+fails\b"
@@ -42,9 +45,25 @@ class WithoutFailure:
     """True where too little would have been left, so that the description is whole again."""
 
 
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text; the point of an abbreviation, a number or a list mark ends none."""
+    found: list[str] = []
+    for piece in _SENTENCE.split(text.strip()):
+        if found and (_NO_END.search(found[-1]) or piece[:1].islower()):
+            found[-1] = f"{found[-1]} {piece}"
+        elif piece.strip():
+            found.append(piece)
+    return found
+
+
+def has_failure_clause(text: str) -> bool:
+    """True where a text says in explicit words what voids it."""
+    return bool(_FAILURE.search(text))
+
+
 def remove_failure_clauses(description: str) -> WithoutFailure:
     """Take out the sentences with explicit failure wording; what is worded otherwise stays."""
-    sentences = _SENTENCE.split(description.strip())
+    sentences = split_sentences(description)
     kept = [sentence for sentence in sentences if not _FAILURE.search(sentence)]
     removed = len(sentences) - len(kept)
     text = " ".join(kept)
@@ -70,6 +89,23 @@ def merge_dimensions(protocol: ProtocolRubric) -> str:
         f"The answer achieves all of the following together:\n{parts}\n"
         "Fails if any one of these fails, however well the others are met."
     )
+
+
+def read_one(task: Task) -> tuple[str, str] | None:
+    """Name and description of the one standard that a generator wrote for the whole checklist, where there is one."""
+    one = task.meta.get("k1")
+    if not isinstance(one, dict):
+        return None
+    name, description = one.get("name"), one.get("description")
+    return (name, description) if isinstance(name, str) and isinstance(description, str) else None
+
+
+def describe_whole(task: Task) -> str | None:
+    """What K=1 judges: the generator's own text for it, else the dimensions merged, else nothing."""
+    one = read_one(task)
+    if one is not None:
+        return f"{one[0]}: {one[1]}"
+    return None if task.protocol is None else merge_dimensions(task.protocol)
 
 
 def list_rewritten(task: Task) -> tuple[str, ...]:

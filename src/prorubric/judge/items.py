@@ -6,12 +6,12 @@ criteria that must hold together, on the checklist as a whole, on appropriatenes
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NoReturn
 
 from prorubric.compile.transforms import (
     APPROPRIATENESS_TEXT,
+    describe_whole,
     list_rewritten,
-    merge_dimensions,
     remove_failure_clauses,
     render_group,
 )
@@ -64,7 +64,7 @@ def _remember_items(key: ByIdentity[Task], reading: Reading) -> tuple[Item, ...]
         case "criteria-rewritten":
             texts, weights = [*list_rewritten(task)], rubric.weights
         case "one-dimension":
-            texts, weights = [merge_dimensions(_require(task, reading))], (rubric.total_weight,)
+            texts, weights = [describe_whole(task) or _refuse(task, reading)], (rubric.total_weight,)
         case "appropriateness":
             texts, weights = [APPROPRIATENESS_TEXT], (rubric.total_weight / len(_require(task, reading)),)
         case _:
@@ -84,6 +84,8 @@ def _describe(task: Task, number: int, reading: Reading) -> str:
 
 
 def _require(task: Task, reading: str) -> ProtocolRubric:
-    if task.protocol is None:
-        raise SchemeError(f"task {task.id!r}: {reading} needs dimensions and the task has none; compile them first")
-    return task.protocol
+    return task.protocol or _refuse(task, reading)
+
+
+def _refuse(task: Task, reading: str) -> NoReturn:
+    raise SchemeError(f"task {task.id!r}: {reading} needs dimensions and the task has none; compile them first")

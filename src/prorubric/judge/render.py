@@ -6,7 +6,6 @@ prompt file of the user's own has the same sections; one that lacks a section or
 starts.
 """
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Literal
 from prorubric.errors import ConfigError
 from prorubric.judge.items import Item
 from prorubric.llm.fence import fence, render_conversation
+from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 from prorubric.rubric.files import render_json
 from prorubric.rubric.records import Message, Task
 
@@ -23,8 +23,6 @@ PROMPT_NAMES: tuple[PromptName, ...] = ("binary", "graded", "holistic", "single"
 Layout = Literal["paper", "prefix-first"]
 
 _FOLDER = Path(__file__).parent / "prompts"
-_SECTION = re.compile(r"^\[(\w+)\]\s*$", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _ORDERS: dict[Layout, tuple[str, ...]] = {
     "paper": ("conversation", "response", "items", "closing"),
     "prefix-first": ("conversation", "items", "response", "closing"),
@@ -60,31 +58,19 @@ class Rendered:
 
 def load_prompt(name: PromptName, path: Path | None = None) -> Prompt:
     """One of our prompts, or the user's in its place; raises `ConfigError` where something is missing."""
-    try:
-        text = (path or _FOLDER / f"{name}.txt").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: the prompt file cannot be read ({error})") from None
-    pieces = _SECTION.split(text)
-    sections = {key: body.strip() for key, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    sections = split_sections(read_prompt(path or _FOLDER / f"{name}.txt"))
     place = path or name
-    required = ["instructions", *(_needed_sections(name)), "closing"]
-    for section in required:
-        if not sections.get(section):
-            raise ConfigError(f"{place}: the section [{section}] is missing; a {name} prompt has {', '.join(required)}")
-    for section in _needed_sections(name):
-        if _PLACEHOLDER.findall(sections[section]) != [section]:
-            raise ConfigError(
-                f"{place}: the section [{section}] must hold {{{{{section}}}}} once and no other placeholder"
-            )
+    check_sections(place, name, sections, ["instructions", *_needed_sections(name), "closing"])
+    check_placeholders(place, sections, _needed_sections(name))
     return Prompt(name, sections)
 
 
 def render_prompt(prompt: Prompt, task: Task, response: str, items: tuple[Item, ...], style: Style) -> Rendered:
     """Fill a prompt for one response and the items that are asked about."""
     filled = {
-        "conversation": _fill(prompt, "conversation", render_conversation(task)),
-        "items": _fill(prompt, "items", _render_items(prompt.name, items, style.show_weights)),
-        "response": _fill(prompt, "response", fence("ANSWER", response)),
+        "conversation": fill_section(prompt.sections, "conversation", render_conversation(task)),
+        "items": fill_section(prompt.sections, "items", _render_items(prompt.name, items, style.show_weights)),
+        "response": fill_section(prompt.sections, "response", fence("ANSWER", response)),
         "closing": prompt.sections["reasons" if style.reasons else "closing"],
     }
     order = _ORDERS[style.layout]
@@ -110,8 +96,8 @@ def render_pair(prompt: Prompt, task: Task, first: str, second: str) -> Rendered
     """Fill the pairwise prompt with two answers, in this order."""
     both = f"The first answer:\n{fence('FIRST', first)}\n\nThe second answer:\n{fence('SECOND', second)}"
     parts = [
-        _fill(prompt, "conversation", render_conversation(task)),
-        _fill(prompt, "response", both),
+        fill_section(prompt.sections, "conversation", render_conversation(task)),
+        fill_section(prompt.sections, "response", both),
         prompt.sections["closing"],
     ]
     instructions = prompt.sections["instructions"]
@@ -130,11 +116,6 @@ def _render_items(name: PromptName, items: tuple[Item, ...], show_weights: bool)
         for item in items
     ]
     return "[\n" + ",\n".join(render_json(row).decode() for row in rows) + "\n]"
-
-
-def _fill(prompt: Prompt, section: str, text: str) -> str:
-    before, after = prompt.sections[section].split(f"{{{{{section}}}}}")
-    return before + text + after
 
 
 def _needed_sections(name: PromptName) -> list[str]:

@@ -6,7 +6,7 @@ not say how many tokens it used, cost None and never 0: a reader would believe t
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -58,10 +58,29 @@ class Usage:
         else:
             self._add_tokens(outcome)
 
+    def merge(self, other: "Usage") -> None:
+        """Add what somebody else counted."""
+        self.model = self.model or other.model
+        for kind, number in other.failures.items():
+            self.failures[kind] = self.failures.get(kind, 0) + number
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def take(self) -> "Usage":
+        """What was counted so far; counting begins anew."""
+        taken = replace(self)
+        self.failures = {}
+        for name in _COUNTS:
+            setattr(self, name, 0)
+        return taken
+
     def _add_tokens(self, reply: Reply) -> None:
         self.prompt_tokens += reply.prompt_tokens
         self.completion_tokens += reply.completion_tokens
         self.unmetered += reply.prompt_tokens == 0
+
+
+_COUNTS = tuple(part.name for part in fields(Usage) if part.type is int)
 
 
 class CountedModel:

@@ -23,8 +23,11 @@ class Pairs(list[tuple[str, Any]]):
     """A JSON object as its pairs in order, so that a key that comes twice is seen."""
 
 
-def find_roots(text: str, material: str = "") -> Iterator[Any]:
-    """Every JSON value on lines of its own; failing that a Python literal, or what is left of one that is cut off."""
+def find_roots(text: str, material: str = "", *, whole: bool = False) -> Iterator[Any]:
+    """Every JSON value on lines of its own; failing that a Python literal, or what is left of one that is cut off.
+
+    What stands in `material` word for word is an echo of it and left out. With `whole` nothing is read that is cut off.
+    """
     lines = _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
     compact = _SPACE.sub("", material)
     decoder = json.JSONDecoder(object_pairs_hook=Pairs)
@@ -41,7 +44,7 @@ def find_roots(text: str, material: str = "") -> Iterator[Any]:
         if _LINE_END.match(lines, end) and not echoed:
             yield value
     if not found:
-        yield from _find_literal(lines) or _find_cut_off(lines, decoder)
+        yield from _find_literal(lines) or ([] if whole else _find_cut_off(lines, decoder))
 
 
 def _find_literal(text: str) -> list[Any]:

@@ -125,6 +125,11 @@ def _judge(statement: str, places: _Places) -> float:
     return 1.0 - present if negated else present
 
 
+def list_content_words(text: str) -> frozenset[str]:
+    """The stems of a text's words that say something of its subject: no stop words, no verbs of rubrics."""
+    return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _DROPPED)
+
+
 def stem(word: str) -> str:
     """A lower-case word without its most usual English ending. What is too long to be a word stays as it is."""
     return _cut_ending(word) if _SHORTEST_STEM < len(word) <= _LONGEST_WORD else word

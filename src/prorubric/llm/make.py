@@ -48,6 +48,19 @@ def keep_model(model: Model | YesNoModel, journal: Journal, usage: Usage) -> Mod
     """A model with its outcomes counted and its replies kept in a journal."""
     if isinstance(model, YesNoModel):
         return CachedYesNo(model, journal, usage)
+    return keep_text(model, journal, usage)
+
+
+def make_text_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = None) -> Model:
+    """The model that a string names, where it has to write text."""
+    model = make_model(spec, http, usage)
+    if not isinstance(model, Model):
+        raise ConfigError(f"{model.name} gives probabilities and writes no text; name a model that does")
+    return model
+
+
+def keep_text(model: Model, journal: Journal, usage: Usage) -> Model:
+    """A model that writes text, with its outcomes counted and its replies kept in a journal."""
     return CountedModel(CachedModel(model, journal), usage)
 
 

@@ -46,7 +46,7 @@ from prorubric.reward.folder import (
     render_verdict_row,
     score_readings,
 )
-from prorubric.rubric.files import WriteRow, lock_path, open_rows, parse_json, write_json
+from prorubric.rubric.files import WriteRow, lock_path, open_rows, parse_json, remove_partials, write_json
 from prorubric.rubric.record import Record, config_record, shorten
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
@@ -202,6 +202,7 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
     model = make_model(config.judge, config.http, usage)
     _prepare_folder(config, schemes, model.identity, tasks)
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
+        remove_partials(*(config.out / name for name in RUN_FILES))
         judge = Judge(keep_model(model, journal, usage), config.judging)
         try:
             with ExitStack() as stack:

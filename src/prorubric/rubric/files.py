@@ -6,7 +6,9 @@ ends in the middle of its compression, is a `SourceError`. Memory does not grow 
 complete, and the same rows give the same bytes.
 """
 
+import glob
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -128,6 +130,21 @@ def write_json(path: Path, value: object) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def hash_file(path: Path) -> str | None:
+    """The sha256 of a file, or None where there is none."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def remove_partials(*paths: Path) -> None:
+    """Remove what killed processes left of these files. Only for whoever holds the lock: nobody else writes them."""
+    for path in paths:
+        for partial in path.parent.glob(f".{glob.escape(path.name)}.partial-*"):
+            partial.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,0 +1,159 @@
+"""`prorubric compile`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from prorubric.cli.options import read_http
+from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json, say
+from prorubric.cli.progress import show_progress
+from prorubric.compile.compare import CompareConfig, CompareResult, Mean, SideSummary, compare_tasks
+from prorubric.compile.compiler import RULES, GeneratorConfig
+from prorubric.compile.estimate import CompileEstimate, estimate_compile
+from prorubric.compile.run import CompileConfig, CompileFiles, CompileResult, Progress, compile_rubrics
+from prorubric.errors import ConfigError
+from prorubric.llm.http import HttpConfig
+
+_GENERATION, _HTTP = GeneratorConfig(), HttpConfig()
+_FIGURES = ("dimensions", "size_balance", "weight_balance", "failure_clauses", "words")
+
+
+def compile(  # noqa: A001 - the verb's name; each option is one of the command line
+    files: Annotated[CompileFiles | None, Parameter(name="*")] = None,
+    *,
+    generation: Annotated[GeneratorConfig, Parameter(name="*", group="Generation")] = _GENERATION,
+    http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
+    dry_run: Annotated[bool, Parameter(negative="", help="Print calls, tokens and money, and call nothing.")] = False,
+    compare: Annotated[tuple[Path, Path] | None, Parameter(help="Compare two compiled files instead.")] = None,
+    json: JsonFlag = False,
+) -> int:
+    """Group checklists into two to five things that must hold together, once, offline."""
+    if compare is not None:
+        return _compare(files, compare, json)
+    if files is None:
+        raise ConfigError("compile: the file of tasks is missing; see prorubric compile --help")
+    config = CompileConfig(**vars(files), generation=generation, http=read_http(http))
+    if dry_run:
+        estimate = estimate_compile(config)
+        print_json(estimate) if json else _print_estimate(estimate, make_console())
+        return 0
+    _say_estimate(config)
+    with show_progress("compiling", "task", Path(config.tasks)) as show:
+        result = compile_rubrics(config, lambda now: show(now.tasks, _describe(now)), _say_stopping)
+    print_json(result) if json else _print_result(result, make_console())
+    return 1 if result.excluded or result.rejected or result.failed_texts else 0
+
+
+def _compare(files: CompileFiles | None, pair: tuple[Path, Path], json: bool) -> int:
+    if files is not None:
+        raise ConfigError("compile: --compare takes two compiled files and no tasks; leave the others out")
+    result = compare_tasks(CompareConfig(*pair))
+    print_json(result) if json else _print_comparison(result, make_console())
+    return 0 if result.compared else 1
+
+
+def _describe(now: Progress) -> str:
+    return f"{now.excluded:,} excluded, {sum(now.usage.failures.values()):,} calls failed"
+
+
+def _say_stopping() -> None:
+    say("stopping: finishing the calls under way; the same command again goes on from here (Ctrl-C again: end now)")
+
+
+def _say_estimate(config: CompileConfig) -> None:
+    if config.generator in ("", RULES):
+        return
+    estimate = estimate_compile(config)
+    calls = f"{count(estimate.calls, 'call')} to make, {estimate.cached:,} in the journal"
+    say(
+        f"{count(estimate.tasks, 'task')}: {calls}; "
+        f"about {estimate.prompt_tokens:,} + {estimate.completion_tokens:,} tokens, {_show_cost(estimate.cost)}"
+    )
+
+
+def _print_estimate(estimate: CompileEstimate, console: Console) -> None:
+    console.print(literal(f"generator: {_describe_generator(estimate.generator)}"), soft_wrap=True)
+    console.print(f"{count(estimate.tasks, 'task')}, {count(estimate.rejected, 'row')} rejected")
+    table = Table("", box=None, pad_edge=False)
+    for name in ("calls", "prompt tokens", "reply tokens", "cost"):
+        table.add_column(name, justify="right")
+    e = estimate
+    table.add_row("usual", f"{e.calls:,}", f"{e.prompt_tokens:,}", f"{e.completion_tokens:,}", _show_cost(e.cost))
+    table.add_row(
+        "at most",
+        f"{e.most_calls:,}",
+        f"{e.most_prompt_tokens:,}",
+        f"{e.most_completion_tokens:,}",
+        _show_cost(e.most_cost),
+    )
+    console.print(table)
+    console.print(f"{count(estimate.cached, 'reply').replace('replys', 'replies')} in the journal already")
+
+
+def _print_result(result: CompileResult, console: Console) -> None:
+    if result.generator:
+        console.print(literal(f"generator: {_describe_generator(result.generator)}"), soft_wrap=True)
+    console.print(
+        f"{count(result.read, 'row')}: {result.kept:,} kept, {result.repaired:,} repaired, "
+        f"{result.excluded:,} excluded, {result.rejected:,} rejected",
+        soft_wrap=True,
+    )
+    _print_counts("dimensions", {f"{k} dimensions": v for k, v in result.dimensions.items()}, console)
+    _print_counts("excluded", result.reasons, console, "red")
+    _print_counts("faults of replies", result.faults, console)
+    _print_counts("kept with faults of the text", result.text_faults, console, "yellow")
+    _print_counts("texts not delivered", result.failed_texts, console, "red")
+    if result.calls:
+        failed = sum(result.failed_calls.values())
+        calls = f"{result.cached:,} from the journal, {failed:,} failed, {result.retries:,} retries"
+        console.print(f"{count(result.calls, 'call')} ({calls}), {result.seconds:.1f} s", soft_wrap=True)
+    if result.prompt_tokens:
+        tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
+        console.print(f"{tokens}, {_show_cost(result.cost)}", soft_wrap=True)
+    for name, path in result.files.items():
+        console.print(literal(f"{name}: {path}"), soft_wrap=True)
+
+
+def _print_counts(title: str, counts: dict[str, int], console: Console, style: str = "") -> None:
+    if counts:
+        shown = ", ".join(f"{number:,} x {name}" for name, number in counts.items())
+        console.print(literal(f"{title}: {shown}", style), soft_wrap=True)
+
+
+def _print_comparison(result: CompareResult, console: Console) -> None:
+    console.print(literal(f"A: {result.a.path}"), soft_wrap=True)
+    console.print(literal(f"B: {result.b.path}"), soft_wrap=True)
+    console.print(
+        f"{count(result.compared, 'task')} compared, {result.only_in_a:,} only in A, {result.only_in_b:,} only in B"
+    )
+    for reason, number in result.left_out.items():
+        console.print(literal(f"left out: {number:,} x {reason}", "yellow"), soft_wrap=True)
+    if result.agreement is None:
+        return
+    agreement = result.agreement
+    console.print(
+        f"adjusted Rand index {agreement.mean:.3f} (from {agreement.lowest:.3f} to {agreement.highest:.3f}; "
+        f"1 same, 0 chance), {result.same_partition:,} with the same groups"
+    )
+    table = Table("mean", box=None, pad_edge=False)
+    for name in ("A", "B"):
+        table.add_column(name, justify="right")
+    for figure in _FIGURES:
+        table.add_row(figure.replace("_", " "), *(_show_mean(side, figure) for side in (result.a, result.b)))
+    console.print(table)
+
+
+def _show_mean(side: SideSummary, figure: str) -> str:
+    mean: Mean | None = getattr(side, figure)
+    return "–" if mean is None else f"{mean.mean:.2f}"
+
+
+def _describe_generator(generator: str) -> str:
+    return f"{RULES} (word overlap and position, no model: a weak baseline)" if generator == RULES else generator
+
+
+def _show_cost(cost: float | None) -> str:
+    return "price not known" if cost is None else f"about ${cost:,.2f}"

@@ -1,0 +1,143 @@
+"""Controls set into the tasks themselves, each a pure function from task to task.
+
+A scheme reads a task in its own way when responses are judged. Baked into the task, the same control can be given to
+any trainer or judge that knows nothing of schemes: the sum over the new criteria (`additive`), or the weighted mean
+over the new dimensions (`prorubric`), is then what the control's own scheme would have given. What was replaced is kept
+in `meta["baked"]`.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from pydantic import JsonValue
+
+from prorubric.compile.transforms import (
+    APPROPRIATENESS_TEXT,
+    list_rewritten,
+    merge_dimensions,
+    read_one,
+    remove_failure_clauses,
+    render_group,
+)
+from prorubric.errors import SchemeError
+from prorubric.rubric.labels import find_label, relabel
+from prorubric.rubric.records import Criterion, ProtocolRubric, Rubric, Task
+
+Transform = Literal["raw-and", "no-failure", "k1", "k1-mechanical", "weighted", "rewritten", "appropriateness"]
+BAKED = "baked"
+
+
+def bake_raw_and(task: Task) -> Task:
+    """Each dimension's description is its criteria word for word, under "all must hold"."""
+    protocol = _require(task, "raw-and")
+    texts = [render_group(task.rubric, dimension) for dimension in protocol.dimensions]
+    return _with_descriptions(task, "raw-and", texts)
+
+
+def bake_no_failure(task: Task) -> Task:
+    """Descriptions without their explicit failure sentences; how many matched is kept."""
+    stripped = [remove_failure_clauses(d.description) for d in _require(task, "no-failure").dimensions]
+    about: dict[str, JsonValue] = {
+        "removed": [one.removed for one in stripped],
+        "restored": [number for number, one in enumerate(stripped, 1) if one.restored],
+    }
+    return _with_descriptions(task, "no-failure", [one.text for one in stripped], **about)
+
+
+def bake_k1(task: Task) -> Task:
+    """One dimension for everything, in the generator's own words for it."""
+    one = read_one(task)
+    if one is None:
+        raise SchemeError(f"task {task.id!r}: k1 needs a text that is made for it; compile with --texts k1 first")
+    return _with_one(task, "k1", *one)
+
+
+def bake_k1_mechanical(task: Task) -> Task:
+    """One dimension for everything, from the dimensions as they are."""
+    return _with_one(task, "k1-mechanical", "The whole answer", merge_dimensions(_require(task, "k1-mechanical")))
+
+
+def bake_weighted(task: Task) -> Task:
+    """Weights by label; criteria that come to weigh nothing leave the rubric and stay in the lineage."""
+    kept: list[Criterion] = []
+    dropped: list[JsonValue] = []
+    for index, criterion in enumerate(task.rubric.criteria, 1):
+        place = f"task {task.id!r}, criterion {index}"
+        weight = relabel(criterion, place)
+        if weight:
+            kept.append(criterion.model_copy(update={"weight": weight}))
+        else:
+            label = find_label(criterion, place)
+            dropped.append({"index": index, "criterion": criterion.text, "weight": criterion.weight, "label": label})
+    if not any(criterion.weight > 0 for criterion in kept):
+        raise SchemeError(f"task {task.id!r}: weighted leaves no criterion with a positive weight; drop the task")
+    before: dict[str, JsonValue] = {"weights": [*task.rubric.weights], "dropped": dropped}
+    # Dimensions hold every criterion of a rubric; of another rubric they say nothing.
+    return _remember(task, "weighted", before, rubric=Rubric(criteria=tuple(kept)), protocol=None)
+
+
+def bake_rewritten(task: Task) -> Task:
+    """Each criterion in its restated form, with its own weight."""
+    criteria = tuple(
+        criterion.model_copy(update={"text": text})
+        for criterion, text in zip(task.rubric.criteria, list_rewritten(task), strict=True)
+    )
+    before: dict[str, JsonValue] = {"criteria": [criterion.text for criterion in task.rubric.criteria]}
+    return _remember(task, "rewritten", before, rubric=Rubric(criteria=criteria))
+
+
+def bake_appropriateness(task: Task) -> Task:
+    """The fixed criterion joins the rubric, as a dimension of its own with the mean weight of the others."""
+    protocol = _require(task, "appropriateness")
+    weight = task.rubric.total_weight / len(protocol)
+    added = Criterion(text=APPROPRIATENESS_TEXT, weight=weight, tags=("appropriateness",))
+    rubric = Rubric(criteria=(*task.rubric.criteria, added))
+    rows = [
+        {"name": dimension.name, "description": dimension.description, "indices": dimension.indices}
+        for dimension in protocol.dimensions
+    ]
+    rows.append({"name": "Appropriateness", "description": APPROPRIATENESS_TEXT, "indices": (len(rubric),)})
+    return _remember(task, "appropriateness", {}, rubric=rubric, protocol=ProtocolRubric.of(rubric, rows))
+
+
+TRANSFORMS: dict[Transform, Callable[[Task], Task]] = {
+    "raw-and": bake_raw_and,
+    "no-failure": bake_no_failure,
+    "k1": bake_k1,
+    "k1-mechanical": bake_k1_mechanical,
+    "weighted": bake_weighted,
+    "rewritten": bake_rewritten,
+    "appropriateness": bake_appropriateness,
+}
+
+
+def _require(task: Task, name: str) -> ProtocolRubric:
+    if task.protocol is None:
+        raise SchemeError(f"task {task.id!r}: {name} needs dimensions and the task has none; compile them first")
+    return task.protocol
+
+
+def _with_descriptions(task: Task, name: str, texts: list[str], **about: JsonValue) -> Task:
+    protocol = _require(task, name)
+    rows = [
+        {"name": dimension.name, "description": text, "indices": dimension.indices}
+        for dimension, text in zip(protocol.dimensions, texts, strict=True)
+    ]
+    before: dict[str, JsonValue] = {"descriptions": [d.description for d in protocol.dimensions], **about}
+    return _remember(task, name, before, protocol=ProtocolRubric.of(task.rubric, rows))
+
+
+def _with_one(task: Task, name: str, title: str, description: str) -> Task:
+    indices = tuple(range(1, len(task.rubric) + 1))
+    row = {"name": title, "description": description, "indices": indices}
+    dimensions = [] if task.protocol is None else task.protocol.dimensions
+    before: dict[str, JsonValue] = {
+        "dimensions": [{"name": d.name, "description": d.description, "indices": [*d.indices]} for d in dimensions]
+    }
+    return _remember(task, name, before, protocol=ProtocolRubric.of(task.rubric, [row]))
+
+
+def _remember(task: Task, name: str, before: dict[str, JsonValue], **update: object) -> Task:
+    earlier = task.meta.get(BAKED)
+    baked: list[JsonValue] = [*(earlier if isinstance(earlier, list) else []), {"transform": name, **before}]
+    return task.model_copy(update={**update, "meta": {**task.meta, BAKED: baked}})

@@ -1,0 +1,144 @@
+"""What is done to each task of a file, whichever engine does it: group, add texts, bake, in this order."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from prorubric.compile.bake import TRANSFORMS, Transform
+from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State
+from prorubric.compile.texts import TextName, add_texts
+from prorubric.compile.transforms import read_one
+from prorubric.errors import SchemeError
+from prorubric.rubric.labels import is_labelled
+from prorubric.rubric.records import Task
+
+Group = Literal["all", "missing", "none"]
+
+# Transforms that bake a text which a generator has to write first.
+TEXT_OF: Mapping[Transform, TextName] = {"k1": "k1", "weighted": "labels", "rewritten": "rewritten"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done to every task."""
+
+    group: Group = "all"
+    texts: tuple[TextName, ...] = ()
+    transforms: tuple[Transform, ...] = ()
+    generation: GeneratorConfig = field(default_factory=GeneratorConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of one task, and what is counted about it."""
+
+    task: Task
+    state: State
+    reason: str | None = None
+    attempts: int = 0
+    faults: Mapping[str, int] = field(default_factory=dict)
+    text_faults: Mapping[str, int] = field(default_factory=dict)
+    repairs: int = 0
+    failed_texts: Mapping[str, str] = field(default_factory=dict)
+
+
+async def process(compiler: Compiler, task: Task, plan: Plan) -> Done:
+    """Do to one task what the plan says. It comes out again in any case."""
+    done = Done(task, "kept")
+    if plan.group == "all" or (plan.group == "missing" and task.protocol is None):
+        done = await _group(compiler, task)
+    if done.state == "excluded":
+        return done
+    done = await _add_texts(compiler, done, plan)
+    return done if done.state == "excluded" else _bake(done, plan.transforms)
+
+
+def list_texts(task: Task, plan: Plan) -> tuple[TextName, ...]:
+    """The texts that a generator has to write for a task: those that are wanted, and those to be baked and missing."""
+    needed = [TEXT_OF[name] for name in plan.transforms if name in TEXT_OF and not _has(task, TEXT_OF[name])]
+    return tuple(dict.fromkeys([*plan.texts, *needed]))
+
+
+async def _group(compiler: Compiler, task: Task) -> Done:
+    made = await compiler.compile(task)
+    return Done(
+        made.task,
+        made.state,
+        made.reason,
+        made.attempts,
+        Counter(fault.kind for fault in made.faults),
+        Counter(fault.kind for fault in made.text_faults),
+        len(made.repairs),
+    )
+
+
+async def _add_texts(compiler: Compiler, done: Done, plan: Plan) -> Done:
+    names = list_texts(done.task, plan)
+    if not names:
+        return done
+    made = await add_texts(compiler, done.task, names)
+    faults = Counter(done.faults) + Counter(fault.kind for fault in made.faults)
+    done = replace(done, task=made.task, faults=faults, failed_texts=dict(made.failed.items()))
+    missing = next((name for name in plan.transforms if TEXT_OF.get(name) in made.failed), None)
+    if missing is not None:
+        return _exclude(done, f"no text for {missing}")
+    return done
+
+
+def _bake(done: Done, transforms: tuple[Transform, ...]) -> Done:
+    task = done.task
+    try:
+        for name in transforms:
+            task = TRANSFORMS[name](task)
+    except SchemeError as error:
+        return _exclude(done, str(error).partition(": ")[2] or str(error))
+    return replace(done, task=task)
+
+
+def _exclude(done: Done, reason: str) -> Done:
+    before = done.task.meta.get(LINEAGE)
+    lineage = {**(before if isinstance(before, dict) else {}), "state": "excluded", "reason": reason}
+    if done.failed_texts:
+        lineage["failed_texts"] = {**done.failed_texts}
+    task = done.task.model_copy(update={"meta": {**done.task.meta, LINEAGE: lineage}})
+    return replace(done, task=task, state="excluded", reason=reason)
+
+
+def _has(task: Task, name: TextName) -> bool:
+    if name == "labels":
+        return all(is_labelled(criterion) for criterion in task.rubric.criteria)
+    return read_one(task) is not None if name == "k1" else "rewritten" in task.meta
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has been counted over the tasks so far."""
+
+    states: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(STATES, 0)))
+    reasons: Counter[str] = field(default_factory=Counter)
+    attempts: Counter[int] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    text_faults: Counter[str] = field(default_factory=Counter)
+    dimensions: Counter[int] = field(default_factory=Counter)
+    failed_texts: Counter[str] = field(default_factory=Counter)
+    repairs: int = 0
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks came to an end."""
+        return self.states.total()
+
+    def add(self, done: Done) -> None:
+        """Count one task."""
+        self.states[done.state] += 1
+        if done.reason is not None:
+            self.reasons[done.reason] += 1
+        if done.attempts:
+            self.attempts[done.attempts] += 1
+        self.faults.update(done.faults)
+        self.text_faults.update(done.text_faults)
+        self.failed_texts.update(done.failed_texts.keys())
+        self.repairs += done.repairs
+        if done.task.protocol is not None:
+            self.dimensions[len(done.task.protocol)] += 1

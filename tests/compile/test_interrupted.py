@@ -1,0 +1,175 @@
+"""A run that is killed, or asked to stop, is finished by the same command, without a task done twice or lost."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prorubric import load_tasks, save_tasks
+from prorubric.llm.journal import Journal
+from tests.compile.generating import make_tasks
+from tests.llm.server import MisbehavingServer, wait_until
+
+ROOT = Path(__file__).parents[2]
+TASKS = 300
+AT_ONCE = 8
+KILLS = 24
+
+
+def start(folder: Path, spec: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    arguments = ["compile", "tasks.jsonl", "--generator", spec, "--out", "out.jsonl", "--concurrency", str(AT_ONCE)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "prorubric", *arguments, *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(process: subprocess.Popen[bytes], seconds: float = 120) -> tuple[int, str]:
+    _, said = process.communicate(timeout=seconds)
+    return process.returncode, said.decode()
+
+
+def count_replies(folder: Path) -> int:
+    path = folder / "out.journal.sqlite"
+    if not path.exists():
+        return 0
+    with Journal(path) as journal:
+        return journal.counts()["replies"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_tasks(tmp_path / "tasks.jsonl", make_tasks(TASKS))
+    return tmp_path
+
+
+def test_a_run_killed_at_two_dozen_random_moments_loses_nothing_and_does_nothing_twice(
+    folder: Path, server: MisbehavingServer
+) -> None:
+    server.think_seconds = 0.004
+    moments = random.Random(7)
+    for number in range(KILLS):
+        seen = server.calls
+        process = start(folder, server.spec)
+        try:
+            if number % 4 == 3:  # before the first call, or at any point of the start
+                time.sleep(moments.uniform(0.05, 1.0))
+            else:
+                wanted = moments.randint(1, 18)
+                assert wait_until(lambda: process.poll() is not None or server.calls >= seen + wanted, seconds=60)  # noqa: B023
+        finally:
+            process.kill()
+            process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        assert wait_until(lambda: server.in_flight == 0)
+        assert not (folder / "out.jsonl").exists()
+    kept, seen = count_replies(folder), server.calls
+    assert 0 < kept < TASKS
+    assert kept >= seen - KILLS * AT_ONCE
+    assert finish(start(folder, server.spec))[0] == 0
+    assert (server.calls - seen, count_replies(folder)) == (TASKS - kept, TASKS)
+    made = list(load_tasks(folder / "out.jsonl", strict=True))
+    assert [task.id for task in made] == [task.id for task in make_tasks(TASKS)]
+    assert all(task.protocol is not None for task in made)
+    assert not list(folder.glob("*.excluded.*"))
+
+
+def test_ctrl_c_finishes_the_calls_under_way_and_says_how_to_go_on(folder: Path, server: MisbehavingServer) -> None:
+    server.think_seconds = 0.02
+    process = start(folder, server.spec)
+    assert wait_until(lambda: server.calls >= 40, seconds=60)
+    process.send_signal(signal.SIGINT)
+    code, said = finish(process)
+    assert code == 130
+    assert "stopping: finishing the calls under way" in said
+    assert "Traceback" not in said
+    seen = server.calls
+    assert seen < TASKS
+    assert count_replies(folder) == seen  # every call that was made is in the journal
+    assert sorted(path.name for path in folder.glob("out*")) == ["out.journal.sqlite"]
+    assert finish(start(folder, server.spec))[0] == 0
+    assert server.calls == TASKS
+
+
+def test_a_second_ctrl_c_ends_the_run_at_once(folder: Path, server: MisbehavingServer) -> None:
+    server.script(*["groups"] * 10)
+    server.always = "hang"
+    process = start(folder, server.spec)
+    assert wait_until(lambda: server.calls >= 10 + AT_ONCE, seconds=60)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    code, said = finish(process, seconds=20)
+    assert (code, "Traceback" in said) == (130, False)
+    assert count_replies(folder) == 10
+
+
+def test_a_second_process_is_kept_out(folder: Path, server: MisbehavingServer) -> None:
+    server.always = "hang"
+    first = start(folder, server.spec)
+    try:
+        assert wait_until(lambda: server.calls >= 1, seconds=60)
+        code, said = finish(start(folder, server.spec))
+        assert (code, "another process is running into this" in said) == (2, True)
+    finally:
+        first.kill()
+        first.communicate()
+
+
+@pytest.fixture
+def ray_environment() -> Iterator[dict[str, str]]:
+    # Ray's sockets have long names under this folder, and the system allows about a hundred characters.
+    with tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        yield {"RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+def find_workers(folder: str) -> list[int]:
+    """The processes of our own Ray that run an actor of ours."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            is_worker = entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::_Worker")
+            if is_worker and folder.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.xdist_group("ray")
+def test_a_killed_ray_worker_is_taken_over_and_the_result_is_that_of_the_local_engine(
+    folder: Path, server: MisbehavingServer, ray_environment: dict[str, str]
+) -> None:
+    pytest.importorskip("ray", reason="Ray is an optional part")
+    local = folder / "local"
+    local.mkdir()
+    save_tasks(local / "tasks.jsonl", make_tasks(TASKS))
+    assert finish(start(local, server.spec))[0] == 0
+    seen, server.think_seconds = server.calls, 0.05
+    process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
+    try:
+        assert wait_until(lambda: server.calls >= seen + 60 or process.poll() is not None, seconds=120)
+        workers = find_workers(ray_environment["RAY_TMPDIR"])
+        assert len(workers) == 2
+        os.kill(workers[0], signal.SIGKILL)
+        code, said = finish(process, seconds=180)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (code, "Traceback" in said) == (0, False), said
+    assert (folder / "out.jsonl").read_bytes() == (local / "out.jsonl").read_bytes()
+    assert count_replies(folder) == TASKS
+    # What the dead worker had in flight is asked for again, and nothing else.
+    assert TASKS <= server.calls - seen <= TASKS + AT_ONCE

@@ -1,0 +1,183 @@
+"""A whole file through the compiler: what is written where, in which order, and what a second run does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prorubric import CompileConfig, ConfigError, SourceError, compile_rubrics, load_tasks, save_tasks
+from prorubric.compile.compiler import GeneratorConfig
+from prorubric.errors import ModelError
+from prorubric.llm.http import HttpConfig
+from prorubric.rubric.forms import render_task
+from tests.compile.generating import make_tasks
+from tests.llm.server import MisbehavingServer
+
+FAST = HttpConfig(concurrency=8, retries=1, backoff_seconds=0.01)
+
+
+def make_config(folder: Path, server: MisbehavingServer | None = None, **options: object) -> CompileConfig:
+    generator = {"generator": server.spec} if server else {}
+    return CompileConfig(str(folder / "tasks.jsonl"), out=folder / "out.jsonl", http=FAST, **generator, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_tasks(tmp_path / "tasks.jsonl", make_tasks(30))
+    return tmp_path
+
+
+def test_every_task_comes_out_in_order_with_its_dimensions_and_lineage(folder: Path, server: MisbehavingServer) -> None:
+    result = compile_rubrics(make_config(folder, server))
+    made = list(load_tasks(folder / "out.jsonl"))
+    assert [task.id for task in made] == [task.id for task in make_tasks(30)]
+    assert [task.rubric for task in made] == [task.rubric for task in make_tasks(30)]
+    assert [len(task.protocol or ()) for task in made] == [2] * 30
+    assert made[0].meta["compile"] == {
+        "state": "kept",
+        "generator": server.spec,
+        "prompt": "general",
+        "prompt_sha256": json.loads((folder / "out.manifest.json").read_text())["prompts"]["general"],
+        "attempts": 1,
+        "generator_weights": [1.0, 1.0],
+    }
+    assert (result.read, result.kept, result.repaired, result.excluded, result.rejected) == (30, 30, 0, 0, 0)
+    assert (result.calls, result.cached, server.calls, result.attempts) == (30, 0, 30, {"1": 30})
+    assert result.dimensions == {"2": 30}
+    assert sorted(path.name for path in folder.iterdir() if not path.name.startswith(".")) == [
+        "out.journal.sqlite",
+        "out.jsonl",
+        "out.manifest.json",
+        "tasks.jsonl",
+    ]
+
+
+def test_the_generator_is_asked_greedily_for_at_most_3000_tokens(folder: Path, server: MisbehavingServer) -> None:
+    compile_rubrics(make_config(folder, server))
+    assert {(e.body["temperature"], e.body["max_tokens"]) for e in server.exchanges} == {(0.0, 3000)}
+
+
+def test_a_finished_output_is_not_replaced_unless_asked(folder: Path, server: MisbehavingServer) -> None:
+    first = compile_rubrics(make_config(folder, server))
+    with pytest.raises(ConfigError, match=r"out\.jsonl: exists already; choose another name or pass --overwrite"):
+        compile_rubrics(make_config(folder, server))
+    again = compile_rubrics(make_config(folder, server, overwrite=True))
+    assert (again.calls, again.cached, server.calls) == (30, 30, 30)
+    assert again.sha256 == first.sha256
+
+
+def test_an_outage_excludes_tasks_with_the_reason_and_a_second_run_asks_only_for_those(
+    folder: Path, server: MisbehavingServer
+) -> None:
+    server.script(*["groups"] * 10)
+    server.always = "500"
+    first = compile_rubrics(make_config(folder, server))
+    assert (first.kept, first.excluded, first.failed_calls) == (10, 20, {"http": 20})
+    assert first.reasons == {"no reply from the generator": 20}
+    excluded = list(load_tasks(folder / "out.excluded.jsonl"))
+    assert {task.meta["compile"]["reason"] for task in excluded} == {"no reply from the generator"}  # type: ignore[index,call-overload]
+    assert all("500" in str(task.meta["compile"]) for task in excluded)
+    server.always = "groups"
+    again = compile_rubrics(make_config(folder, server, overwrite=True))
+    assert (again.kept, again.excluded, again.cached) == (30, 0, 10)
+    assert not (folder / "out.excluded.jsonl").exists()
+
+
+def test_a_wrong_key_ends_the_run_and_leaves_no_output(folder: Path, server: MisbehavingServer) -> None:
+    server.always = "401"
+    with pytest.raises(ModelError, match="401"):
+        compile_rubrics(make_config(folder, server))
+    assert not [path for path in folder.iterdir() if path.name.startswith(("out.jsonl", ".out.jsonl.partial"))]
+
+
+def test_rows_that_cannot_be_read_and_repeated_ids_are_rejected_with_their_lines(folder: Path) -> None:
+    rows = [json.dumps(render_task(task)) for task in make_tasks(3)]
+    (folder / "tasks.jsonl").write_text("\n".join([rows[0], "{", rows[1], rows[0], rows[2]]) + "\n")
+    result = compile_rubrics(make_config(folder, generator="rules"))
+    assert (result.read, result.kept, result.rejected) == (5, 3, 2)
+    rejects = [json.loads(line) for line in (folder / "out.rejects.jsonl").read_text().splitlines()]
+    assert [row["line"] for row in rejects] == [4, 2] or [row["line"] for row in rejects] == [2, 4]
+    assert any("the id is taken already" in row["reason"] for row in rejects)
+
+
+def test_a_task_with_one_criterion_is_excluded_without_a_call(folder: Path, server: MisbehavingServer) -> None:
+    task = make_tasks(1)[0]
+    short = task.model_copy(update={"rubric": type(task.rubric)(criteria=task.rubric.criteria[:1])})
+    save_tasks(folder / "tasks.jsonl", [short])
+    result = compile_rubrics(make_config(folder, server))
+    assert (result.excluded, result.reasons, server.calls) == (1, {"fewer than two criteria": 1}, 0)
+
+
+def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
+    result = compile_rubrics(make_config(folder, generator="rules"))
+    assert (result.kept, result.calls) == (30, 0)
+    assert not (folder / "out.journal.sqlite").exists()
+    made = next(iter(load_tasks(folder / "out.jsonl")))
+    assert made.meta["compile"] == {"state": "kept", "generator": "rules", "attempts": 1}
+
+
+def test_transforms_alone_ask_nobody_and_need_no_generator(folder: Path) -> None:
+    compile_rubrics(make_config(folder, generator="rules"))
+    config = CompileConfig(str(folder / "out.jsonl"), out=folder / "baked.jsonl", transform=("raw-and",))
+    result = compile_rubrics(config)
+    assert (result.kept, result.calls, result.generator) == (30, 0, "")
+    made = next(iter(load_tasks(folder / "baked.jsonl")))
+    assert made.protocol is not None
+    assert made.protocol.dimensions[0].description.startswith("All of the following must hold together")
+
+
+def test_a_transform_that_cannot_be_done_excludes_the_task(folder: Path) -> None:
+    result = compile_rubrics(make_config(folder, transform=("raw-and",)))
+    reason = "raw-and needs dimensions and the task has none; compile them first"
+    assert (result.kept, result.excluded, result.reasons) == (0, 30, {reason: 30})
+
+
+def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
+    folder: Path, server: MisbehavingServer
+) -> None:
+    compile_rubrics(make_config(folder, generator="rules"))
+    done = list(load_tasks(folder / "out.jsonl"))
+    save_tasks(folder / "tasks.jsonl", [*done[:20], *make_tasks(30)[20:]])
+    result = compile_rubrics(make_config(folder, server, group="missing", overwrite=True))
+    assert (result.kept, server.calls) == (30, 10)
+    assert list(load_tasks(folder / "out.jsonl"))[:20] == done[:20]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "--generator is missing; name a model, or rules"),
+        ({"generator": "rules", "texts": ("k1",)}, "--texts k1 needs a model that writes them"),
+        ({"group": "none"}, "there is nothing to do; name --texts or --transform"),
+        ({"transform": ("raw-and",), "engine": "ray"}, "--engine ray spreads the calls to a generator"),
+        ({"generator": "lexical"}, "lexical/1 gives probabilities and writes no text"),
+        ({"generator": "nothing"}, "no model is called 'nothing'"),
+        ({"generator": "rules", "generation": GeneratorConfig(prompt_file=Path("none.txt"))}, "none.txt: the prompt"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_anything_is_done(
+    folder: Path, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        compile_rubrics(make_config(folder, **options))
+    assert not list(folder.glob("out*"))
+
+
+def test_an_empty_file_is_refused(folder: Path) -> None:
+    (folder / "tasks.jsonl").write_text("\n")
+    with pytest.raises(SourceError, match=r"tasks\.jsonl: "):
+        compile_rubrics(make_config(folder, generator="rules"))
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_an_output_that_is_the_input_is_refused(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="the output would replace the input"):
+        compile_rubrics(CompileConfig(str(folder / "tasks.jsonl"), out=folder / "tasks.jsonl", generator="rules"))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl.zst", "jsonl.gz", "parquet", "json"])
+def test_every_kind_of_file_works_for_the_output(folder: Path, suffix: str) -> None:
+    config = CompileConfig(str(folder / "tasks.jsonl"), out=folder / f"made.{suffix}", generator="rules")
+    result = compile_rubrics(config)
+    assert [task.id for task in load_tasks(config.out)] == [task.id for task in make_tasks(30)]
+    assert result.files == {"tasks": str(config.out), "manifest": str(folder / "made.manifest.json")}
