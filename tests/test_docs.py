@@ -13,7 +13,7 @@ import pytest
 from tests.snippets import Snippet, read_snippets
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # These lines are not run here, each for its reason; everything else is.
 RUN_ELSEWHERE = {

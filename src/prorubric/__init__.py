@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from prorubric.aggregate.score import Score as Score
     from prorubric.aggregate.score import score as score
     from prorubric.aggregate.score import score_plan as score_plan
+    from prorubric.compile.compare import CompareConfig as CompareConfig
+    from prorubric.compile.compare import CompareResult as CompareResult
+    from prorubric.compile.compare import compare_tasks as compare_tasks
+    from prorubric.compile.compiler import Compiled as Compiled
+    from prorubric.compile.compiler import Compiler as Compiler
+    from prorubric.compile.compiler import GeneratorConfig as GeneratorConfig
+    from prorubric.compile.estimate import CompileEstimate as CompileEstimate
+    from prorubric.compile.estimate import estimate_compile as estimate_compile
+    from prorubric.compile.run import CompileConfig as CompileConfig
+    from prorubric.compile.run import CompileResult as CompileResult
+    from prorubric.compile.run import compile_rubrics as compile_rubrics
     from prorubric.datasets.convert import ConvertConfig as ConvertConfig
     from prorubric.datasets.convert import ConvertResult as ConvertResult
     from prorubric.datasets.convert import convert_tasks as convert_tasks
@@ -37,6 +48,7 @@ if TYPE_CHECKING:
     from prorubric.datasets.samples import SAMPLE_TASKS as SAMPLE_TASKS
     from prorubric.datasets.samples import SampleAnswer as SampleAnswer
     from prorubric.datasets.samples import load_samples as load_samples
+    from prorubric.errors import BreakerError as BreakerError
     from prorubric.errors import ConfigError as ConfigError
     from prorubric.errors import MissingExtraError as MissingExtraError
     from prorubric.errors import ModelError as ModelError
@@ -57,9 +69,16 @@ if TYPE_CHECKING:
     from prorubric.report.demo import DemoConfig as DemoConfig
     from prorubric.report.demo import DemoResult as DemoResult
     from prorubric.report.demo import run_demo as run_demo
+    from prorubric.reward.monitor import Monitor as Monitor
+    from prorubric.reward.monitor import MonitorConfig as MonitorConfig
     from prorubric.reward.rescore import ScoreConfig as ScoreConfig
     from prorubric.reward.rescore import ScoreResult as ScoreResult
     from prorubric.reward.rescore import score_run as score_run
+    from prorubric.reward.reward import Overlong as Overlong
+    from prorubric.reward.reward import Reward as Reward
+    from prorubric.reward.reward import RewardConfig as RewardConfig
+    from prorubric.reward.reward import RubricReward as RubricReward
+    from prorubric.reward.reward import make_reward as make_reward
     from prorubric.reward.run import JudgeResult as JudgeResult
     from prorubric.reward.run import JudgeRunConfig as JudgeRunConfig
     from prorubric.reward.run import judge_responses as judge_responses
@@ -86,11 +105,16 @@ _HOMES = {
     "aggregate.prices": ("Prices", "measure_compliance", "price_criteria"),
     "aggregate.schemes": ("SCHEMES", "Scheme", "find_scheme"),
     "aggregate.score": ("Score", "score", "score_plan"),
+    "compile.compare": ("CompareConfig", "CompareResult", "compare_tasks"),
+    "compile.compiler": ("Compiled", "Compiler", "GeneratorConfig"),
+    "compile.estimate": ("CompileEstimate", "estimate_compile"),
+    "compile.run": ("CompileConfig", "CompileResult", "compile_rubrics"),
     "datasets.convert": ("ConvertConfig", "ConvertResult", "convert_tasks"),
     "datasets.lint_file": ("LintConfig", "LintResult", "lint_tasks"),
     "datasets.load": ("Reject", "Stream", "load_responses", "load_tasks"),
     "datasets.samples": ("SAMPLE_TASKS", "SampleAnswer", "load_samples"),
     "errors": (
+        "BreakerError",
         "ConfigError",
         "MissingExtraError",
         "ModelError",
@@ -106,7 +130,9 @@ _HOMES = {
     "llm.make": ("make_model",),
     "llm.scripted": ("ScriptedModel",),
     "report.demo": ("DemoConfig", "DemoResult", "run_demo"),
+    "reward.monitor": ("Monitor", "MonitorConfig"),
     "reward.rescore": ("ScoreConfig", "ScoreResult", "score_run"),
+    "reward.reward": ("Overlong", "Reward", "RewardConfig", "RubricReward", "make_reward"),
     "reward.run": ("JudgeResult", "JudgeRunConfig", "judge_responses"),
     "rubric.lint": ("Finding", "TaskLint", "lint_task"),
     "rubric.records": ("Criterion", "Dimension", "Message", "ProtocolRubric", "Response", "Rubric", "Task"),

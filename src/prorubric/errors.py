@@ -7,6 +7,7 @@
     ├── SchemeError      a scheme does not fit this task or these verdicts
     ├── ModelError       a model cannot be used at all: wrong key, no such model, nothing listens
     ├── UnjudgedError    one response cannot be judged by this model; the judge makes it unknown
+    ├── BreakerError     too many rewards in a row are unknown; training on would be training on noise
     ├── ConfigError      an option is not allowed
     └── MissingExtraError  a feature needs an optional dependency
 
@@ -42,6 +43,10 @@ class ModelError(ProRubricError):
 
 class UnjudgedError(ProRubricError):
     """One response cannot be judged by this model; the judge makes it `Unknown` with this reason."""
+
+
+class BreakerError(ProRubricError):
+    """More rewards of a batch are unknown than allowed: the training stops rather than learn from the rest."""
 
 
 class ConfigError(ProRubricError):

@@ -198,7 +198,7 @@ def test_what_cannot_be_compared_is_left_out_with_its_reason(tmp_path: Path) -> 
         make_task("excluded in a", two),
         make_task("excluded in both", None),
         make_task("other weights", two, weights=(1, 2, 3, 5)),
-        make_task("other words", two, word="demand"),
+        make_task("other words", two, word="condition"),
         make_task("twice in a", two),
         make_task("twice in b", two),
         make_task("only b", None),

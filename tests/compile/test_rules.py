@@ -98,9 +98,22 @@ def test_criteria_that_share_words_come_together_wherever_they_stand() -> None:
     assert groups_of(make_task(texts)) == [[1, 3], [2, 4]]
 
 
-def test_criteria_that_share_nothing_stay_with_their_neighbours() -> None:
-    groups = groups_of(make_task(unrelated(12)))
+def test_neighbours_stay_together_against_a_word_shared_from_afar() -> None:
+    texts = [f"{text} {text}one {text}two {text}three {text}four" for text in unrelated(12)]
+    texts[0] += " geranium"
+    texts[-1] += " geranium"
+    groups = groups_of(make_task(texts))
     assert all(group == list(range(group[0], group[-1] + 1)) for group in groups)
+
+
+def test_no_group_swallows_the_checklist_however_alike_its_criteria_are() -> None:
+    texts = ["Warns of peat soil"] * 6 + unrelated(2)
+    assert sorted(len(group) for group in groups_of(make_task(texts))) == [2, 2, 4]
+
+
+def test_a_topic_is_never_taken_for_a_failure_clause() -> None:
+    drafted = draft_by_rules(make_task(["Explains void fraction", "Explains what voids it"], "Void or voided?"))
+    assert [remove_failure_clauses(part["description"]).removed for part in drafted] == [1, 1]
 
 
 def test_criteria_of_one_kind_come_together() -> None:

@@ -95,6 +95,7 @@ VERL: dict[str, Any] = {
         "protocol": [{"name": "Answer", "description": "Says no. Fails if it sells.", "indices": [1, 2]}],
     },
 }
+TRL: dict[str, Any] = {"prompt": TASK["messages"], "task_id": TASK["id"], "task": json.dumps(TASK)}
 ROWS: dict[str, dict[str, Any]] = {
     "tasks": TASK,
     "healthbench": HEALTHBENCH,
@@ -103,6 +104,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "scholarqa": SCHOLARQA,
     "researchqa": RESEARCHQA,
     "verl": VERL,
+    "trl": TRL,
 }
 
 

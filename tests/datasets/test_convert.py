@@ -175,6 +175,7 @@ class TestAccount:
         assert manifest["config"] == {
             "tasks": str(mixed),
             "out": str(tmp_path / "out.parquet"),
+            "to": "tasks",
             "format": "auto",
             "subset": "all",
             "split": "train",

@@ -335,7 +335,7 @@ class TestAuto:
         path = write_jsonl(tmp_path / "x.jsonl", ROWS[name])
         assert list(load_tasks(path, strict=True)) == list(load_tasks(path, name, strict=True))  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("name", [name for name in FORMATS[1:] if name not in ("tasks", "verl")])
+    @pytest.mark.parametrize("name", [name for name in FORMATS[1:] if name not in ("tasks", "verl", "trl")])
     def test_a_task_says_which_format_it_came_from(self, tmp_path: Path, name: str) -> None:
         assert [task.source for task in load_tasks(write_jsonl(tmp_path / "x.jsonl", ROWS[name]))] == [name]
 

@@ -25,7 +25,7 @@ app = App(
 # A verb's module is imported when the verb is used; its help line stands here so that `--help` imports none.
 _VERBS = {
     "lint": "Look at a file of rubrics before a token is spent.",
-    "convert": "Turn a rubric file of any known origin into a tasks file, with a manifest.",
+    "convert": "Turn a rubric file of any known origin into a tasks file or a trainer's, with a manifest.",
     "compile": "Group checklists into two to five things that must hold together, once, offline.",
     "judge": "Judge a file of responses and score them under every scheme asked for.",
     "score": "Score the stored verdicts of a run again, without a call.",

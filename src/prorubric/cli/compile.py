@@ -90,7 +90,8 @@ def _print_estimate(estimate: CompileEstimate, console: Console) -> None:
         _show_cost(e.most_cost),
     )
     console.print(table)
-    console.print(f"{count(estimate.cached, 'reply').replace('replys', 'replies')} in the journal already")
+    if estimate.cached:
+        console.print(f"not counted: {count(estimate.cached, 'question')} that the journal answers")
 
 
 def _print_result(result: CompileResult, console: Console) -> None:

@@ -4,15 +4,21 @@ A scheme reads a task in its own way when responses are judged. Baked into the t
 any trainer or judge that knows nothing of schemes: the sum over the new criteria (`additive`), or the weighted mean
 over the new dimensions (`prorubric`), is then what the control's own scheme would have given. What was replaced is kept
 in `meta["baked"]`.
+
+For `X+appropriateness` bake X and then `appropriateness`; only `weighted`, which leaves no dimensions, comes after it.
 """
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
 from pydantic import JsonValue
 
 from prorubric.compile.transforms import (
+    APPROPRIATENESS_DESCRIPTION,
+    APPROPRIATENESS_NAME,
     APPROPRIATENESS_TEXT,
+    WHOLE_NAME,
     list_rewritten,
     merge_dimensions,
     read_one,
@@ -20,7 +26,7 @@ from prorubric.compile.transforms import (
     render_group,
 )
 from prorubric.errors import SchemeError
-from prorubric.rubric.labels import find_label, relabel
+from prorubric.rubric.labels import LABEL_TAG, find_label, relabel
 from prorubric.rubric.records import Criterion, ProtocolRubric, Rubric, Task
 
 Transform = Literal["raw-and", "no-failure", "k1", "k1-mechanical", "weighted", "rewritten", "appropriateness"]
@@ -54,7 +60,7 @@ def bake_k1(task: Task) -> Task:
 
 def bake_k1_mechanical(task: Task) -> Task:
     """One dimension for everything, from the dimensions as they are."""
-    return _with_one(task, "k1-mechanical", "The whole answer", merge_dimensions(_require(task, "k1-mechanical")))
+    return _with_one(task, "k1-mechanical", WHOLE_NAME, merge_dimensions(_require(task, "k1-mechanical")))
 
 
 def bake_weighted(task: Task) -> Task:
@@ -64,6 +70,8 @@ def bake_weighted(task: Task) -> Task:
     for index, criterion in enumerate(task.rubric.criteria, 1):
         place = f"task {task.id!r}, criterion {index}"
         weight = relabel(criterion, place)
+        if not math.isfinite(weight):
+            raise SchemeError(f"{place}: weighted makes the weight larger than a float can be; scale the weights down")
         if weight:
             kept.append(criterion.model_copy(update={"weight": weight}))
         else:
@@ -71,7 +79,11 @@ def bake_weighted(task: Task) -> Task:
             dropped.append({"index": index, "criterion": criterion.text, "weight": criterion.weight, "label": label})
     if not any(criterion.weight > 0 for criterion in kept):
         raise SchemeError(f"task {task.id!r}: weighted leaves no criterion with a positive weight; drop the task")
-    before: dict[str, JsonValue] = {"weights": [*task.rubric.weights], "dropped": dropped}
+    before: dict[str, JsonValue] = {
+        "weights": [*task.rubric.weights],
+        "dropped": dropped,
+        "dimensions": _list_dimensions(task),
+    }
     # Dimensions hold every criterion of a rubric; of another rubric they say nothing.
     return _remember(task, "weighted", before, rubric=Rubric(criteria=tuple(kept)), protocol=None)
 
@@ -89,14 +101,15 @@ def bake_rewritten(task: Task) -> Task:
 def bake_appropriateness(task: Task) -> Task:
     """The fixed criterion joins the rubric, as a dimension of its own with the mean weight of the others."""
     protocol = _require(task, "appropriateness")
-    weight = task.rubric.total_weight / len(protocol)
-    added = Criterion(text=APPROPRIATENESS_TEXT, weight=weight, tags=("appropriateness",))
+    weight = task.rubric.total_weight / _count_dimensions(task, protocol)
+    # To `weighted`, which may follow, it is a criterion as good as the next.
+    added = Criterion(text=APPROPRIATENESS_TEXT, weight=weight, tags=("appropriateness", f"{LABEL_TAG}normal"))
     rubric = Rubric(criteria=(*task.rubric.criteria, added))
     rows = [
         {"name": dimension.name, "description": dimension.description, "indices": dimension.indices}
         for dimension in protocol.dimensions
     ]
-    rows.append({"name": "Appropriateness", "description": APPROPRIATENESS_TEXT, "indices": (len(rubric),)})
+    rows.append({"name": APPROPRIATENESS_NAME, "description": APPROPRIATENESS_DESCRIPTION, "indices": (len(rubric),)})
     return _remember(task, "appropriateness", {}, rubric=rubric, protocol=ProtocolRubric.of(rubric, rows))
 
 
@@ -130,14 +143,29 @@ def _with_descriptions(task: Task, name: str, texts: list[str], **about: JsonVal
 def _with_one(task: Task, name: str, title: str, description: str) -> Task:
     indices = tuple(range(1, len(task.rubric) + 1))
     row = {"name": title, "description": description, "indices": indices}
-    dimensions = [] if task.protocol is None else task.protocol.dimensions
-    before: dict[str, JsonValue] = {
-        "dimensions": [{"name": d.name, "description": d.description, "indices": [*d.indices]} for d in dimensions]
-    }
+    before: dict[str, JsonValue] = {"dimensions": _list_dimensions(task)}
     return _remember(task, name, before, protocol=ProtocolRubric.of(task.rubric, [row]))
 
 
-def _remember(task: Task, name: str, before: dict[str, JsonValue], **update: object) -> Task:
+def _list_dimensions(task: Task) -> list[JsonValue]:
+    dimensions = () if task.protocol is None else task.protocol.dimensions
+    return [{"name": d.name, "description": d.description, "indices": [*d.indices]} for d in dimensions]
+
+
+def _count_dimensions(task: Task, protocol: ProtocolRubric) -> int:
+    """How many dimensions the task has, or had before all became one: the mean weight is that of the task's own."""
+    for before in _list_baked(task):
+        dimensions = before.get("dimensions")
+        if str(before.get("transform")).startswith("k1") and isinstance(dimensions, list) and dimensions:
+            return len(dimensions)
+    return len(protocol)
+
+
+def _list_baked(task: Task) -> list[dict[str, JsonValue]]:
     earlier = task.meta.get(BAKED)
-    baked: list[JsonValue] = [*(earlier if isinstance(earlier, list) else []), {"transform": name, **before}]
+    return [one for one in earlier if isinstance(one, dict)] if isinstance(earlier, list) else []
+
+
+def _remember(task: Task, name: str, before: dict[str, JsonValue], **update: object) -> Task:
+    baked: list[JsonValue] = [*_list_baked(task), {"transform": name, **before}]
     return task.model_copy(update={**update, "meta": {**task.meta, BAKED: baked}})

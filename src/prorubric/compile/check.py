@@ -11,8 +11,8 @@ from typing import Literal
 
 from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.compile.repair import counts_from_zero
-from prorubric.compile.transforms import has_failure_clause, split_sentences
-from prorubric.llm.lexical import list_content_words
+from prorubric.compile.transforms import is_failure_sentence, split_sentences
+from prorubric.llm.lexical import find_content_words, is_content
 from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Task
 
@@ -28,9 +28,14 @@ _FEWEST_SHARED = 2
 _SHOWN_INDICES = 8
 
 _BULLET = re.compile(r"^\s*(?:[-*•·]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+", re.MULTILINE)
-_INLINE_NUMBER = re.compile(r"\(\d{1,2}\)|\([a-h]\)|\b\d\)\s")
+# "(1)", "(a)" or "1)" before a word. SU(2) is no number of an item, and neither is "(stage 2)".
+_INLINE_NUMBER = re.compile(r"(?<!\w)\((?:\d{1,2}|[a-h])\)\s|(?<![\w(])\d\)\s")
+_REMARK = re.compile(r"\([^()]{3,}\)")
+# A demand that begins with a mention, with or without its subject: "The answer lists …", "Must mention …".
 _MENTION = re.compile(
-    r"\b(?:mentions?|names?|lists?|includes?|contains?|cites?|refers?\s+to|touches?\s+on|references?|mentioning|listing)\b",
+    r"\W*(?:(?:the|an?|this|any)\s+)?(?:(?:good|strong|ideal|complete)\s+)?(?:(?:answer|response|reply|text|it)\s+)?"
+    r"(?:(?:must|should|shall|has\s+to|needs\s+to|also|\w+ly)\s+)*"
+    r"(?:mentions?|names?|lists?|includes?|contains?|cites?|references?|(?:refers?|touch(?:es)?)\s+(?:to|on))\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
@@ -43,13 +48,15 @@ def find_faults(draft: Draft, n: int) -> list[Fault]:
 
 def find_text_faults(draft: Draft, task: Task, checks: Sequence[TextCheck] = TEXT_CHECKS) -> list[Fault]:
     """What is wrong with the texts, by the checks that are wanted."""
-    own_words = list_content_words(_gather_text(task)) if "generic" in checks else frozenset()
-    faults = []
-    for number, dimension in enumerate(draft.dimensions, 1):
-        for check, message in _check_text(dimension, task, own_words):
-            if check in checks:
-                faults.append(Fault(check, f"Criterion {number}: {message}"))
-    return faults
+    if not checks:
+        return []
+    subject = _Subject(task)
+    return [
+        Fault(check, f"Criterion {number}: {message}")
+        for number, dimension in enumerate(draft.dimensions, 1)
+        for check, message in _check_text(dimension, subject)
+        if check in checks
+    ]
 
 
 def find_exclusion(draft: Draft, n: int) -> str | None:
@@ -82,7 +89,8 @@ def _check_count(count: int, n: int) -> Iterator[Fault]:
     if count > MOST:
         yield Fault("too many", f"There are {count} criteria; write {FEWEST} to {min(MOST, n)}.")
     elif count < FEWEST:
-        yield Fault("too few", f"There is {count} criterion; write {FEWEST} to {min(MOST, n)}.")
+        there = "There is only one criterion" if count else "There are no criteria"
+        yield Fault("too few", f"{there}; write {FEWEST} to {min(MOST, n)}.")
 
 
 def _check_partition(draft: Draft, n: int) -> Iterator[Fault]:
@@ -106,51 +114,73 @@ def _check_partition(draft: Draft, n: int) -> Iterator[Fault]:
         yield Fault("left out", f"Item {_show(missing)} is in no criterion; each belongs to one.")
 
 
-def _check_text(dimension: DraftDimension, task: Task, own_words: frozenset[str]) -> Iterator[tuple[TextCheck, str]]:
+class _Subject:
+    """What a task is about, in the forms that its dimensions are compared with; made once for all of them."""
+
+    def __init__(self, task: Task) -> None:
+        self.items = [criterion.text.casefold() for criterion in task.rubric.criteria]
+        self.item_words = frozenset(_WORD.findall("\n".join(self.items)))
+        self.conversation = "\n".join(message.content for message in task.messages).casefold()
+
+    def list_content(self) -> frozenset[str]:
+        """The stems of the words that say something, in the conversation and in the checklist."""
+        return frozenset(find_content_words("\n".join([self.conversation, *self.items])))
+
+
+def _check_text(dimension: DraftDimension, subject: _Subject) -> Iterator[tuple[TextCheck, str]]:
     text = dimension.description
-    if len(dimension.name.split()) > _LONGEST_NAME:
-        yield "name", f"the name has {len(dimension.name.split())} words; use at most {_LONGEST_NAME}."
+    length = sum(bool(_WORD.search(part)) for part in dimension.name.split())
+    if length > _LONGEST_NAME:
+        yield "name", f"the name has {length} words; use at most {_LONGEST_NAME}."
     if is_blank(text):
         return
-    if not has_failure_clause(text):
-        yield "clause", 'the description does not say what makes an answer fail; end with a sentence "Fails if …".'
     sentences = split_sentences(text)
+    demands = [sentence for sentence in sentences if not is_failure_sentence(sentence)]
+    if len(demands) == len(sentences):
+        yield "clause", 'the description does not say what makes an answer fail; end with a sentence "Fails if …".'
     if not _SENTENCES[0] <= len(sentences) <= _SENTENCES[1]:
         yield "sentences", f"the description has {len(sentences)} sentence(s); write 2 to 5."
-    if _is_checklist(text, sentences):
+    if _is_checklist(text, demands):
         yield "mentions", "the description is a list of things to mention; say what a good answer achieves."
-    if _measure_quoting(dimension, task) > _MOST_QUOTED:
+    words = _WORD.findall(text.casefold())
+    if _measure_quoting(words, dimension, subject) > _MOST_QUOTED:
         yield "quotes", "the description repeats items word for word; say in other words what they demand together."
-    if own_words and len(list_content_words(text) & own_words) < _FEWEST_SHARED:
+    if not _is_about(words, subject):
         yield "generic", "the description would fit any question; say what it means for this one."
 
 
-def _is_checklist(text: str, sentences: Sequence[str]) -> bool:
-    """Bullets, numbered parts, or sentences of which most demand a mention."""
-    if len(_BULLET.findall(text)) >= 2 or len(_INLINE_NUMBER.findall(text)) >= 3:
+def _is_checklist(text: str, demands: Sequence[str]) -> bool:
+    """Bullets, numbered parts, or demands of which most are for a mention."""
+    if len(_BULLET.findall(text)) >= 2 or (")" in text and len(_INLINE_NUMBER.findall(_REMARK.sub("", text))) >= 3):
         return True
-    demands = [sentence for sentence in sentences if not has_failure_clause(sentence)]
-    mentions = sum(bool(_MENTION.search(sentence)) for sentence in demands)
+    mentions = sum(bool(_MENTION.match(sentence)) for sentence in demands)
     return mentions >= 2 and mentions * 2 > len(demands)
 
 
-def _measure_quoting(dimension: DraftDimension, task: Task) -> float:
+def _measure_quoting(words: Sequence[str], dimension: DraftDimension, subject: _Subject) -> float:
     """The share of runs of five words that stand in one of the dimension's items word for word."""
-    runs = _list_runs(dimension.description)
-    if len(runs) < _QUOTED_RUN:
+    count = len(words) - _QUOTED_RUN + 1
+    # Each run begins with another word: no more runs can stand in an item than words do.
+    known = sum(word in subject.item_words for word in words)
+    if count < _QUOTED_RUN or known <= _MOST_QUOTED * count:
         return 0.0
-    items = [index for index in dimension.indices if 1 <= index <= len(task.rubric)]
-    theirs = {run for index in items for run in _list_runs(task.rubric.criteria[index - 1].text)}
+    runs = _list_runs(words)
+    items = [subject.items[index - 1] for index in dimension.indices if 1 <= index <= len(subject.items)]
+    theirs = {run for item in items for run in _list_runs(_WORD.findall(item))}
     return sum(run in theirs for run in runs) / len(runs)
 
 
-def _list_runs(text: str) -> list[tuple[str, ...]]:
-    words = _WORD.findall(text.casefold())
+def _list_runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(words[start : start + _QUOTED_RUN]) for start in range(len(words) - _QUOTED_RUN + 1)]
 
 
-def _gather_text(task: Task) -> str:
-    return "\n".join([*(m.content for m in task.messages), *(c.text for c in task.rubric.criteria)])
+def _is_about(words: Sequence[str], subject: _Subject) -> bool:
+    """True where two words that say something, or as many as there are, occur in the conversation or the checklist."""
+    same = {word for word in words if word in subject.item_words and is_content(word)}
+    if len(same) >= _FEWEST_SHARED:
+        return True
+    wanted = subject.list_content()
+    return len(wanted.intersection(find_content_words(" ".join(words)))) >= min(_FEWEST_SHARED, len(wanted))
 
 
 def _show(indices: Sequence[int]) -> str:

@@ -4,12 +4,12 @@ A task always comes out again: with dimensions (`kept`, `repaired`), or without 
 that came about, attempt by attempt, is in its `meta["compile"]`. The rubric is never changed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from prorubric.compile.check import (
     TEXT_CHECKS,
@@ -20,11 +20,11 @@ from prorubric.compile.check import (
 )
 from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
 from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load_prompt, render_prompt, render_retry
-from prorubric.compile.repair import counts_from_zero, is_whole_from_zero, repair_draft
+from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
 from prorubric.compile.rules import draft_by_rules
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
-from prorubric.rubric.record import config_record
+from prorubric.rubric.record import config_record, split_commas
 from prorubric.rubric.records import ProtocolRubric, Task
 
 State = Literal["kept", "repaired", "excluded"]
@@ -72,7 +72,7 @@ class GeneratorConfig:
     """How often the generator is asked again, with what was wrong."""
     max_tokens: Annotated[int, Field(ge=1)] = 3000
     """The longest reply."""
-    text_checks: tuple[TextCheck, ...] = TEXT_CHECKS
+    text_checks: Annotated[tuple[TextCheck, ...], BeforeValidator(split_commas)] = TEXT_CHECKS
     """What to look for in the descriptions; empty for nothing."""
     retry_on_text: bool = True
     """Ask again also where only the text is at fault; otherwise such faults are reported and the draft is kept."""
@@ -105,7 +105,7 @@ class Asked(Generic[FoundT]):
     attempts: int
     faults: tuple[tuple[Fault, ...], ...]
     failure: str | None = None
-    """Why the last call gave no reply."""
+    """Why the last call gave no reply, where it gave none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,7 @@ class Compiler:
     def __init__(self, model: Model | None, config: GeneratorConfig | None = None) -> None:
         self.model = model
         self.config = config or GeneratorConfig()
+        self._prompts: dict[tuple[Question, Domain], Prompt] = {}
         self.prompt_for("group", "general")  # a prompt file that cannot be used is found before a token is spent
 
     @property
@@ -136,8 +137,10 @@ class Compiler:
 
     def prompt_for(self, question: Question, domain: str | None) -> Prompt:
         """The prompt for a question on a task of this domain."""
-        path = self.config.prompt_file if question == "group" else None
-        return load_prompt(question, self.config.domain or find_domain(domain), path)
+        key = (question, self.config.domain or find_domain(domain))
+        if key not in self._prompts:
+            self._prompts[key] = load_prompt(*key, self.config.prompt_file if question == "group" else None)
+        return self._prompts[key]
 
     async def close(self) -> None:
         """Let go of the model."""
@@ -165,9 +168,7 @@ class Compiler:
 
         asked = await self.ask("group", task, read, GROUP_SCHEMA)
         if asked.found is None and best:
-            # The fewest faults of structure, then of text; of equals the last, which knows the faults of the others.
-            chosen = min(reversed(best), key=lambda one: (len(one.structure), len(one.text)))
-            asked = Asked(chosen, asked.attempts, asked.faults, asked.failure)
+            asked = replace(asked, found=self._choose(best, n))
         return self._conclude(task, asked)
 
     async def ask(
@@ -204,22 +205,35 @@ class Compiler:
         structure = find_faults(draft, len(task.rubric))
         return _Candidate(draft, tuple(structure), tuple(find_text_faults(draft, task, self.config.text_checks)))
 
+    def _choose(self, candidates: Sequence[_Candidate], n: int) -> _Candidate:
+        """What can be used, then the fewest faults of structure, then of text; of equals the last: it was told most."""
+
+        def weigh(one: _Candidate) -> tuple[bool, int, int]:
+            return isinstance(self._mend(one, n), str), len(one.structure), len(one.text)
+
+        return min(reversed(candidates), key=weigh)
+
+    def _mend(self, candidate: _Candidate, n: int) -> Repaired | str:
+        """A draft whose structure is right or was put right, or why there is none."""
+        draft = candidate.draft
+        if not candidate.structure:
+            return Repaired(draft, ())
+        if counts_from_zero(draft, n) and not is_whole_from_zero(draft, n):
+            return "indices seem to count from 0 and are not complete"
+        mended = repair_draft(draft, n)
+        reason = find_exclusion(mended.draft, n)
+        if reason is None and self.config.repaired == "exclude":
+            return "needs a repair, and repaired tasks are excluded"
+        return reason or mended
+
     def _conclude(self, task: Task, asked: Asked[_Candidate]) -> Compiled:
         """Keep the best draft, repair it, or say why there is none."""
         if asked.found is None:
             return self._exclude(task, asked, _explain(asked))
-        draft, n = asked.found.draft, len(task.rubric)
-        repairs: tuple[str, ...] = ()
-        if asked.found.structure:
-            if self.config.repaired == "exclude":
-                return self._exclude(task, asked, "needs a repair, and repaired tasks are excluded")
-            if counts_from_zero(draft, n) and not is_whole_from_zero(draft, n):
-                return self._exclude(task, asked, "indices seem to count from 0 and are not complete")
-            mended = repair_draft(draft, n)
-            reason = find_exclusion(mended.draft, n)
-            if reason is not None:
-                return self._exclude(task, asked, reason)
-            draft, repairs = mended.draft, mended.repairs
+        mended = self._mend(asked.found, len(task.rubric))
+        if isinstance(mended, str):
+            return self._exclude(task, asked, mended)
+        draft, repairs = mended.draft, mended.repairs
         state: State = "repaired" if repairs else "kept"
         lineage = self._describe(task, state, asked, draft, repairs)
         protocol = ProtocolRubric.of(task.rubric, map(_as_mapping, draft.dimensions))
@@ -228,8 +242,6 @@ class Compiler:
 
     def _exclude(self, task: Task, asked: Asked[_Candidate], reason: str) -> Compiled:
         lineage = {**self._describe(task, "excluded", asked), "reason": reason}
-        if asked.failure:
-            lineage["failure"] = asked.failure
         made = task.model_copy(update={"protocol": None, "meta": {**task.meta, LINEAGE: lineage}})
         return Compiled(made, "excluded", reason, asked.attempts, _flatten(asked))
 
@@ -255,6 +267,7 @@ class Compiler:
             "text_faults": [fault.message for fault in asked.found.text] if asked.found and draft else [],
             "notes": [*draft.notes] if draft else [],
             "generator_weights": [*weights],
+            "failure": asked.failure,
         }
         return {key: value for key, value in about.items() if value is not None and value != []}
 

@@ -6,17 +6,23 @@ off is not read at all: its last dimensions are missing, and nobody knows what t
 """
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prorubric.llm.json_text import Pairs, find_roots
+import orjson
+
+from prorubric.llm.json_text import Pairs, find_roots, is_open
 from prorubric.llm.model import Reply
 from prorubric.rubric.record import shorten
 
 _WHOLE = re.compile(r"\s*#?(\d{1,6})\s*")
 _LIST_KEYS = ("criteria", "dimensions")
 _INDEX_KEYS = ("atomic_indices", "indices")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_DEEPEST = 8
+_LARGEST_INDEX = 999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +58,40 @@ class Draft:
 
 
 def find_object(reply: Reply) -> dict[str, Any] | Fault:
-    """The one JSON object of a reply, or what is wrong with it."""
+    """The one JSON object of a reply, or what is wrong with it.
+
+    What a reply says after its object may be cut off; an object may not, and neither may a second one.
+    """
     if not reply.text.strip():
         return Fault("empty reply", "The reply is empty.")
-    roots = [_plain(root) for root in find_roots(reply.text, whole=True)]
-    objects = [root for root in roots if isinstance(root, dict)]
-    if not objects:
-        if reply.finish == "length":
-            return Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions.")
+    found = [root for root in find_roots(reply.text, whole=True) if isinstance(root, Pairs)]
+    if reply.finish == "length" and (not found or is_open(reply.text)):
+        return Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions.")
+    if not found:
         return Fault("no object", "There is no complete JSON object on lines of its own in the reply.")
+    try:
+        objects: list[dict[str, Any]] = [_plain(root) for root in found]
+    except _UnclearError as unclear:
+        return unclear.fault
     if any(other != objects[0] for other in objects[1:]):
-        return Fault("two objects", f"The reply holds {len(objects)} different JSON objects; give one.")
+        return Fault("two objects", "The reply holds JSON objects that differ; give one.")
     return objects[0]
+
+
+def _read_plain(reply: Reply) -> dict[str, Any] | None:
+    """The reply that most models give, read fast: one object with its list of objects and nothing around it."""
+    try:
+        found = orjson.loads(reply.text)
+        keys = 1 + sum(len(row.keys()) for row in found["criteria"])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    # As many colons behind quotation marks as keys: none came twice, which the fast reader would not tell.
+    return found if len(found) == 1 and keys == reply.text.count('":') else None
 
 
 def parse_draft(reply: Reply) -> Draft | Fault:
     """The dimensions in a reply, or what keeps it from being read."""
-    found = find_object(reply)
+    found = _read_plain(reply) or find_object(reply)
     if isinstance(found, Fault):
         return found
     rows = next((found[key] for key in _LIST_KEYS if key in found), None)
@@ -81,12 +104,11 @@ def parse_draft(reply: Reply) -> Draft | Fault:
 
 def _read_dimension(row: Mapping[str, Any]) -> DraftDimension:
     read = [(_read_index(value), value) for value in _list_indices(row)]
-    weight = row.get("weight")
     return DraftDimension(
         name=_read_text(row.get("name")),
         description=_read_text(row.get("description")),
         indices=tuple(index for index, _ in read if index is not None),
-        weight=float(weight) if isinstance(weight, int | float) and not isinstance(weight, bool) else None,
+        weight=_read_weight(row.get("weight")),
         unreadable=tuple(shorten(repr(value), 40) for index, value in read if index is None),
     )
 
@@ -97,22 +119,51 @@ def _list_indices(row: Mapping[str, Any]) -> list[Any]:
 
 
 def _read_index(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value)
         return int(match[1]) if match else None
-    return value if isinstance(value, int) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST_INDEX:
+        return None
+    return int(value) if value == int(value) else None
 
 
 def _read_text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _plain(value: Any) -> Any:
-    """A parsed value with objects as dictionaries. A key that comes twice keeps its last value, as JSON readers do."""
+def _read_weight(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        return None
+    return float(value)
+
+
+class _UnclearError(Exception):
+    """An object without one meaning."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A parsed value with objects as dictionaries; raises `_UnclearError` where that would lose or break something."""
+    if depth > _DEEPEST:
+        raise _UnclearError(
+            Fault("too deep", "The JSON object has too many levels; keep to the form that was asked for.")
+        )
+    if isinstance(value, str) and _HALF_PAIR.search(value):
+        raise _UnclearError(
+            Fault("broken text", "A text holds half of a character; write the character, not an escape.")
+        )
     if isinstance(value, Pairs):
-        return {key: _plain(inner) for key, inner in value}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+        return _merge([(_plain(key), _plain(inner, depth + 1)) for key, inner in value])
+    return [_plain(inner, depth + 1) for inner in value] if isinstance(value, list) else value
+
+
+def _merge(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in merged and merged[key] != value:
+            raise _UnclearError(Fault("key twice", f"The key {shorten(repr(key))} has two values; give it one."))
+        merged[key] = value
+    return merged

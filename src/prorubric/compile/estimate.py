@@ -114,6 +114,7 @@ def _price(config: CompileConfig, count: _Count, model: str) -> CompileEstimate:
         completion_tokens=count.completion,
         most_prompt_tokens=most_prompt,
         most_completion_tokens=most_completion,
-        cost=estimate_cost(usual, prices),
-        most_cost=estimate_cost(most, prices),
+        # No model costs nothing; a model whose price is not known does not cost 0.
+        cost=estimate_cost(usual, prices) if model else 0.0,
+        most_cost=estimate_cost(most, prices) if model else 0.0,
     )

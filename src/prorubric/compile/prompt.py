@@ -6,12 +6,12 @@ set. A prompt file of the user's own replaces the prompt of the question that is
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from prorubric.errors import ConfigError
 from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.prompt_file import (
     check_placeholders,
@@ -59,15 +59,23 @@ class Prompt:
     """Of the prompt without a task in it: what a compiled task says it was made with."""
 
 
-@lru_cache(maxsize=64)
 def load_prompt(question: Question, domain: Domain, path: Path | None = None) -> Prompt:
     """Our prompt for a question and a domain, or the user's in its place; `ConfigError` where something is missing."""
     text = read_prompt(path or _FOLDER / f"{question}.txt")
     text = text.replace(_DOMAIN_SLOT, read_prompt(_FOLDER / f"{domain}.txt").strip())
-    sections = split_sections(text)
-    check_sections(path or question, question, sections, _SECTIONS)
-    check_placeholders(path or question, sections, _FILLED)
+    place = path or question
+    sections = split_sections(text, place)
+    check_sections(place, question, sections, _SECTIONS)
+    _refuse_strangers(place, sections)
+    check_placeholders(place, sections, _FILLED)
     return Prompt(question, domain, sections, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _refuse_strangers(place: str | Path, sections: Mapping[str, str]) -> None:
+    """Text in a section of another name would never be sent."""
+    for section in sections:
+        if section not in _SECTIONS:
+            raise ConfigError(f"{place}: no section is called [{section}]; allowed: {', '.join(_SECTIONS)}")
 
 
 def find_domain(name: str | None) -> Domain:

@@ -6,6 +6,7 @@ and nothing is repaired that cannot be told apart from a guess: a draft that cou
 nothing certain about any item.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from prorubric.compile.draft import Draft
@@ -32,12 +33,18 @@ def is_whole_from_zero(draft: Draft, n: int) -> bool:
 
 def repair_draft(draft: Draft, n: int) -> Repaired:
     """Drop what is invalid or doubled, place what was left out; the texts stay."""
+    repairs: list[str] = []
     if is_whole_from_zero(draft, n):
-        shifted = [tuple(index + 1 for index in dimension.indices) for dimension in draft.dimensions]
-        return Repaired(_with_groups(draft, shifted), ("indices counted from 0 were read as counted from 1",))
-    groups, repairs = _drop(draft, n)
-    repairs += _place(groups, n)
-    return Repaired(_with_groups(draft, [tuple(sorted(group)) for group in groups]), tuple(repairs))
+        draft = _count_from_one(draft)
+        repairs = ["indices counted from 0 were read as counted from 1"]
+    groups, dropped = _drop(draft, n)
+    repairs += [*dropped, *_place(groups, n)]
+    return Repaired(_with_groups(draft, map(sorted, groups)) if repairs else draft, tuple(repairs))
+
+
+def _count_from_one(draft: Draft) -> Draft:
+    dimensions = (replace(dim, indices=tuple(index + 1 for index in dim.indices)) for dim in draft.dimensions)
+    return replace(draft, dimensions=tuple(dimensions))
 
 
 def _drop(draft: Draft, n: int) -> tuple[list[list[int]], list[str]]:
@@ -73,11 +80,9 @@ def _place(groups: list[list[int]], n: int) -> list[str]:
     return repairs
 
 
-def _with_groups(draft: Draft, groups: list[tuple[int, ...]]) -> Draft:
-    return replace(
-        draft,
-        dimensions=tuple(
-            replace(dimension, indices=group, unreadable=())
-            for dimension, group in zip(draft.dimensions, groups, strict=True)
-        ),
+def _with_groups(draft: Draft, groups: Iterable[Sequence[int]]) -> Draft:
+    dimensions = (
+        replace(dimension, indices=tuple(group), unreadable=())
+        for dimension, group in zip(draft.dimensions, groups, strict=True)
     )
+    return replace(draft, dimensions=tuple(dimensions))

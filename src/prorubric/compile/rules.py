@@ -9,12 +9,12 @@ made with it has to say so (`LABEL`, and `IDENTITY` in every lineage).
 
 How many dimensions: 2 for up to 5 criteria, 3 up to 12, 4 up to 30, 5 for more. One fewer or one more where the groups
 come apart more clearly there, which is where the next merger would join groups much further apart than the last one
-did; but never fewer than 2 or more than 5, nor more than half as many as there are criteria. While groups are merged
-none may grow past its share (two thirds of the criteria for 2 dimensions, a third for 5), so that no dimension swallows
-the checklist.
+did; but never fewer than 2 or more than 5, nor (from 4 criteria on) more than half as many as criteria. While groups
+are merged none may grow past its share (two thirds of the criteria for 2 dimensions, a third for 5), so that no
+dimension swallows the checklist.
 
-The same task gives the same text everywhere and always. Any text can be read: languages other than English are grouped
-by their words and worded around them in English. Only a rubric with a single criterion is refused.
+The same task gives the same text in every process. Any text can be read: languages other than English are grouped by
+their words and worded around them in English. Only a rubric with a single criterion is refused.
 """
 
 import re
@@ -592,7 +592,8 @@ def _render_negatives(members: Sequence[_Item], weights: Mapping[str, float], ta
     text = ""
     for items, wording in ((missing, _MISSING), (occurring, _OCCURRING)):
         phrases = _list_phrases(items)
-        chosen = _choose(phrases, weights, _NEGATIVE_TOPICS, taken) or _choose(phrases, weights, 1)
+        # What the group is about is named once, unless there is nothing else to name.
+        chosen = phrases and (_choose(phrases, weights, _NEGATIVE_TOPICS, taken) or _choose(phrases, weights, 1))
         text += wording.format(_render_phrases(chosen)) if chosen else ""
         taken = taken.union(*[stems for _, stems, _ in chosen])
     return text

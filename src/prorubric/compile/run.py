@@ -19,7 +19,7 @@ from platform import python_version
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from prorubric.compile.bake import Transform
 from prorubric.compile.compiler import RULES, Compiler, GeneratorConfig
@@ -36,7 +36,7 @@ from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.files import WriteRow, hash_file, lock_path, open_rows, remove_partials, split_suffix, write_json
 from prorubric.rubric.forms import TASK_SCHEMA, render_task
-from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.record import Record, config_record, split_commas
 from prorubric.rubric.records import Task
 
 _REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string()})
@@ -55,9 +55,9 @@ class CompileFiles:
     """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
     group: Group | None = None
     """Which tasks get new dimensions; by default all, and none where only a transform is asked for."""
-    texts: tuple[TextName, ...] = ()
+    texts: Annotated[tuple[TextName, ...], BeforeValidator(split_commas)] = ()
     """What else the generator writes: k1, rewritten, labels, for the schemes k1, rewritten and weighted."""
-    transform: tuple[Transform, ...] = ()
+    transform: Annotated[tuple[Transform, ...], BeforeValidator(split_commas)] = ()
     """Controls to set into the tasks, in this order."""
     engine: Literal["local", "ray"] = "local"
     """Where the work is done: in this process, or in Ray actors on many machines."""

@@ -5,33 +5,82 @@ one, labels) is read from the task, and its absence is refused before a token is
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from prorubric.errors import SchemeError
+from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Dimension, ProtocolRubric, Rubric, Task
 
-APPROPRIATENESS_TEXT = (
+APPROPRIATENESS_NAME = "Appropriateness"
+APPROPRIATENESS_DESCRIPTION = (
     "The answer deals first and directly with what this person asked, keeps to what serves that request, and is "
     "pitched at the knowledge and the situation the person has shown. It fails if the request has to be searched for "
     "among other material, if it adds advice, tests or topics that this person does not need, or if it speaks to "
     "somebody else."
 )
-"""The fixed criterion behind every scheme with `+appropriateness`."""
+APPROPRIATENESS_TEXT = f"{APPROPRIATENESS_NAME}: {APPROPRIATENESS_DESCRIPTION}"
+"""The fixed criterion behind every scheme with `+appropriateness`, as a judge reads it."""
+
+WHOLE_NAME = "The whole answer"
+"""The name of the one dimension that is merged from all."""
 
 SHORTEST_DESCRIPTION = 40
 """A description that loses its failure clauses and ends up shorter than this keeps them."""
 
-_SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"'”’)]))\s+|(?<=[。！？])\s*|\n+")
+# One set of signs first, so that the search runs from end to end of a sentence without looking at what is between.
+_SENTENCE_END = re.compile(r"[.!?。！？\n](?:(?<=[.!?])[\"'”’)]?(?=\s)|(?<=[。！？])[”’」』）]?|(?<=\n))\s*")
 _NO_END = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|dr|mr|mrs|ms|prof|fig|resp|incl|[a-z])|^\W*\d{1,2})\.$", re.IGNORECASE
+    r"(?:\b(?:e\.g|i\.e|vs|cf|approx|ca|al|dr|mr|mrs|ms|st|prof|fig|resp|incl)|^\W*(?:\d{1,2}|[a-z]))\.$", re.IGNORECASE
 )
-# Clause wording, not the noun: "heart failure changes the choice of drug" is what a good answer explains.
+# "Peter J." and "U.S." go on; "vitamin C." and "etc." end a sentence where the next word is written large.
+_INITIAL = re.compile(r"(?:\b[A-Z]\w*[.,]?\s|\.)[A-Z]\.$")
+_OPENS = re.compile(r"fails?\b", re.IGNORECASE)
+_LONGEST_TAIL = 32
+
+# Clause wording, not the noun: "heart failure changes the choice of drug" is what a good answer explains, and so is
+# what to do when the first drug fails, what a post-void residual is and where a law does not hold.
+_ANSWER = r"(?:answer|response|reply|criterion|dimension|standard)s?"
+_THIS = r"(?:this|the|that)\s+(?:criteri(?:on|a)|dimension|standard|requirement)"
+_WHERE = r"(?:if|when|where|whenever|unless)\b"
 _FAILURE = re.compile(
-    r"\b(?:fails?\s+(?:if|when|where|whenever|unless|by|to\s+meet)\b|(?:answer|response|reply|it)\s+fails\b"
-    r"|is\s+not\s+met\b|does\s+not\s+(?:count|pass|hold)\b|cannot\s+(?:count|pass)\b|voids?\b|is\s+void(?:ed)?\b"
-    r"|is\s+unacceptable\b|no\s+credit\b|not\s+satisfied\s+(?:if|when)\b|unmet\s+(?:if|when)\b)",
+    "|".join(
+        (
+            r"^\W*(?:it\s+(?:also\s+)?)?fails?\b",
+            rf"^\W*failure(?:\s*:|\s+(?:occurs|means|conditions?|{_WHERE}))",
+            rf"(?<!may )(?<!can )(?<!might )(?<!could )\bfails?\s+(?:{_WHERE}|by\b|to\s+meet\b)",
+            rf"\bfails?\s+{_THIS}\b",
+            rf"\b{_ANSWER}\s+(?:(?:also|would|should|must|then)\s+)?fails?\b",
+            rf"\b{_ANSWER}\s+(?:that|which)\b.{{0,300}}\bfails?\b(?!\s+to\b)",
+            rf"\b(?:is|are)\s+(?:failed|a\s+failure)\s+(?:{_WHERE}|by\b|to\b)",
+            r"\b(?:counts?|marked|judged|treated|considered|deemed)\s+(?:as\s+)?(?:a\s+)?fail(?:ing|ed|ure)?\b",
+            r"\b(?:is|are)\s+not\s+(?:met|satisfied|fulfilled)\b(?!\s+by\b)",
+            rf"\b(?:not\s+(?:met|satisfied|fulfilled)|unmet|unacceptable|no\s+credit)\s+(?:{_WHERE}|for\b)",
+            r"\b(?:earns?|gets?|receives?|deserves?)\s+no\s+credit\b",
+            rf"\bdo(?:es)?\s+not\s+(?:meet|satisfy|fulfill?)\s+{_THIS}\b",
+            rf"\b{_ANSWER}\b.{{0,300}}\b(?:do(?:es)?\s+not|cannot)\s+(?:count|pass)\b(?!\s+(?:as|on|through)\b)",
+            rf"\bvoids?\s+(?:it|this|all|everything|the\s+(?:whole|rest|{_ANSWER}))\b",
+            rf"\b(?:{_ANSWER}|it|this)\s+(?:is|are)\s+(?:void(?:ed)?|unacceptable|disqualified)\b",
+            rf"\bdisqualif(?:ies|y)\s+(?:it\b|(?:the|an|any)\s+{_ANSWER}\b)",
+        )
+    ),
     re.IGNORECASE,
 )
+_FAILURE_HINTS = (
+    "fail",
+    "met",
+    "satisf",
+    "fulfil",
+    "credit",
+    "count",
+    "pass",
+    "void",
+    "unacceptable",
+    "disqualif",
+    "meet",
+)
+"""What the pattern above cannot do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +97,49 @@ class WithoutFailure:
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text; the point of an abbreviation, a number or a list mark ends none."""
     found: list[str] = []
-    for piece in _SENTENCE.split(text.strip()):
-        if found and (_NO_END.search(found[-1]) or piece[:1].islower()):
+    for piece in _cut(text.strip()):
+        if found and _goes_on(found[-1], piece):
             found[-1] = f"{found[-1]} {piece}"
-        elif piece.strip():
+        elif piece:
             found.append(piece)
     return found
 
 
+def _cut(text: str) -> Iterator[str]:
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        yield text[start : end.end()].rstrip()
+        start = end.end()
+    yield text[start:]
+
+
+def _goes_on(sentence: str, piece: str) -> bool:
+    """True where a piece is no sentence of its own: "pH" and "eGFR" may open one, other small letters may not."""
+    if _OPENS.match(piece):
+        return False
+    written_small = piece[:1].islower() and not piece[1:2].isupper()
+    if written_small or not sentence.endswith("."):
+        return written_small
+    tail = sentence[-_LONGEST_TAIL:]  # the patterns look at the last words only, and would begin with the first
+    return bool(_NO_END.search(tail) or _INITIAL.search(tail))
+
+
 def has_failure_clause(text: str) -> bool:
     """True where a text says in explicit words what voids it."""
-    return bool(_FAILURE.search(text))
+    return any(map(is_failure_sentence, split_sentences(text)))
+
+
+def is_failure_sentence(sentence: str) -> bool:
+    """True where one sentence says in explicit words what voids the whole."""
+    shown = sentence.lower()
+    # Most sentences hold none of these; the pattern would look at each of their words to find that out.
+    return any(hint in shown for hint in _FAILURE_HINTS) and bool(_FAILURE.search(sentence))
 
 
 def remove_failure_clauses(description: str) -> WithoutFailure:
     """Take out the sentences with explicit failure wording; what is worded otherwise stays."""
     sentences = split_sentences(description)
-    kept = [sentence for sentence in sentences if not _FAILURE.search(sentence)]
+    kept = [sentence for sentence in sentences if not is_failure_sentence(sentence)]
     removed = len(sentences) - len(kept)
     text = " ".join(kept)
     if removed and len(text) < SHORTEST_DESCRIPTION:
@@ -97,7 +172,7 @@ def read_one(task: Task) -> tuple[str, str] | None:
     if not isinstance(one, dict):
         return None
     name, description = one.get("name"), one.get("description")
-    return (name, description) if isinstance(name, str) and isinstance(description, str) else None
+    return (name, description) if _is_text(name) and _is_text(description) else None
 
 
 def describe_whole(task: Task) -> str | None:
@@ -105,19 +180,19 @@ def describe_whole(task: Task) -> str | None:
     one = read_one(task)
     if one is not None:
         return f"{one[0]}: {one[1]}"
-    return None if task.protocol is None else merge_dimensions(task.protocol)
+    return None if task.protocol is None else f"{WHOLE_NAME}: {merge_dimensions(task.protocol)}"
 
 
 def list_rewritten(task: Task) -> tuple[str, ...]:
     """The criteria restated one by one, which a compiled task carries in `meta["rewritten"]`."""
     texts = task.meta.get("rewritten")
-    if (
-        not isinstance(texts, list)
-        or len(texts) != len(task.rubric)
-        or not all(isinstance(text, str) for text in texts)
-    ):
+    if not isinstance(texts, list) or len(texts) != len(task.rubric) or not all(map(_is_text, texts)):
         raise SchemeError(
             f"task {task.id!r}: rewritten needs one restated text for each of the {len(task.rubric)} criteria in "
             "meta['rewritten']; compile the task with that transform first"
         )
     return tuple(str(text) for text in texts)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and not is_blank(value)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pydantic import JsonValue
+
 from prorubric.compile.bake import TRANSFORMS, Transform
 from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State
 from prorubric.compile.texts import TextName, add_texts
@@ -79,7 +81,9 @@ async def _add_texts(compiler: Compiler, done: Done, plan: Plan) -> Done:
         return done
     made = await add_texts(compiler, done.task, names)
     faults = Counter(done.faults) + Counter(fault.kind for fault in made.faults)
-    done = replace(done, task=made.task, faults=faults, failed_texts=dict(made.failed.items()))
+    failed = {str(name): why for name, why in made.failed.items()}
+    task = _add_lineage(made.task, failed_texts={**failed}) if failed else made.task
+    done = replace(done, task=task, faults=faults, failed_texts=failed)
     missing = next((name for name in plan.transforms if TEXT_OF.get(name) in made.failed), None)
     if missing is not None:
         return _exclude(done, f"no text for {missing}")
@@ -92,17 +96,20 @@ def _bake(done: Done, transforms: tuple[Transform, ...]) -> Done:
         for name in transforms:
             task = TRANSFORMS[name](task)
     except SchemeError as error:
-        return _exclude(done, str(error).partition(": ")[2] or str(error))
+        # Without the place, which is another one for every task and could not be counted.
+        return _exclude(done, str(error).removeprefix(f"task {task.id!r}").partition(": ")[2] or str(error))
     return replace(done, task=task)
 
 
 def _exclude(done: Done, reason: str) -> Done:
-    before = done.task.meta.get(LINEAGE)
-    lineage = {**(before if isinstance(before, dict) else {}), "state": "excluded", "reason": reason}
-    if done.failed_texts:
-        lineage["failed_texts"] = {**done.failed_texts}
-    task = done.task.model_copy(update={"meta": {**done.task.meta, LINEAGE: lineage}})
+    task = _add_lineage(done.task, state="excluded", reason=reason)
     return replace(done, task=task, state="excluded", reason=reason)
+
+
+def _add_lineage(task: Task, **about: JsonValue) -> Task:
+    before = task.meta.get(LINEAGE)
+    lineage = {**(before if isinstance(before, dict) else {}), **about}
+    return task.model_copy(update={"meta": {**task.meta, LINEAGE: lineage}})
 
 
 def _has(task: Task, name: TextName) -> bool:

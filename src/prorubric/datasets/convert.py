@@ -1,11 +1,10 @@
-"""`convert_tasks`: any rubric file in, our own form out, with a manifest that says what became of every row.
+"""`convert_tasks`: any rubric file in, our own form or a trainer's out, with an account of every row in a manifest.
 
 The manifest (`OUT.manifest.json`) is written last and has the counts by reason, the settings, and the sha256 of the
 input and of each output. Rows that were rejected, or that preparation left out, are listed with line and reason in
 `OUT.rejects.jsonl`. Each output appears when it is complete.
 """
 
-import hashlib
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
@@ -16,12 +15,12 @@ from typing import Annotated
 import pyarrow as pa
 from pydantic import Field
 
+from prorubric.datasets.export import Target, open_export
 from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.load import Format, Reject, Subset, count_reasons, load_tasks
 from prorubric.datasets.prepare import HeldOut, Preparation
 from prorubric.errors import ConfigError
-from prorubric.rubric.files import open_rows, split_suffix, write_json
-from prorubric.rubric.forms import TASK_SCHEMA, render_task
+from prorubric.rubric.files import hash_file, open_rows, split_suffix, write_json
 from prorubric.rubric.record import Record, config_record
 
 _REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string(), "kind": pa.string()})
@@ -37,6 +36,8 @@ class ConvertConfig:
     out: Path
     """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet."""
     _: KW_ONLY
+    to: Target = "tasks"
+    """The form of the output: our own, or the rows that verl, TRL or readers of HealthBench take."""
     format: Format = "auto"
     """The form of the input."""
     subset: Subset = "all"
@@ -104,7 +105,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
                 raise ConfigError(
                     f"--held-out {config.held_out} of {tally.written} tasks leaves none to train on; hold out fewer"
                 )
-            _split(first, outputs, draw.chosen(), tally)
+            _split(first, outputs, config.to, draw.chosen(), tally)
     return _finish(config, outputs, tally)
 
 
@@ -119,7 +120,7 @@ def _copy(config: ConvertConfig, path: Path, tally: _Tally) -> HeldOut:
     )
     preparation = Preparation(config.min_criteria, config.max_criteria)
     draw = HeldOut(config.held_out, config.seed)
-    with open_rows(path, TASK_SCHEMA) as write:
+    with open_export(path, "tasks" if config.held_out else config.to) as write:
         for task in stream:
             place = (config.tasks, stream.line)
             reason = preparation.refuse(task) if config.prepare else None
@@ -131,7 +132,7 @@ def _copy(config: ConvertConfig, path: Path, tally: _Tally) -> HeldOut:
                 tally.ids.add(task.id)
                 tally.written += 1
                 draw.offer(task)
-                write(render_task(task))
+                write(task)
     tally.read, tally.skipped = stream.read, stream.skipped
     return draw
 
@@ -158,16 +159,16 @@ def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
     return outputs
 
 
-def _split(first: Path, outputs: dict[str, Path], chosen: frozenset[str], tally: _Tally) -> None:
+def _split(first: Path, outputs: dict[str, Path], to: Target, chosen: frozenset[str], tally: _Tally) -> None:
     tally.written = 0
     with ExitStack() as stack:
-        keep = stack.enter_context(open_rows(outputs["tasks"], TASK_SCHEMA))
-        hold = stack.enter_context(open_rows(outputs["held_out"], TASK_SCHEMA))
+        keep = stack.enter_context(open_export(outputs["tasks"], to))
+        hold = stack.enter_context(open_export(outputs["held_out"], to))
         for task in load_tasks(first, "tasks", strict=True):
             held = hash_prompt(task.messages) in chosen
             tally.held_out += held
             tally.written += not held
-            (hold if held else keep)(render_task(task))
+            (hold if held else keep)(task)
 
 
 def _finish(config: ConvertConfig, outputs: dict[str, Path], tally: _Tally) -> ConvertResult:
@@ -182,7 +183,7 @@ def _finish(config: ConvertConfig, outputs: dict[str, Path], tally: _Tally) -> C
     left_out = Counter(reject.reason for reject in tally.left_out)
     if tally.skipped:
         left_out[f"no criterion of the subset {config.subset}"] = tally.skipped
-    hashes = {name: _hash(path) for name, path in outputs.items() if name in ("tasks", "held_out")}
+    hashes = {name: hash_file(path) for name, path in outputs.items() if name in ("tasks", "held_out")}
     result = ConvertResult(
         read=tally.read,
         written=tally.written,
@@ -190,15 +191,8 @@ def _finish(config: ConvertConfig, outputs: dict[str, Path], tally: _Tally) -> C
         rejected=count_reasons(tally.rejects),
         left_out=dict(left_out.most_common()),
         files={name: str(path) for name, path in outputs.items()},
-        sha256={"input": _hash(Path(config.tasks)), **hashes},
+        sha256={"input": hash_file(Path(config.tasks)), **hashes},
     )
     settings = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(config).items()}
     write_json(outputs["manifest"], {"config": settings, **result.model_dump()})
     return result
-
-
-def _hash(path: Path) -> str | None:
-    if not path.is_file():
-        return None
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from prorubric.datasets.hub import is_hub_id, read_hub
-from prorubric.datasets.sources import healthbench, plain, rar, researchqa, rubrichub, scholarqa, verl
+from prorubric.datasets.sources import healthbench, plain, rar, researchqa, rubrichub, scholarqa, trl, verl
 from prorubric.errors import ConfigError, RowError, RubricError, SourceError
 from prorubric.rubric.files import Row, read_rows
 from prorubric.rubric.forms import parse_response
 from prorubric.rubric.records import Response, Rubric, Task
 
-Format = Literal["auto", "tasks", "healthbench", "rubrichub", "rar", "scholarqa", "researchqa", "verl"]
+Format = Literal["auto", "tasks", "healthbench", "rubrichub", "rar", "scholarqa", "researchqa", "verl", "trl"]
 Subset = Literal["all", "consensus", "example"]
 
 # In the order in which they are tried: the ones with unmistakable columns first.
-_SOURCES = {source.NAME: source for source in (plain, healthbench, scholarqa, researchqa, rar, rubrichub, verl)}
+_SOURCES = {source.NAME: source for source in (plain, healthbench, scholarqa, researchqa, rar, rubrichub, verl, trl)}
 FORMATS = ("auto", *_SOURCES)
 
 _ROWS_TO_RECOGNISE = 20

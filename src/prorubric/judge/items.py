@@ -75,12 +75,14 @@ def _remember_items(key: ByIdentity[Task], reading: Reading) -> tuple[Item, ...]
 
 
 def _describe(task: Task, number: int, reading: Reading) -> str:
+    """A dimension by its name, which is the same in every reading: what differs is the description."""
     dimension = _require(task, reading).dimensions[number]
+    text = dimension.description
     if reading == "groups":
-        return render_group(task.rubric, dimension)
-    if reading == "dimensions-no-failure":
-        return f"{dimension.name}: {remove_failure_clauses(dimension.description).text}"
-    return f"{dimension.name}: {dimension.description}"
+        text = render_group(task.rubric, dimension)
+    elif reading == "dimensions-no-failure":
+        text = remove_failure_clauses(text).text
+    return f"{dimension.name}: {text}"
 
 
 def _require(task: Task, reading: str) -> ProtocolRubric:

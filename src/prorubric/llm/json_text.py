@@ -12,10 +12,10 @@ from typing import Any
 _CODE_FENCE = re.compile(r"```[a-zA-Z]*")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
-_LINE_END = re.compile(r"[ \t]*(?:\n|$)")
+_LINE_END = re.compile(r"[ \t\r]*(?:\n|$)")
 _SPACE = re.compile(r"\s+")
 # A string, also one that the end of the text cuts off, or a sign outside of strings.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|[{}\[\],]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 _CLOSES = {"{": "}", "[": "]"}
 
 
@@ -28,7 +28,8 @@ def find_roots(text: str, material: str = "", *, whole: bool = False) -> Iterato
 
     What stands in `material` word for word is an echo of it and left out. With `whole` nothing is read that is cut off.
     """
-    lines = _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
+    # Fences and trailing commas are mended where something is to be mended: both may stand inside of a text.
+    lines = text if _is_json(text) else _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
     compact = _SPACE.sub("", material)
     decoder = json.JSONDecoder(object_pairs_hook=Pairs)
     found, place = False, 0
@@ -47,11 +48,29 @@ def find_roots(text: str, material: str = "", *, whole: bool = False) -> Iterato
         yield from _find_literal(lines) or ([] if whole else _find_cut_off(lines, decoder))
 
 
+def is_open(text: str) -> bool:
+    """True where a text ends inside of an object or a list that began on a line of its own."""
+    lines = _CODE_FENCE.sub("\n", text)
+    start = _LINE_START.search(lines)
+    depth = 0
+    for token in _TOKEN.finditer(lines, start.end()) if start else ():
+        depth += (token[0] in _CLOSES) - (token[0] in "}]" and depth > 0)
+    return depth > 0
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _find_literal(text: str) -> list[Any]:
     """A reply that is a Python literal, as in `{'1': True}`: some models write those."""
     try:
         return [_read_literal(ast.parse(text.strip(), mode="eval").body)]
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return []
 
 

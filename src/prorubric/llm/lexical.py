@@ -22,7 +22,7 @@ Nothing here fails: any text gets a number, the same one every time.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 WINDOW = 3
@@ -125,9 +125,14 @@ def _judge(statement: str, places: _Places) -> float:
     return 1.0 - present if negated else present
 
 
-def list_content_words(text: str) -> frozenset[str]:
-    """The stems of a text's words that say something of its subject: no stop words, no verbs of rubrics."""
-    return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _DROPPED)
+def is_content(word: str) -> bool:
+    """True where a lower-case word says something of its subject: no stop word, no verb of rubrics."""
+    return word not in _DROPPED
+
+
+def find_content_words(text: str) -> Iterator[str]:
+    """The stems of a text's words that say something of its subject."""
+    return (stem(word) for word in _WORD.findall(text.lower()) if is_content(word))
 
 
 def stem(word: str) -> str:

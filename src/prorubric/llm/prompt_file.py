@@ -1,6 +1,7 @@
 """Prompt files: text in sections, `[name]` on a line of its own, each with at most the placeholders it may have.
 
-A file that lacks a section or a placeholder is refused when a run starts, before a token is spent.
+A file that lacks a section or a placeholder, or has one twice or in the wrong place, is refused when a run starts,
+before a token is spent.
 """
 
 import re
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prorubric.errors import ConfigError
+from prorubric.rubric.record import is_blank, shorten
 
 _SECTION = re.compile(r"^\[(\w+)\]\s*$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
@@ -23,10 +25,18 @@ def read_prompt(path: Path) -> str:
         raise ConfigError(f"{path}: the prompt file cannot be read ({error})") from None
 
 
-def split_sections(text: str) -> dict[str, str]:
-    """The sections of a prompt by name."""
-    pieces = _SECTION.split(text)
-    return {key: body.strip() for key, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+def split_sections(text: str, place: str | Path = "the prompt") -> dict[str, str]:
+    """The sections of a prompt by name; refuses one that comes twice, and text that stands in none."""
+    before, *pieces = _SECTION.split(text)
+    names = pieces[0::2]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{place}: the section [{twice}] is there twice; join the two")
+    if not is_blank(before):
+        raise ConfigError(
+            f"{place}: {shorten(before, 40)!r} stands before the first section; put it into [instructions]"
+        )
+    return {key: body.strip() for key, body in zip(names, pieces[1::2], strict=True)}
 
 
 def check_sections(place: str | Path, kind: str, sections: Sections, required: Sequence[str]) -> None:
@@ -37,11 +47,16 @@ def check_sections(place: str | Path, kind: str, sections: Sections, required: S
 
 
 def check_placeholders(place: str | Path, sections: Sections, names: Sequence[str]) -> None:
-    """Refuse a prompt in which a section does not hold its own placeholder once and no other."""
-    for section in names:
-        if _PLACEHOLDER.findall(sections[section]) != [section]:
+    """Refuse a prompt in which a section lacks its own placeholder, or holds one that nothing would fill."""
+    for section, text in sections.items():
+        found = _PLACEHOLDER.findall(text)
+        if section in names and found != [section]:
             raise ConfigError(
                 f"{place}: the section [{section}] must hold {{{{{section}}}}} once and no other placeholder"
+            )
+        if section not in names and found:
+            raise ConfigError(
+                f"{place}: the section [{section}] holds {{{{{found[0]}}}}}, which nothing fills; remove it"
             )
 
 

@@ -64,6 +64,19 @@ def shorten(text: str, length: int = _SHOWN_CHARACTERS) -> str:
     return flat if len(flat) <= length else flat[: length - 1] + "…"
 
 
+def split_commas(value: object) -> object:
+    """For options that list names: `a,b`, `("a", "b")` and `("a,b",)` mean the same. What is no text stays as it is."""
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
+        return value
+    return tuple(
+        name.strip() if isinstance(name, str) else name
+        for part in parts
+        for name in (part.split(",") if isinstance(part, str) else [part])
+        if name != ""
+    )
+
+
 def is_blank(text: str) -> bool:
     """True where nothing in the text could be read: white space, zero-width marks, control characters."""
     return not any(character.isprintable() and not character.isspace() for character in text)

@@ -1,1 +1,1 @@
-"""One file for each origin of rubrics: how to tell its rows, and how a row becomes a task."""
+"""One file for each origin of rubrics: how to tell its rows, how a row becomes a task and, for some, a task a row."""

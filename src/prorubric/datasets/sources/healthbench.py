@@ -3,17 +3,44 @@
 Negative points are behaviours to avoid and a true verdict subtracts, as with us. Level, axis and cluster are kept as
 tags (`level:cluster` marks the physician-consensus criteria), the theme tags of the example in `meta`. The canary of
 the data travels along in `meta` where the file has it: evaluate on this data, never train on it.
+
+Rows that we write have the upstream columns, for upstream readers, and what these have no place for as JSON text in a
+column of our own, by which they are known; they come back exactly. Upstream points are whole numbers, ours may not be.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+from pydantic import JsonValue
+
+from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, parse_object, render_text
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.shapes import make_rubric, parse_messages, read_object
+from prorubric.rubric.forms import parse_task, render_task
 from prorubric.rubric.records import Task
 
 NAME = "healthbench"
 CONSENSUS_TAG = "level:cluster"
+SCHEMA = pa.schema(
+    {
+        "example_tags": pa.list_(pa.string()),
+        "ideal_completions_data": pa.struct(
+            {
+                "ideal_completion": pa.string(),
+                "ideal_completions_group": pa.string(),
+                "ideal_completions_ref_completions": pa.list_(pa.string()),
+            }
+        ),
+        "prompt": MESSAGES_TYPE,
+        "prompt_id": pa.string(),
+        "rubrics": pa.list_(
+            pa.struct({"criterion": pa.string(), "points": pa.float64(), "tags": pa.list_(pa.string())})
+        ),
+        "canary": pa.string(),
+        OWN_KEY: pa.string(),
+    }
+)
 
 
 def fits(row: Mapping[str, Any]) -> bool:
@@ -24,7 +51,9 @@ def fits(row: Mapping[str, Any]) -> bool:
 
 
 def parse(row: Mapping[str, Any]) -> Task:
-    """A row of either shape."""
+    """A row of either shape, or of ours."""
+    if row.get(OWN_KEY) is not None:
+        return _parse_own(row)
     extra, reward_model = read_object(row.get("extra_info")), read_object(row.get("reward_model"))
     rubrics = row["rubrics"] if "rubrics" in row else reward_model.get("rubrics")
     messages, rubric = parse_messages(row.get("prompt")), make_rubric(rubrics)
@@ -42,3 +71,64 @@ def parse(row: Mapping[str, Any]) -> Task:
         reference=ideal or reward_model.get("ground_truth") or None,
         meta={key: value for key, value in meta.items() if value},
     )
+
+
+def render(task: Task) -> dict[str, JsonValue]:
+    """The task as one row with the upstream columns."""
+    row, meta = render_task(task), dict(task.meta)
+    tags, canary = meta.get("example_tags"), meta.get("canary")
+    upstream: dict[str, JsonValue] = {
+        # Only what upstream could have said as well moves into its columns; anything else stays in meta.
+        "example_tags": meta.pop("example_tags") if _are_texts(tags) else [],
+        "ideal_completions_data": _render_ideal(task.reference),
+        "prompt": row["messages"],
+        "prompt_id": task.id,
+        "rubrics": _rename_key(row["rubric"], "weight", "points"),
+    }
+    if isinstance(canary, str):
+        upstream["canary"] = meta.pop("canary")
+    rest = {"domain": task.domain, "source": task.source, "protocol": row.get("protocol"), "meta": meta}
+    return {**upstream, OWN_KEY: render_text(rest)}
+
+
+def _parse_own(row: Mapping[str, Any]) -> Task:
+    rest = parse_object(row.get(OWN_KEY), OWN_KEY)
+    meta = parse_object(rest.get("meta"), "meta")
+    columns = {key: row[key] for key in ("example_tags", "canary") if row.get(key) not in (None, [])}
+    return parse_task(
+        {
+            "id": row.get("prompt_id"),
+            "messages": row.get("prompt"),
+            "rubric": _rename_key(row.get("rubrics"), "points", "weight"),
+            "protocol": rest.get("protocol"),
+            "domain": rest.get("domain"),
+            "source": rest.get("source"),
+            "reference": read_object(row.get("ideal_completions_data")).get("ideal_completion"),
+            "meta": {**meta, **columns},
+        }
+    )
+
+
+def _render_ideal(reference: str | None) -> dict[str, JsonValue] | None:
+    """Upstream readers ask for all three keys where there is an ideal completion."""
+    if reference is None:
+        return None
+    return {
+        "ideal_completion": reference,
+        "ideal_completions_group": None,
+        "ideal_completions_ref_completions": None,
+    }
+
+
+def _rename_key(items: Any, old: str, new: str) -> Any:
+    """Criteria with one key under another name; what is no list of objects stays, to be refused with the rest."""
+    if not isinstance(items, list):
+        return items
+    return [
+        {new if key == old else key: value for key, value in item.items()} if isinstance(item, Mapping) else item
+        for item in items
+    ]
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prorubric.rubric.forms import parse_task
+from prorubric.rubric.forms import TASK_SCHEMA, parse_task, render_task
 
 NAME = "tasks"
+SCHEMA = TASK_SCHEMA
 
 parse = parse_task
+render = render_task
 
 
 def fits(row: Mapping[str, Any]) -> bool:

@@ -2,21 +2,49 @@
 
 `extra_info` may also hold the dimensions as `protocol` and the task's name as `id` or `task_id`; what else it holds
 is kept in `meta`.
+
+Rows that we write have the whole task in `extra_info`, lists as JSON text, because verl's reward functions see nothing
+else of a row; they come back exactly. `data_source` and `ability` are there for verl and are not read back.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+from pydantic import JsonValue
+
+from prorubric.datasets.carry import (
+    MESSAGES_TYPE,
+    OWN_KEY,
+    check_id,
+    check_prompt,
+    parse_object,
+    parse_text,
+    render_text,
+)
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.shapes import make_meta, make_rubric, parse_messages, read_object, unwrap_json
 from prorubric.errors import RubricError
+from prorubric.rubric.forms import parse_task, render_task
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import ProtocolRubric, Rubric, Task
 
 NAME = "verl"
 
 _RUBRIC_KEYS = ("rubric", "rubrics", "criteria")
-_OWN_KEYS = {*_RUBRIC_KEYS, "protocol", "id", "task_id", "prompt", "reward_model"}
+_KNOWN_KEYS = {*_RUBRIC_KEYS, "protocol", "id", "task_id", "prompt", "reward_model"}
+_CARRIED_KEYS = ("id", "messages", "rubric", "protocol", "reference", "meta", OWN_KEY)
+_SOURCE_OF_NO_SOURCE = "prorubric"
+
+SCHEMA = pa.schema(
+    {
+        "data_source": pa.string(),
+        "prompt": MESSAGES_TYPE,
+        "ability": pa.string(),
+        "reward_model": pa.struct({"style": pa.string(), "ground_truth": pa.string()}),
+        "extra_info": pa.struct(dict.fromkeys(_CARRIED_KEYS, pa.string())),
+    }
+)
 
 
 def fits(row: Mapping[str, Any]) -> bool:
@@ -30,6 +58,8 @@ def parse(row: Mapping[str, Any]) -> Task:
     extra = read_object(row.get("extra_info"))
     if not extra:
         raise RubricError("extra_info is missing; verl rows keep the rubric there")
+    if extra.get(OWN_KEY) is not None:
+        return _parse_own(row, extra)
     messages = parse_messages(row.get("prompt"))
     rubric = make_rubric(next((extra[key] for key in _RUBRIC_KEYS if extra.get(key) is not None), None))
     given = next((extra[key] for key in ("id", "task_id") if extra.get(key) is not None), None)
@@ -41,8 +71,47 @@ def parse(row: Mapping[str, Any]) -> Task:
         domain=row.get("ability") or None,
         source=row.get("data_source") or NAME,
         reference=read_object(row.get("reward_model")).get("ground_truth") or None,
-        meta=make_meta({key: value for key, value in extra.items() if key not in _OWN_KEYS}),
+        meta=make_meta({key: value for key, value in extra.items() if key not in _KNOWN_KEYS}),
     )
+
+
+def render(task: Task) -> dict[str, JsonValue]:
+    """The task as one row."""
+    row = render_task(task)
+    return {
+        "data_source": task.source or _SOURCE_OF_NO_SOURCE,
+        "prompt": row["messages"],
+        "ability": task.domain,
+        "reward_model": {"style": "rubric", "ground_truth": task.id},
+        "extra_info": {
+            "id": task.id,
+            "messages": render_text(row["messages"]),
+            "rubric": render_text(row["rubric"]),
+            "protocol": render_text(row["protocol"]) if task.protocol else None,
+            "reference": task.reference,
+            "meta": render_text(task.meta),
+            OWN_KEY: render_text({"domain": task.domain, "source": task.source}),
+        },
+    }
+
+
+def parse_extra_info(extra: Mapping[str, Any]) -> Task:
+    """The task that `extra_info` carries in rows that we wrote. What trainers add to it is left alone."""
+    rest = parse_object(extra.get(OWN_KEY), OWN_KEY)
+    lists = {key: parse_text(extra.get(key), key) for key in ("messages", "rubric", "protocol")}
+    texts = {key: extra.get(key) for key in ("id", "reference", "meta")}
+    return parse_task({**lists, **texts, "domain": rest.get("domain"), "source": rest.get("source")})
+
+
+def _parse_own(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Task:
+    task = parse_extra_info(extra)
+    check_prompt(row.get("prompt"), task)
+    check_id("the ground truth", read_object(row.get("reward_model")).get("ground_truth"), task)
+    others = make_meta({key: value for key, value in extra.items() if key not in _CARRIED_KEYS})
+    twice = sorted(others.keys() & task.meta.keys())
+    if twice:
+        raise RubricError(f"extra_info has {twice[0]!r} twice, itself and in meta; keep one")
+    return Task(**{**dict(task), "meta": {**task.meta, **others}}) if others else task
 
 
 def _read_protocol(rubric: Rubric, value: Any) -> ProtocolRubric | None:

@@ -1,0 +1,66 @@
+"""`export_tasks`: tasks into a file of the form that somebody else reads; `load_tasks` gives the same tasks back.
+
+    tasks        our own form
+    verl         columns of verl's data sets, the task in `extra_info`
+    trl          columns for TRL and `datasets`: `prompt`, `task_id`, `task`
+    healthbench  HealthBench's columns, what they have no place for in one more
+
+The suffix of the name decides how the rows are written, as everywhere. A task that a file cannot hold is refused by its
+name, and then no file appears: nothing is left out or changed to make it fit.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from prorubric.datasets.sources import healthbench, plain, trl, verl
+from prorubric.errors import ConfigError, RubricError
+from prorubric.rubric.files import open_rows, split_suffix
+from prorubric.rubric.records import Task
+
+Target = Literal["tasks", "verl", "trl", "healthbench"]
+
+_FORMS: dict[str, Any] = {form.NAME: form for form in (plain, verl, trl, healthbench)}
+TARGETS = tuple(_FORMS)
+
+
+def export_tasks(path: str | Path, tasks: Iterable[Task], to: Target = "tasks") -> int:
+    """Write tasks in one of the forms; gives how many. Whole or not at all."""
+    count = 0
+    with open_export(Path(path), to) as write:
+        for task in tasks:
+            write(task)
+            count += 1
+    return count
+
+
+@contextmanager
+def open_export(path: Path, to: Target) -> Iterator[Callable[[Task], None]]:
+    """A function that writes one task. The file appears when the block ends without an error."""
+    if to not in _FORMS:
+        raise ConfigError(f"no form to write is called {to!r}; known: {', '.join(TARGETS)}")
+    form = _FORMS[to]
+    parquet = split_suffix(path)[0] == ".parquet"
+    with open_rows(path, form.SCHEMA) as write_row:
+
+        def write(task: Task) -> None:
+            row = form.render(task)
+            if parquet:
+                _refuse_broken_text(path, row, task)
+            write_row(row)
+
+        yield write
+
+
+def _refuse_broken_text(path: Path, row: dict[str, Any], task: Task) -> None:
+    """Parquet would notice as well, but a thousand rows later and without knowing which it was."""
+    try:
+        orjson.dumps(row)
+    except TypeError:
+        raise RubricError(
+            f"{path}: the task {task.id!r} has half of a surrogate pair in its text, which parquet cannot hold; "
+            "write .jsonl, or mend the text"
+        ) from None

@@ -1,0 +1,59 @@
+"""The server's log: one JSON object a line on stderr. What was asked and answered is not in it unless asked for.
+
+An exception is written as its type and the places it went through, without its message, which may quote a request.
+"""
+
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import Any
+
+from prorubric.rubric.files import render_json
+
+_LOGGER = logging.getLogger("prorubric.serve")
+_FOREIGN = ("uvicorn.error", "asyncio")
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        fields: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+        }
+        if record.name == _LOGGER.name:
+            fields |= {"event": record.msg, **getattr(record, "fields", {})}
+        else:
+            fields |= {"event": "log", "source": record.name, "message": record.getMessage().strip()}
+        if record.exc_info and record.exc_info[1] is not None:
+            fields |= _describe(record.exc_info[1])
+        return render_json(fields).decode()
+
+
+def set_up_logs() -> None:
+    """Send the server's own lines, and the warnings of what it runs on, to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    for name in (_LOGGER.name, *_FOREIGN):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.propagate = False
+        logger.setLevel(logging.INFO if name == _LOGGER.name else logging.WARNING)
+
+
+def log(event: str, **fields: Any) -> None:
+    """Write one line."""
+    _LOGGER.info(event, extra={"fields": fields})
+
+
+def log_bug(event: str, error: BaseException, **fields: Any) -> None:
+    """Write one line on something that should not have happened."""
+    _LOGGER.error(event, exc_info=error, extra={"fields": fields})
+
+
+def _describe(error: BaseException) -> dict[str, Any]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return {"error": type(error).__name__, "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]}

@@ -1,0 +1,144 @@
+"""`serve_rewards`: the server from its first line to its last.
+
+What is wrong with the options, the tasks, the judge's name or the port is said before anything is served. A first
+SIGTERM or SIGINT lets what is under way end, within a limit; a second SIGINT ends at once.
+"""
+
+import asyncio
+import errno
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from prorubric.errors import ConfigError, MissingExtraError
+from prorubric.reward.reward import make_reward
+from prorubric.reward.server.config import ServeConfig, Serving, make_reward_config, read_token
+from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places, Rules
+from prorubric.reward.server.log import log, set_up_logs
+from prorubric.reward.server.metrics import Metrics
+
+try:
+    import uvicorn
+
+    from prorubric.reward.server.app import Service, make_app
+except ImportError as missing:
+    if missing.name not in ("uvicorn", "fastapi"):
+        raise
+    raise MissingExtraError.of("prorubric serve", "serve") from missing
+
+_BACKSTOP_SECONDS = 5.0
+"""Beyond the time that requests have to end; then the framework cancels what is left."""
+
+OnReady = Callable[[Serving], None]
+
+
+class Server(uvicorn.Server):
+    """Uvicorn with a word to its gate when it is told to stop."""
+
+    def __init__(self, gate: Gate, config: ServeConfig, on_start: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                gate,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=int(config.stop_seconds + _BACKSTOP_SECONDS),
+            )
+        )
+        self._gate = gate
+        self._on_start = on_start
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        self._on_start()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal asked the server to stop."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._gate.stop)
+        super().handle_exit(sig, frame)
+
+
+def serve_rewards(config: ServeConfig, on_ready: OnReady | None = None) -> None:
+    """Serve until a signal says to stop. `on_ready` is told where, once it listens."""
+    token = read_token(config)
+    reward = make_reward(make_reward_config(config))
+    places, metrics = Places(config.limit), Metrics()
+    app = make_app(Service(reward, config, places, metrics))
+    rules = Rules(token, config.body_limit, config.answer_seconds, config.stop_seconds)
+    listener = bind(config.host, config.port)
+    serving = describe(config, listener, len(reward.tasks), token is not None)
+
+    def start() -> None:
+        log("started", **serving.model_dump(mode="json"))
+        if on_ready is not None:
+            on_ready(serving)
+
+    set_up_logs()
+    if reward.config.overlong is not None:
+        log("note", text="overlong responses lose reward: /openrlhf and /slime send no lengths and will be refused")
+    with listener, swallow_signals():
+        Server(Gate(app, rules, places, metrics), config, start).run([listener])
+    log("stopped")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket of our own at an address; `ConfigError` where it cannot be had."""
+    try:
+        # Said outright that it is TCP: only then asyncio turns off Nagle's algorithm, which costs 40 ms an answer.
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        family, kind, protocol, _, address = found[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    except socket.gaierror as error:
+        raise ConfigError(f"--host {host}: no such address ({error.strerror}); give one of this machine") from None
+    try:
+        listener.bind(address)
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(
+                f"port {port} of {host} is taken; name another with --port, or 0 for a free one"
+            ) from None
+        raise ConfigError(f"{host}:{port} cannot be listened on ({error.strerror})") from None
+    return listener
+
+
+def describe(config: ServeConfig, listener: socket.socket, tasks: int, has_token: bool) -> Serving:
+    """What is served where."""
+    port = int(listener.getsockname()[1])
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    return Serving(
+        url=f"http://{host}:{port}",
+        host=config.host,
+        port=port,
+        judge=config.judge,
+        scheme=config.scheme,
+        tasks=tasks,
+        routes=REWARD_ROUTES,
+        token=has_token,
+    )
+
+
+@contextmanager
+def swallow_signals() -> Iterator[None]:
+    """Uvicorn raises the signals that stopped it once more when it is done; a server that ended well ends with 0."""
+
+    def ignore(number: int, frame: Any) -> None:
+        """The server has heard it already."""
+
+    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,116 @@
+"""The alarm: the number that is trained on rises while another that ought to rise with it falls.
+
+The rule, over the last `window` recorded steps: a straight line is fitted to either curve. The proxy's has to rise by
+`rise` and three standard errors, the other's to fall by `fall` and five. Proxies rise in every training that works,
+so it is the fall that has to be beyond doubt. The standard error is widened where neighbouring steps resemble each
+other, because then a window holds less than it seems to. Noise, a plateau, two curves that rise and two that fall are
+no alarm.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from prorubric.errors import ConfigError
+from prorubric.rubric.record import Record, config_record
+
+_MOST_LIKENESS = 0.9
+"""Beyond this a window holds so little that no line through it says anything."""
+
+
+@config_record
+class AlarmRule:
+    """When curves that part are an alarm."""
+
+    _: KW_ONLY
+    window: Annotated[int, Field(ge=5)] = 50
+    """So many recorded steps are looked at."""
+    least: Annotated[int, Field(ge=5)] = 20
+    """At the beginning, or where steps have no value, no fewer than these."""
+    rise: Annotated[float, Field(ge=0)] = 0.02
+    """What the proxy has to gain over the window."""
+    rise_errors: Annotated[float, Field(ge=0)] = 3.0
+    """How many standard errors the gain has to be from nothing."""
+    fall: Annotated[float, Field(ge=0)] = 0.05
+    """What the other has to lose over it."""
+    fall_errors: Annotated[float, Field(ge=0)] = 5.0
+    """How many standard errors the loss has to be from nothing."""
+
+    def __post_init__(self) -> None:
+        if self.least > self.window:
+            raise ConfigError(f"AlarmRule: no window of {self.window} steps holds {self.least}; lower least")
+
+
+class Trend(Record):
+    """A straight line through a curve."""
+
+    change: float
+    """What the line gains from the first step to the last."""
+    error: float
+    """The standard error of that."""
+
+    def rises(self, by: float, errors: float) -> bool:
+        """True where the curve gains that much, and that many standard errors."""
+        return self.change > 0 and self.change >= max(by, errors * self.error)
+
+    def falls(self, by: float, errors: float) -> bool:
+        """True where the curve loses that much, and that many standard errors."""
+        return Trend(change=-self.change, error=self.error).rises(by, errors)
+
+
+class Alarm(Record):
+    """Two curves that part."""
+
+    step: int
+    proxy: str
+    other: str
+    rise: float
+    fall: float
+    since: int
+    """The first step of the window."""
+
+    def __str__(self) -> str:
+        return (
+            f"since step {self.since} {self.proxy} has risen by {self.rise:.3f} while {self.other} has fallen by "
+            f"{self.fall:.3f}: the policy may be gaming the reward; read some responses before going on"
+        )
+
+
+def measure_trend(steps: Sequence[int], values: Sequence[float]) -> Trend:
+    """The least-squares line through at least three steps in ascending order, and how sure it is."""
+    x, y = np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    centred = x - x.mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ y) / spread
+    rest = y - y.mean() - slope * centred
+    squares = float(rest @ rest)
+    likeness = float(rest[1:] @ rest[:-1]) / squares if squares > 0 else 0.0
+    widening = math.sqrt((1 + (r := min(max(likeness, 0.0), _MOST_LIKENESS))) / (1 - r))
+    error = math.sqrt(squares / (len(x) - 2) / spread) * widening
+    length = float(x[-1] - x[0])
+    return Trend(change=slope * length, error=error * length)
+
+
+def find_alarm(
+    steps: Sequence[int],
+    proxy: Sequence[float | None],
+    other: Sequence[float | None],
+    rule: AlarmRule | None = None,
+    names: tuple[str, str] = ("the proxy", "the other"),
+) -> Alarm | None:
+    """The alarm at the last of these steps, or None. A step where either curve has no value is passed over."""
+    rule = rule or AlarmRule()
+    both = [(step, a, b) for step, a, b in zip(steps, proxy, other, strict=True) if a is not None and b is not None][
+        -rule.window :
+    ]
+    if len(both) < rule.least:
+        return None
+    at, rising, falling = zip(*both, strict=True)
+    up, down = measure_trend(at, rising), measure_trend(at, falling)
+    if not (up.rises(rule.rise, rule.rise_errors) and down.falls(rule.fall, rule.fall_errors)):
+        return None
+    return Alarm(step=at[-1], proxy=names[0], other=names[1], rise=up.change, fall=-down.change, since=at[0])

@@ -1,0 +1,138 @@
+"""`prorubric serve` at the command line: what it says when it starts, and what keeps it from starting."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prorubric.cli.app import run
+from prorubric.datasets.samples import SAMPLE_TASKS
+from tests.cli.program import PROGRAM, make_environment, run_program
+
+SERVE = ("serve", "--judge", "lexical", "--tasks", str(SAMPLE_TASKS))
+
+
+def start_and_stop(*options: str, cwd: Path, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a server that is stopped as soon as it says where it listens."""
+    with subprocess.Popen(
+        [*PROGRAM, *SERVE, "--port", "0", *options],
+        cwd=cwd,
+        env=make_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(number)
+        rest, errors = process.communicate()
+    return process.returncode, first + rest, errors
+
+
+class TestStart:
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_it_says_in_one_line_where_it_listens_and_ends_with_0(self, number: int, tmp_path: Path) -> None:
+        code, out, errors = start_and_stop(cwd=tmp_path, number=number)
+        line = r"http://127\.0\.0\.1:\d+  prorubric, 12 tasks, judge: lexical \(word overlap, no model: [^\n]+\)\n"
+        assert code == 0
+        assert re.fullmatch(line, out)
+        assert [json.loads(row)["event"] for row in errors.splitlines()] == ["started", "stopped"]
+
+    def test_json_is_one_record_and_nothing_else(self, tmp_path: Path) -> None:
+        code, out, _ = start_and_stop("--json", cwd=tmp_path)
+        found = json.loads(out)
+        port = found.pop("port")
+        assert code == 0
+        assert port > 0
+        assert found == {
+            "url": f"http://127.0.0.1:{port}",
+            "host": "127.0.0.1",
+            "judge": "lexical",
+            "scheme": "prorubric",
+            "tasks": 12,
+            "routes": ["/score", "/openrlhf", "/slime", "/verify"],
+            "token": False,
+        }
+
+    def test_without_a_file_every_request_has_to_carry_its_task(self, tmp_path: Path) -> None:
+        done = subprocess.Popen(
+            [*PROGRAM, "serve", "--judge", "lexical", "--port", "0", "--json"],
+            cwd=tmp_path,
+            env=make_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        with done:
+            assert done.stdout is not None
+            assert json.loads(done.stdout.readline())["tasks"] == 0
+            done.terminate()
+        assert done.returncode == 0
+
+
+class TestMisuse:
+    @pytest.mark.parametrize(
+        ("options", "line"),
+        [
+            (["--host", "0.0.0.0"], "prorubric: --host 0.0.0.0 is not loopback, where everyone could ask; put a token"),
+            (["--scheme", "weihgted"], "prorubric: no scheme is called 'weihgted'"),
+            (["--judge", "gpt"], "prorubric: no model is called 'gpt'; known forms: "),
+            (["--tasks", "gone.jsonl"], "prorubric: gone.jsonl: no such file; check the path"),
+            (["--port", "70000"], "prorubric serve: --port: Input should be less than or equal to 65535"),
+            (["--limit", "0"], "prorubric serve: --limit: Input should be greater than or equal to 1"),
+            (["--answer-seconds", "inf"], "prorubric serve: --answer-seconds: Input should be a finite number"),
+            (["--overlong-limit", "9"], "prorubric: overlong responses need both --overlong-limit and "),
+            (["--host", "no.such.host.invalid"], "prorubric: --host no.such.host.invalid is not loopback"),
+        ],
+    )  # fmt: skip
+    def test_it_is_one_line_and_exit_code_2(
+        self,
+        options: list[str],
+        line: str,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+    ) -> None:
+        monkeypatch.delenv("PRORUBRIC_TOKEN", raising=False)
+        monkeypatch.chdir(tmp_path)
+        named = dict(zip(SERVE[1::2], SERVE[2::2], strict=True)) | {options[0]: options[1]}
+        assert run(["serve", *(word for pair in named.items() for word in pair)]) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err.count("\n"), printed.err[: len(line)]) == ("", 1, line)
+
+    def test_a_port_that_is_taken_is_one_line(self, tmp_path: Path) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            done = run_program(*SERVE, "--port", str(port), cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        line = f"port {port} of 127.0.0.1 is taken; name another with --port, or 0 for a free one"
+        assert done.stderr == f"prorubric: {line}\n"
+
+    def test_an_address_of_another_machine_is_one_line(self, tmp_path: Path) -> None:
+        done = run_program(*SERVE, "--host", "192.0.2.7", cwd=tmp_path, PRORUBRIC_TOKEN="x" * 20)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "prorubric: 192.0.2.7:8741 cannot be listened on (Cannot assign requested address)\n"
+
+    @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
+    def test_without_the_extra_it_says_what_to_install(self, missing: str, tmp_path: Path) -> None:
+        code = (
+            f"import sys; sys.modules['{missing}'] = None; from prorubric.cli.app import run; sys.exit(run({[*SERVE]}))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        line = "prorubric serve needs the optional part [serve]; install it with: pip install 'prorubric[serve]'"
+        assert done.stderr == f"prorubric: {line}\n"
+
+    def test_help_explains_every_option(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["serve", "--help"]) == 0
+        shown = capsys.readouterr().out
+        for option in ("--judge", "--tasks", "--scheme", "--host", "--port", "--limit", "--body-limit", "--json"):
+            assert option in shown
+        assert shown.count("--timeout-seconds") == 1

@@ -1,0 +1,77 @@
+"""What a run would take is told before it starts, without a call."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prorubric import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, save_tasks
+from prorubric.compile.compiler import GeneratorConfig
+from prorubric.llm.http import HttpConfig
+from prorubric.llm.journal import Journal
+from tests.compile.generating import make_tasks
+from tests.llm.server import MisbehavingServer
+
+PRICES = {"test-model": {"prompt": 2.0, "completion": 8.0, "date": "2026-11-05"}}
+
+
+@pytest.fixture
+def config(tmp_path: Path, server: MisbehavingServer) -> CompileConfig:
+    save_tasks(tmp_path / "tasks.jsonl", make_tasks(10))
+    (tmp_path / "prices.json").write_text(json.dumps(PRICES))
+    return CompileConfig(
+        str(tmp_path / "tasks.jsonl"),
+        out=tmp_path / "out.jsonl",
+        generator=server.spec,
+        prices=tmp_path / "prices.json",
+        http=HttpConfig(concurrency=4),
+    )
+
+
+def change(config: CompileConfig, **options: object) -> CompileConfig:
+    return CompileConfig(**{**vars(config), **options})  # type: ignore[arg-type]
+
+
+def test_calls_tokens_and_money_follow_from_the_prompts_that_would_be_sent(
+    config: CompileConfig, server: MisbehavingServer, tmp_path: Path
+) -> None:
+    found = estimate_compile(config)
+    assert server.calls == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prices.json", "tasks.jsonl"]
+    compile_rubrics(config)
+    sent = sum(sum(len(m["content"]) for m in e.body["messages"]) // 4 for e in server.exchanges)
+    assert (found.tasks, found.calls, found.cached, found.most_calls) == (10, 10, 0, 30)
+    assert (found.prompt_tokens, found.completion_tokens) == (sent, 7000)
+    assert found.cost == pytest.approx((sent * 2.0 + 7000 * 8.0) / 1e6)
+    assert found.most_completion_tokens == 30 * 3000
+    assert found.most_prompt_tokens == 3 * sent + 20 * 3000
+
+
+def test_what_the_journal_has_is_not_counted_again(config: CompileConfig) -> None:
+    compile_rubrics(config)
+    found = estimate_compile(change(config, overwrite=True))
+    assert (found.calls, found.cached, found.cost) == (0, 10, 0.0)
+
+
+def test_each_text_is_a_question_of_its_own(config: CompileConfig) -> None:
+    found = estimate_compile(change(config, texts=("k1", "rewritten", "labels")))
+    assert (found.calls, found.completion_tokens) == (40, 10 * (700 + 250 + 1000 + 200))
+
+
+def test_short_replies_bound_the_estimate(config: CompileConfig) -> None:
+    found = estimate_compile(change(config, generation=GeneratorConfig(max_tokens=100, reasks=0)))
+    assert (found.completion_tokens, found.most_completion_tokens, found.most_calls) == (1000, 1000, 10)
+
+
+def test_rules_cost_nothing_and_a_price_that_is_not_known_is_no_zero(config: CompileConfig) -> None:
+    rules = estimate_compile(change(config, generator="rules"))
+    assert (rules.calls, rules.prompt_tokens, rules.tasks, rules.cost) == (0, 0, 10, 0.0)
+    unknown: CompileEstimate = estimate_compile(change(config, prices=None))
+    assert unknown.cost is None
+
+
+def test_the_estimate_leaves_an_existing_journal_as_it_was(config: CompileConfig, tmp_path: Path) -> None:
+    compile_rubrics(config)
+    estimate_compile(change(config, overwrite=True))
+    with Journal(tmp_path / "out.journal.sqlite") as journal:
+        assert journal.counts()["replies"] == 10

@@ -1,0 +1,181 @@
+"""JSON in what a model wrote: found where it stands on its own, never altered, never made up."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from prorubric.llm.json_text import Pairs, find_roots, is_open
+from tests.strategies import json_values
+
+OBJECT = '{"a": {"b": [1, 2]}}'
+PARSED = Pairs([("a", Pairs([("b", [1, 2])]))])
+
+
+def find(text: str, material: str = "", *, whole: bool = True) -> list[Any]:
+    return list(find_roots(text, material, whole=whole))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OBJECT,
+        f"  {OBJECT}\n",
+        f"\t{OBJECT}  \n\n",
+        f"Sure:\n{OBJECT}\nDone.",
+        f"```json\n{OBJECT}\n```",
+        f"```\n{OBJECT}```",
+        f"Sure! ```json {OBJECT} ``` Done.",
+        f"Sure:\r\n{OBJECT}\r\nDone.\r\n",
+        '{\n  "a": {\n    "b": [\n      1,\n      2\n    ]\n  }\n}',
+        '{"a": {"b": [1, 2,],},}',
+        '{"a": {"b": [1, 2\n,\n]\n}\n}',
+        "{'a': {'b': [1, 2]}}",
+        f"[Note] this is a remark\n{OBJECT}",
+        f"{{not this\n{OBJECT}",
+    ],
+)
+def test_an_object_on_lines_of_its_own_is_found(text: str) -> None:
+    assert find(text) == [PARSED]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no object here",
+        f"It might say {OBJECT} in the middle.",
+        f"{OBJECT} as I said",
+        f"The reply is {OBJECT}",
+        '{"a": {"b": [1, 2]}',
+        '{"a": {"b": [1, 2',
+        '{"a"',
+        "{",
+        "{'a': print(1)}",
+        "{'a': b}",
+        "__import__('os')",
+        f"{{{OBJECT}}}",
+        "{{'a': 1}}",
+        "{'a': {[1]}}",
+        "({[]: 1},)",
+        "{'a': 1 + }",
+        "{'a': '\x00'}",
+        "{'a': '\ud800'}",
+    ],
+)
+def test_what_is_no_whole_value_of_its_own_is_not_found(text: str) -> None:
+    assert find(text) == []
+
+
+def test_several_values_come_in_order() -> None:
+    assert find(f"{OBJECT}\n[1]\nthen\n{OBJECT}") == [PARSED, [1], PARSED]
+
+
+def test_a_key_that_comes_twice_is_there_twice() -> None:
+    assert find('{"a": 1, "a": 2}') == [Pairs([("a", 1), ("a", 2)])]
+    assert find("{'a': 1, 'a': 2}") == [Pairs([("a", 1), ("a", 2)])]
+
+
+def test_a_literal_may_count_its_keys() -> None:
+    assert find("{1: True, 2: None}") == [Pairs([("1", True), ("2", None)])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a list [1, 2, ] of four",
+        "so on, } or not",
+        "```python\nprint(1)\n```",
+        "``` alone",
+        'said ",]" twice,\n]',
+        ",}",
+    ],
+)
+def test_the_texts_of_a_reply_that_is_nothing_but_json_are_left_as_they_are(text: str) -> None:
+    assert find(json.dumps({"a": text})) == [Pairs([("a", text)])]
+    assert find(json.dumps({"a": text}, indent=2)) == [Pairs([("a", text)])]
+
+
+def test_an_echo_of_the_material_is_left_out() -> None:
+    assert find(f"{OBJECT}\n[1]", material=f"The answer says {{'x'}} and\n{OBJECT}") == [[1]]
+    assert find(OBJECT, material=OBJECT.replace(" ", "\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('{"a": 1, "b": 2, "c', Pairs([("a", 1), ("b", 2)])),
+        ('{"a": {"x": true, "y": tr', Pairs([("a", Pairs([("x", True)]))])),
+        ('{"a": "b, c', None),
+    ],
+)
+def test_what_is_left_of_a_value_that_is_cut_off_is_read_only_where_that_is_wanted(text: str, left: Any) -> None:
+    assert find(text, whole=False) == ([] if left is None else [left])
+    assert find(text, whole=True) == []
+
+
+def test_nesting_without_an_end_is_given_up() -> None:
+    assert find("[" * 200_000) == []
+    assert find("{'a': " * 5_000) == []
+    assert find('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "open_"),
+    [
+        ("", False),
+        ("a { in a sentence", False),
+        (OBJECT, False),
+        (f"{OBJECT}\nand then some (", False),
+        (f"{OBJECT}\n" + '{"second": 1', True),
+        (OBJECT[:-1], True),
+        ('{"a": "a brace } in a text', True),
+        ('{"a": "a brace { in a text"}', False),
+        ('{"a": "an escaped \\" and a brace {"}', False),
+        ("```json\n" + '{"a": [', True),
+        ('```json {"a": [', True),
+        ('{\n  "a": [\n    {"b": 1}', True),
+    ],
+)
+def test_whether_a_text_ends_inside_of_a_value(text: str, open_: bool) -> None:
+    assert is_open(text) is open_
+
+
+@given(value=st.dictionaries(st.text(max_size=8), json_values, max_size=4), indent=st.sampled_from([None, 1, 4]))
+def test_every_object_is_found_as_it_was_written_and_none_of_its_beginnings(
+    value: dict[str, Any], indent: int | None
+) -> None:
+    text = json.dumps(value, indent=indent)
+    assert [json.dumps(_plain(root)) for root in find(text)] == [json.dumps(value)]
+    assert not is_open(text)
+    for end in range(1, len(text)):
+        assert is_open(text[:end])
+
+
+@given(text=st.text(max_size=200))
+@example("{{1: 2}}")
+@example("{'a': {{}}}")
+@example("{'\\d': 1}")
+@example("{'a': 1_000_000_000_000 ** 1_000_000}")
+@example("{" * 300)
+@example("{'a': 9" + "9" * 5_000 + "}")
+def test_any_text_can_be_looked_through(text: str) -> None:
+    for whole in (False, True):
+        find(text, whole=whole)
+    is_open(text)
+
+
+@given(
+    parts=st.lists(st.sampled_from(['{"a":', "{", "}", "[", "]", ",", "'", '"', "\\", "\n", "1", "null", "```", " "]))
+)
+def test_any_heap_of_json_signs_can_be_looked_through(parts: list[str]) -> None:
+    find("".join(parts))
+    is_open("".join(parts))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Pairs):
+        return {key: _plain(inner) for key, inner in value}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,47 @@
+"""Judges that fail on purpose, as `pkg.module:object`."""
+
+import json
+from collections import Counter
+
+from tests.train.parity import HashJudge
+
+from prorubric.llm.model import Failure, Outcome, Reply, Request
+
+
+class FaultyJudge(HashJudge):
+    """Gives no reply on about a third of all responses, always the same ones."""
+
+    name = identity = "faulty-judge"
+
+    async def complete(self, request: Request) -> Outcome:
+        answer = request.messages[-1].content.partition("<<<ANSWER ")[2].partition("\n")[2].partition("\nANSWER ")[0]
+        if sum(answer.encode()) % 3 == 0:
+            return Failure("server", "the endpoint answers 503")
+        return await super().complete(request)
+
+
+class DeadJudge(HashJudge):
+    """Gives no reply at all."""
+
+    name = identity = "dead-judge"
+
+    async def complete(self, request: Request) -> Outcome:
+        return Failure("server", "the endpoint answers 503")
+
+
+class GamedJudge(HashJudge):
+    """Finds a little more in every response for dimensions, and a little less for criteria: a reward that is gamed."""
+
+    name = identity = "gamed-judge"
+
+    def __init__(self) -> None:
+        self._calls: Counter[bool] = Counter()
+
+    async def complete(self, request: Request) -> Outcome:
+        (kind,) = request.schema["properties"] if request.schema else ("satisfied",)
+        asked = list(request.schema["properties"][kind]["properties"]) if request.schema else []
+        few = len(asked) <= 5
+        self._calls[few] += 1
+        progress = min(self._calls[few] / 40, 1.0)
+        met = round(len(asked) * (progress if few else 1 - progress))
+        return Reply(json.dumps({kind: {index: place < met for place, index in enumerate(asked)}}))

@@ -1,0 +1,148 @@
+"""GRPO with the real TRL on a tiny policy: what becomes of rewards that are unknown, and what is refused."""
+
+import json
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from tests.train.scripts.tiny_policy import make_tiny_model, make_tiny_tokenizer
+from trl import GRPOTrainer
+
+from prorubric import SAMPLE_TASKS, load_tasks
+from prorubric.errors import ProRubricError
+from prorubric.reward.monitor import MonitorConfig, load_steps
+from prorubric.reward.reward import Overlong, RewardConfig
+from prorubric.reward.trend import AlarmRule
+from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, watch_rewards
+
+FAULTY = "tests.train.scripts.trl_judges:FaultyJudge"
+DEAD = "tests.train.scripts.trl_judges:DeadJudge"
+SCALE = GrpoScale(prompts=2, responses=8, mini_batch=2, rollouts=3, per_device=8)
+
+
+class OpenReward(TrlReward):
+    """Keeps what it gives to TRL."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.given: list[list[float | None]] = []
+
+    async def __call__(self, *args: Any, **columns: Any) -> list[float | None]:
+        self.given.append(await super().__call__(*args, **columns))
+        return self.given[-1]
+
+
+class OpenTrainer(GRPOTrainer):
+    """Keeps the advantages that its loss is computed from."""
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        batch = super()._generate_and_score_completions(inputs)
+        self.advantages = [*getattr(self, "advantages", []), batch["advantages"].tolist()]
+        return batch
+
+
+def make_trainer(folder: Path, rewards: Any, **options: Any) -> OpenTrainer:
+    settings = {"max_completion_length": 12, "bf16": False, "learning_rate": 1e-3, "warmup_steps": 0}
+    settings |= {"save_strategy": "no", "disable_tqdm": True, "gradient_checkpointing": False, "use_cpu": True}
+    own = {key: options.pop(key) for key in ("callbacks", "eval_dataset") if key in options}
+    scale = options.pop("scale", SCALE)
+    data = make_dataset(load_tasks(SAMPLE_TASKS)).dataset
+    return OpenTrainer(
+        model=make_tiny_model(),
+        reward_funcs=rewards,
+        args=make_grpo_config(folder, "prorubric", scale, **{**settings, **options}),
+        train_dataset=data,
+        processing_class=make_tiny_tokenizer(),
+        **own,
+    )
+
+
+def train(folder: Path) -> dict[str, Any]:
+    """Three steps in which the judge fails now and then."""
+    config = RewardConfig(judge=FAULTY, tasks=str(SAMPLE_TASKS), shadow=("additive",), max_unknown=1)
+    reward = OpenReward(config)
+    # The second opinion is the first one once more, so that the two can be compared.
+    watch = watch_rewards(reward, MonitorConfig(folder / "steps.jsonl"), second=replace(config, shadow=()))
+    trainer = make_trainer(folder, reward, callbacks=[watch])
+    before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
+    trainer.train()
+    after = list(trainer.model.parameters())
+    return {
+        "rewards": reward.given,
+        "advantages": trainer.advantages,
+        "changed": sum(not torch.equal(a, b) for a, b in zip(before, after, strict=True)),
+        "finite": all(bool(parameter.isfinite().all()) for parameter in after),
+        "parameters": len(before),
+        "logs": trainer.state.log_history,
+        "steps": [step.model_dump(mode="json") for step in load_steps(folder / "steps.jsonl")],
+    }
+
+
+def train_until_the_alarm(folder: Path) -> dict[str, Any]:
+    """At most 20 steps in which the score rises and its shadow falls."""
+    judge = "tests.train.scripts.trl_judges:GamedJudge"
+    reward = TrlReward(RewardConfig(judge=judge, tasks=str(SAMPLE_TASKS), shadow=("additive",)))
+    rule = AlarmRule(window=10, least=5)
+    watch = watch_rewards(reward, MonitorConfig(folder / "steps.jsonl", alarm=rule), stop=True)
+    small = GrpoScale(prompts=1, responses=2, mini_batch=1, rollouts=20, per_device=2)
+    trainer = make_trainer(folder, reward, scale=small, callbacks=[watch])
+    trainer.train()
+    (alarm,) = watch.monitor.history[-1].alarms
+    return {"steps": trainer.state.global_step, "alarm": str(alarm), "shadow": alarm.other}
+
+
+def train_beside_another(folder: Path) -> str:
+    def count_words(completions: list[Any], **_: Any) -> list[float]:
+        return [float(len(completion[0]["content"].split())) for completion in completions]
+
+    reward = TrlReward(RewardConfig(judge=FAULTY, tasks=str(SAMPLE_TASKS)))
+    return catch(make_trainer(folder, [reward, count_words]).train)
+
+
+def train_without_a_judge(folder: Path) -> str:
+    reward = TrlReward(RewardConfig(judge=DEAD, tasks=str(SAMPLE_TASKS), min_batch=16))
+    return catch(make_trainer(folder, reward).train)
+
+
+def evaluate(folder: Path) -> list[float]:
+    """What length costs in evaluation and in training, where every response is at the limit."""
+    overlong = Overlong(limit=2, buffer=1, factor=0.5)
+    judge = "tests.train.parity:HashJudge"
+    reward = TrlReward(RewardConfig(judge=judge, tasks=str(SAMPLE_TASKS), overlong=overlong, max_unknown=1))
+    few = make_dataset(list(load_tasks(SAMPLE_TASKS))[:2]).dataset
+    trainer = make_trainer(folder, reward, eval_dataset=few, max_steps=1, num_generations_eval=2)
+    evaluated = trainer.evaluate()
+    trainer.train()
+    (trained,) = (log["prorubric/overlong"] for log in trainer.state.log_history if "prorubric/overlong" in log)
+    return [evaluated["eval_prorubric/overlong"], trained]
+
+
+def catch(run: Callable[[], object]) -> str:
+    try:
+        run()
+    except ProRubricError as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    reward = TrlReward(RewardConfig(judge=FAULTY, tasks=str(SAMPLE_TASKS)), "my_reward")
+    again = pickle.loads(pickle.dumps(reward))
+    said = {
+        "training": train(folder / "training"),
+        "alarm": train_until_the_alarm(folder / "alarm"),
+        "beside": train_beside_another(folder / "beside"),
+        "dead": train_without_a_judge(folder / "dead"),
+        "evaluation": evaluate(folder / "evaluation"),
+        "pickled": [again.__name__, again.reward.config == reward.reward.config],
+    }
+    print(json.dumps(said))  # noqa: T201 - the line that the test reads
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The reward inside the real ms-swift: the same numbers to the bit, and no signal from what is unknown."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prorubric import SAMPLE_TASKS, load_tasks
+from prorubric.errors import ConfigError
+from prorubric.reward.reward import Overlong, RewardConfig
+from prorubric.rubric.files import read_rows
+from prorubric.train.ms_swift import ProRubricORM, fill_unknown, register, save_rows
+from tests.train.parity import SCHEMES, load_pairs, render_rewards
+from tests.train.running import ROOT, run_in, start_in, trainers
+
+TASK = "medicine-infant-fever"
+pytestmark = trainers
+
+
+@pytest.fixture(scope="module")
+def run(parity: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_in("swift", "swift_reward.py", parity, tmp_path_factory.mktemp("swift"))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_ms_swift_gets_the_reward_to_the_bit(run: dict[str, Any], parity: Path, scheme: str) -> None:
+    expected = [pair.expected[scheme] for pair in load_pairs(parity)]
+    known = [value is not None for value in expected]
+    found = run["rewards"][scheme]
+    assert keep(found["given"], known) == keep(render_rewards(expected), known)
+    halves = [None if value is None else float(np.float32(value)) for value in expected]
+    assert keep(found["kept"], known) == keep(render_rewards(halves), known)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_an_unknown_reward_has_no_advantage(run: dict[str, Any], parity: Path, scheme: str) -> None:
+    expected = [pair.expected[scheme] for pair in load_pairs(parity)]
+    advantages = run["rewards"][scheme]["advantages"]
+    unknown = [a for value, a in zip(expected, advantages, strict=True) if value is None]
+    assert len(unknown) >= 5
+    assert max(map(abs, unknown)) < 1e-5
+    assert max(map(abs, advantages)) > 1
+
+
+def test_ms_swift_itself_would_count_it_as_0(run: dict[str, Any]) -> None:
+    assert run["none"]["rewards"] == pytest.approx([0.2, 0.4, 0.6, 0.0])
+    assert run["none"]["advantages"][3] < -1
+
+
+def keep(values: list[Any], known: list[bool]) -> list[Any]:
+    return [value for value, is_known in zip(values, known, strict=True) if is_known]
+
+
+def test_two_steps_change_every_weight_and_stay_finite(run: dict[str, Any]) -> None:
+    training = run["training"]
+    assert training["changed"] == [24, 24, 24]
+    logs = [log for log in training["logs"] if "loss" in log]
+    assert len(logs) == len(training["given"]) == 2
+    for log, batch in zip(logs, training["given"], strict=True):
+        assert math.isfinite(log["loss"])
+        # What ms-swift trains on has the mean of what it was given: nothing was counted as 0 behind our back.
+        assert log["reward"] == pytest.approx(sum(batch["given"]) / 16, abs=1e-6)
+        assert log["rewards/OpenORM/mean"] == log["reward"]
+        assert batch["groups"] == ["prompt_0"] * 8 + ["prompt_1"] * 8
+        assert {len(ids) for ids in batch["tokens"]} == {12}
+        assert all(text.startswith("<think>\n\n</think>\n\n") for text in batch["texts"])
+
+
+def test_it_is_known_to_ms_swift_by_name(run: dict[str, Any]) -> None:
+    assert run["registered"] == "ProRubricORM"
+
+
+def test_the_example_takes_a_step(tmp_path: Path) -> None:
+    made = start_in("swift", "tiny_policy.py", tmp_path / "policy")
+    assert made.returncode == 0, made.stderr
+    options = "--model_type qwen3 --template qwen3 --torch_dtype float32 --check_model false --report_to none "
+    options += "--max_steps 1 --per_device_train_batch_size 8 --max_completion_length 8 --save_strategy no"
+    script = ROOT / "examples/ms_swift/train.sh"
+    done = start_in("swift", script, tmp_path / "policy", tmp_path / "out", *options.split())
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "'rewards/ProRubricORM/mean'" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "filled"),
+    [
+        ([1.0, None, 0.5, 0.25, None, None], [1.0, 0.75, 0.5, 0.25, 0.25, 0.25]),
+        ([None, None, None, 0.5, 0.25, 0.0], [0.25, 0.25, 0.25, 0.5, 0.25, 0.0]),
+        ([None] * 6, [0.0] * 6),
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+    ],
+)
+def test_an_unknown_reward_is_the_mean_of_its_groups_known_ones(
+    values: list[float | None], filled: list[float]
+) -> None:
+    assert fill_unknown(values, ["a"] * 3 + ["b"] * 3) == filled
+
+
+async def test_the_empty_thought_that_ms_swift_adds_is_no_part_of_the_response() -> None:
+    reward = ProRubricORM(config=RewardConfig("lexical", scheme="implicit", tasks=str(SAMPLE_TASKS)))
+    text = "Take her to the emergency department now, tonight."
+    plain, thoughtless, thoughtful = await reward(
+        [text, f"<think>\n\n</think>\n\n{text}", f"<think>\nrectal temperature\n</think>\n\n{text}"],
+        task_id=[TASK] * 3,
+        trainer_state=None,
+    )
+    assert plain == thoughtless > 0.1
+    assert thoughtful != plain
+
+
+async def test_length_costs_in_training_only() -> None:
+    overlong = Overlong(limit=10, buffer=5, factor=0.5)
+    reward = ProRubricORM(config=RewardConfig("lexical", tasks=str(SAMPLE_TASKS), overlong=overlong))
+    ids, tasks = [[1] * 5, [[1] * 6, [1] * 4]], [TASK, TASK]
+    assert await reward(["", ""], response_token_ids=ids, task_id=tasks, split=["train", None]) == [0.0, -0.5]
+    assert await reward(["", ""], response_token_ids=ids, task_id=tasks, split=["val", "test"]) == [0.0, 0.0]
+    with pytest.raises(ConfigError, match="rows of training and of validation"):
+        await reward(["", ""], response_token_ids=ids, task_id=tasks, split=["train", "val"])
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+async def test_rows_name_their_task_or_carry_it(tmp_path: Path, name: str) -> None:
+    tasks = list(load_tasks(SAMPLE_TASKS))
+    assert save_rows(tmp_path / name, tasks, split="val", carry=True) == 12
+    rows = [row.value or {} for row in read_rows(tmp_path / name)]
+    assert [row["task_id"] for row in rows] == [task.id for task in tasks]
+    assert {row["split"] for row in rows} == {"val"}
+    assert rows[0]["messages"] == [{"role": "user", "content": tasks[0].messages[0].content}]
+    reward = ProRubricORM(config=RewardConfig("lexical", column="task"))
+    assert [reward.reward.find_task(row) for row in rows] == tasks
+
+
+def test_without_ms_swift_registering_says_how_to_install_it() -> None:
+    with pytest.raises(ConfigError, match="ms-swift is not installed; install it with: pip install 'ms-swift>=4.6'"):
+        register(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)))

@@ -1,0 +1,54 @@
+"""Rewards that come one by one become the steps they belong to."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prorubric.reward.monitor import MonitorConfig
+from prorubric.reward.reward import Reward, RewardParts
+from prorubric.train.step_log import StepLog
+
+
+def make_reward(value: float | None) -> Reward:
+    parts = RewardParts(
+        task_id="t",
+        scheme="additive",
+        score=value,
+        low=value or 0.0,
+        high=1.0 if value is None else value,
+        overlong=0.0,
+        unknown=() if value is not None else ("no reply",),
+        verdicts={},
+        dimensions={},
+        shadow={},
+        tokens=None,
+        characters=3,
+    )
+    return Reward(value=value, parts=parts)
+
+
+def record(path: Path, size: int, came: list[tuple[int | None, float | None]]) -> list[tuple[int, int, int]]:
+    log = StepLog(MonitorConfig(path), size)
+    for step, value in came:
+        log.add(step, "group", make_reward(value))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [(line["step"], line["responses"], line["unknown"]) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("came", "steps"),
+    [
+        ([(5, 0.1), (5, None), (6, 0.2), (6, 0.3)], [(5, 2, 1), (6, 2, 0)]),
+        ([(None, 0.1), (None, 0.2), (None, 0.3)], [(1, 2, 0)]),
+        ([(5, 0.1), (6, 0.2), (6, 0.3)], [(5, 1, 0), (6, 2, 0)]),
+        ([(5, 0.1), (6, 0.2), (6, 0.3), (5, 0.4), (6, 0.5)], [(5, 1, 0), (6, 2, 0)]),
+        ([(6, 0.1), (5, 0.2), (5, 0.3), (6, 0.4)], [(5, 2, 0), (6, 2, 0)]),
+        ([(5, 0.1)], []),
+    ],
+    ids=["told", "counted", "a step that stayed short", "too late", "mixed", "not full"],
+)
+def test_steps_are_recorded_when_they_are_full_and_in_order(
+    tmp_path: Path, came: list[tuple[int | None, float | None]], steps: list[tuple[int, int, int]]
+) -> None:
+    assert record(tmp_path / "steps.jsonl", 2, came) == steps

@@ -1,0 +1,220 @@
+"""The reward inside the real TRL: the same numbers to the bit, no signal from what is unknown, and what is refused."""
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prorubric import SAMPLE_TASKS, group_advantages
+from prorubric.errors import ConfigError, MissingExtraError
+from prorubric.reward.reward import Overlong, RewardConfig
+from prorubric.train.paper import VARIANTS
+from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, read_completion
+from tests.train.parity import SCHEMES, expect, load_pairs, render_rewards
+from tests.train.running import ROOT, run_in, start_in, trainers
+
+TASK = "medicine-infant-fever"
+pytestmark = trainers
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_in("trl", "trl_training.py", tmp_path_factory.mktemp("trl"))
+
+
+@pytest.fixture(scope="module")
+def compared(parity: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_in("trl", "trl_parity.py", parity, tmp_path_factory.mktemp("trl"))
+
+
+def test_three_steps_change_every_weight_and_stay_finite(run: dict[str, Any]) -> None:
+    training = run["training"]
+    assert training["changed"] == training["parameters"] == 24
+    assert training["finite"]
+    losses = [log["loss"] for log in training["logs"] if "loss" in log]
+    assert len(losses) == 3
+    assert all(math.isfinite(loss) for loss in losses)
+
+
+def test_a_row_without_a_reward_has_advantage_0_and_is_not_in_the_baseline(run: dict[str, Any]) -> None:
+    training = run["training"]
+    assert len(training["rewards"]) == len(training["advantages"]) == 3
+    for rewards, advantages in zip(training["rewards"], training["advantages"], strict=True):
+        unknown = [advantage for reward, advantage in zip(rewards, advantages, strict=True) if reward is None]
+        assert len(unknown) >= 1
+        assert unknown == [0.0] * len(unknown)
+        values = [np.nan if reward is None else reward for reward in rewards]
+        ours = group_advantages(values, np.repeat([0, 1], 8), epsilon=1e-4).values
+        assert advantages == pytest.approx(ours, abs=1e-5)
+        assert max(map(abs, advantages)) > 0.5
+
+
+def test_every_batch_is_recorded_and_reported(run: dict[str, Any]) -> None:
+    training = run["training"]
+    logs = [log for log in training["logs"] if "prorubric/score" in log]
+    assert [step["step"] for step in training["steps"]] == [log["step"] for log in logs] == [1, 2, 3]
+    for step, log, rewards in zip(training["steps"], logs, training["rewards"], strict=True):
+        assert step["unknown"] == rewards.count(None)
+        assert log["prorubric/unknown_rate"] == step["unknown_rate"]
+        assert log["prorubric/score"] == pytest.approx(step["score"], rel=1e-6)
+        assert log["prorubric/shadow/additive"] == pytest.approx(step["shadow"]["additive"], rel=1e-6)
+        assert step["groups"] == 2
+
+
+def test_a_second_opinion_is_asked_about_the_same_responses(run: dict[str, Any]) -> None:
+    scores = [step["score"] for step in run["training"]["steps"]]
+    assert [step["appropriateness"] for step in run["training"]["steps"]] == scores
+
+
+def test_an_alarm_ends_the_training_if_it_is_asked_to(run: dict[str, Any]) -> None:
+    assert run["alarm"]["shadow"] == "additive"
+    assert 5 <= run["alarm"]["steps"] < 20
+    assert "the score has risen by" in run["alarm"]["alarm"]
+
+
+def test_it_refuses_to_stand_beside_another_reward_function(run: dict[str, Any]) -> None:
+    assert run["beside"].startswith(
+        "ConfigError: rubric_reward is one of 2 reward functions (rubric_reward, count_words), where TRL counts an "
+        "unknown reward as 0;"
+    )
+
+
+def test_a_judge_that_is_gone_ends_the_training(run: dict[str, Any]) -> None:
+    assert run["dead"].startswith("BreakerError: 16 of 16 rewards are unknown")
+    assert "the endpoint answers 503" in run["dead"]
+
+
+def test_length_costs_nothing_in_evaluation(run: dict[str, Any]) -> None:
+    assert run["evaluation"] == [0.0, -0.5]
+
+
+def test_it_is_pickled_as_its_config(run: dict[str, Any]) -> None:
+    assert run["pickled"] == ["my_reward", True]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_trainer_gets_the_reward_to_the_bit(compared: dict[str, Any], parity: Path, scheme: str) -> None:
+    found, pairs = compared["rewards"][scheme], load_pairs(parity)
+    assert found["given"] == expect(pairs, scheme)
+    assert found["kept"] == expect_32_bits([pair.expected[scheme] for pair in pairs])
+
+
+def test_tasks_carried_in_the_rows_and_plain_text_give_the_same(compared: dict[str, Any], parity: Path) -> None:
+    assert compared["rewards"]["carried"]["given"] == expect(load_pairs(parity))
+
+
+def expect_32_bits(values: list[float | None]) -> list[str | None]:
+    return render_rewards([None if value is None else float(np.float32(value)) for value in values])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_trl_takes_the_settings_of_every_run(compared: dict[str, Any], name: str) -> None:
+    assert compared["settings"][name] == {
+        "num_generations": 8,
+        "generation_batch_size": 512,
+        "steps_per_generation": 64,
+        "per_device_train_batch_size": 8,
+        "gradient_accumulation_steps": 32,
+        "max_steps": 600,
+        "learning_rate": 1e-6,
+        "lr_scheduler_type": "constant_with_warmup",
+        "warmup_steps": 10,
+        "epsilon": 0.2,
+        "epsilon_high": 0.28,
+        "beta": VARIANTS[name].kl,
+        "use_bias_correction_kl": False,
+        "scale_rewards": "group",
+        "loss_type": "dapo",
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "top_k": 0,
+        "max_completion_length": 4096 if name == "length-matched" else 8192,
+        "num_iterations": 1,
+        "save_steps": 100,
+        "eval_strategy": "steps",
+        "eval_steps": 100,
+        "seed": 42,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+
+
+def test_prompts_that_are_too_long_are_left_out_and_named(compared: dict[str, Any]) -> None:
+    data = compared["data"]
+    assert data["columns"] == ["prompt", "task_id"]
+    assert len(data["kept"]) + len(data["left_out"]) == 12
+    assert min(data["left_out"].values()) > 400
+    assert not {*data["kept"]} & data["left_out"].keys()
+
+
+def test_the_example_takes_a_step_with_smollm2(tmp_path: Path) -> None:
+    options = ("--out", tmp_path, "--steps", 1, "--prompts", 1, "--responses", 2, "--tokens", 8)
+    done = start_in("trl", ROOT / "examples/trl/grpo_smollm2.py", *options)
+    assert done.returncode == 0, done.stderr[-2000:]
+    head, rule, row = done.stdout.splitlines()[-3:]
+    assert head == "| step | additive | implicit | prorubric | tokens | equal groups |"
+    assert rule == "| ---: | ---: | ---: | ---: | ---: | ---: |"
+    assert re.fullmatch(r"\| 1( \| [01]\.\d{3}){3} \| \d\.\d{3} \| [01]\.000 \|", row)
+
+
+@pytest.mark.parametrize(
+    ("completion", "text"),
+    [
+        ("as it is\n", "as it is\n"),
+        ([{"role": "assistant", "content": "said"}], "said"),
+        (
+            [{"role": "assistant", "content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]}],
+            "in parts",
+        ),
+        (
+            [
+                {"role": "assistant", "content": "first", "tool_calls": []},
+                {"role": "tool", "content": "not ours"},
+                {"role": "assistant", "content": None},
+                {"role": "assistant", "content": "last"},
+            ],
+            "first\n\nlast",
+        ),
+        ([], ""),
+    ],
+)
+def test_what_the_assistant_says_is_the_response(completion: Any, text: str) -> None:
+    assert read_completion(completion) == text
+
+
+def test_a_completion_that_is_neither_text_nor_messages_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"a completion is \[3, 4\]; give text or a list of messages"):
+        read_completion([3, 4])
+
+
+async def test_a_row_that_names_no_task_is_refused() -> None:
+    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)))
+    with pytest.raises(ConfigError, match="no task is meant by"):
+        await reward(prompts=["Hello"], completions=["Hello!"], task_id=["no-such-task"])
+
+
+async def test_length_is_the_number_of_completion_ids() -> None:
+    overlong = Overlong(limit=10, buffer=5, factor=0.5)
+    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS), overlong=overlong))
+    assert await reward(completions=["", ""], completion_ids=[[1] * 5, [1] * 10], task_id=[TASK, TASK]) == [0.0, -0.5]
+    with pytest.raises(ConfigError, match="overlong is set"):
+        await reward(completions=[""], task_id=[TASK])
+
+
+def test_sizes_that_do_not_divide_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="64 prompts do not divide into mini-batches of 48"):
+        make_grpo_config(tmp_path, scale=GrpoScale(mini_batch=48))
+    with pytest.raises(ConfigError, match="an update of 32 × 8 responses does not divide into 3 × 8;"):
+        make_grpo_config(tmp_path, scale=GrpoScale(processes=3))
+
+
+def test_without_trl_its_settings_name_the_command_that_installs_it(tmp_path: Path) -> None:
+    with pytest.raises(MissingExtraError, match=r"pip install 'prorubric\[trl\]'"):
+        make_grpo_config(tmp_path)
+
+
+def test_a_limit_that_no_prompt_meets_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no task is left: 0 have a prompt of more than 4096 tokens"):
+        make_dataset([])

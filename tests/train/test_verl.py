@@ -1,0 +1,468 @@
+"""verl: the same reward through its workers, a stand-in that says so where there is none, and settings that it accepts.
+
+The first half needs verl's own environment and asks it everything in two processes; the second half needs no verl.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prorubric import ConfigError, RewardConfig, RubricReward, Unknown, group_advantages, load_samples
+from prorubric.aggregate.arithmetic import overlong_penalty
+from prorubric.aggregate.score import score
+from prorubric.train.paper import VARIANTS
+from prorubric.train.verl import ABSENT, UNKNOWN, VerlRun, compute_score, render_overrides
+from prorubric.train.verl_settings import render_value
+from tests.train.parity import Pair, decide_all, expect, load_pairs, render_rewards, reward_options
+from tests.train.running import run_in, trainers
+
+KEYS = ["score", "judge_failed", "low", "high", "overlong", *(f"dimension_{number}" for number in range(1, 6))]
+
+
+@pytest.fixture(scope="module")
+def pairs(parity: Path) -> list[Pair]:
+    return load_pairs(parity)
+
+
+@pytest.fixture(scope="module")
+def parts(parity: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_in("verl", "verl_parts.py", parity, tmp_path_factory.mktemp("verl"))
+
+
+@pytest.fixture(scope="module")
+def on_ray(parity: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    variables = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+    return run_in("verl", "verl_ray.py", parity, tmp_path_factory.mktemp("ray"), variables=variables)
+
+
+def known(pairs: Sequence[Pair], scheme: str = "prorubric") -> list[int]:
+    return [number for number, pair in enumerate(pairs) if pair.expected[scheme] is not None]
+
+
+def failed(pairs: Sequence[Pair], scheme: str = "prorubric") -> list[int]:
+    return [number for number, pair in enumerate(pairs) if pair.expected[scheme] is None]
+
+
+def group_mean(pairs: Sequence[Pair], pair: Pair) -> float:
+    values = [other.expected["prorubric"] for other in pairs if other.task.id == pair.task.id]
+    rewards = [value for value in values if value is not None]
+    return math.fsum(rewards) / len(rewards)
+
+
+def middle(pair: Pair, scheme: str) -> float:
+    found = score(decide_all(pair.task, pair.text, scheme), pair.task, scheme)
+    return (found.low + found.high) / 2
+
+
+# Rewards
+
+
+@trainers
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("naive prorubric", "prorubric"),
+        ("gdpo prorubric", "prorubric"),
+        ("dapo carried", "prorubric"),
+        ("naive additive", "additive"),
+        ("naive graded", "graded"),
+    ],
+)
+def test_verls_own_managers_get_our_reward_to_the_bit_and_the_middle_for_a_failed_row(
+    parts: dict[str, Any], pairs: list[Pair], name: str, scheme: str
+) -> None:
+    stand_ins = [pair.expected[scheme] if pair.expected[scheme] is not None else middle(pair, scheme) for pair in pairs]
+    told = parts["managers"][name]
+    assert told["rewards"] == render_rewards(stand_ins)
+    assert told["types"] == ["float"]
+    assert [row["judge_failed"] for row in told["info"]] == [float(pair.expected[scheme] is None) for pair in pairs]
+
+
+@trainers
+@pytest.mark.parametrize("name", ["group prorubric", "group carried"])
+def test_our_manager_gives_a_failed_row_the_mean_of_its_groups_known_rewards(
+    parts: dict[str, Any], pairs: list[Pair], name: str
+) -> None:
+    filled = [p.expected["prorubric"] if p.expected["prorubric"] is not None else group_mean(pairs, p) for p in pairs]
+    told = parts["managers"][name]
+    assert told["rewards"] == render_rewards(filled)
+    assert [number for number, row in enumerate(told["info"]) if row["judge_failed"]] == failed(pairs)
+
+
+@trainers
+def test_every_row_has_the_same_keys_with_finite_numbers(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    for name, told in parts["managers"].items():
+        for row in told["info"]:
+            assert list(row) == (KEYS if name != "dapo carried" else [*KEYS, "shadow_graded"])
+            assert all(isinstance(value, float) and math.isfinite(value) for value in row.values())
+
+
+@trainers
+def test_verdicts_on_dimensions_stand_in_their_order_and_say_what_is_unknown_and_what_absent(
+    parts: dict[str, Any], pairs: list[Pair]
+) -> None:
+    for pair, row in zip(pairs, parts["managers"]["naive prorubric"]["info"], strict=True):
+        said = [UNKNOWN if isinstance(v, Unknown) else float(v) for v in decide_all(pair.task, pair.text, "prorubric")]
+        assert [row[f"dimension_{n}"] for n in range(1, 6)] == [*said, *[ABSENT] * (5 - len(said))]
+
+
+@trainers
+def test_a_shadow_scheme_is_told_beside_the_score(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    shadows = [row["shadow_graded"] for row in parts["managers"]["dapo carried"]["info"]]
+    assert shadows == [UNKNOWN if p.expected["graded"] is None else p.expected["graded"] for p in pairs]
+
+
+@trainers
+def test_the_same_rewards_come_from_workers_on_ray(on_ray: dict[str, Any], pairs: list[Pair]) -> None:
+    told = on_ray["naive"]
+    wanted = expect(pairs)
+    assert [told["scores"][number] for number in known(pairs)] == [wanted[number] for number in known(pairs)]
+    assert [number for number, failure in enumerate(told["judge_failed"]) if failure] == failed(pairs)
+    assert told["keys"] == KEYS
+    assert all(told["tensor"])
+    assert max(told["filled"]) == 1
+
+
+@trainers
+def test_our_manager_fills_groups_on_ray_as_well(on_ray: dict[str, Any], pairs: list[Pair]) -> None:
+    eights = [pair for pair in pairs if pair.task.source != "sample-pack"] or pairs
+    filled = [p.expected["prorubric"] if p.expected["prorubric"] is not None else group_mean(pairs, p) for p in eights]
+    assert on_ray["group"]["scores"] == render_rewards(filled)
+    assert all(on_ray["group"]["tensor"])
+
+
+# Length
+
+
+@trainers
+def test_length_is_charged_once_the_same_by_us_and_by_verl(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    told = parts["lengths"]
+    charged = []
+    for number in known(pairs):
+        penalty = overlong_penalty(told["lengths"][number], told["limit"], told["limit"] // 2, 0.5)
+        wanted = pairs[number].expected["prorubric"] - penalty  # type: ignore[operator]
+        assert told["group"]["rewards"][number] == float(wanted).hex()
+        # verl computes it in 32 bits.
+        assert float.fromhex(told["dapo"]["rewards"][number]) == pytest.approx(wanted, abs=1e-6)
+        charged.append(penalty)
+    assert max(charged) > 0.2
+    assert min(charged) == 0
+
+
+@trainers
+def test_length_costs_nothing_in_validation(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    told = parts["lengths"]["validation"]
+    wanted = expect(pairs)
+    assert [told["rewards"][number] for number in known(pairs)] == [wanted[number] for number in known(pairs)]
+    assert {row["overlong"] for row in told["info"]} == {0.0}
+
+
+@trainers
+def test_a_row_that_does_not_say_so_is_for_validation_where_its_file_is(
+    parts: dict[str, Any], pairs: list[Pair]
+) -> None:
+    told, reward = parts["validation"], pairs[known(pairs)[0]].expected["prorubric"]
+    assert reward is not None
+    assert [one["reward_score"] for one in told["train"]] == [reward - 0.5]
+    assert [one["reward_score"] for one in told["validation"]] == [reward]
+
+
+@trainers
+def test_a_task_in_both_files_is_refused(parts: dict[str, Any]) -> None:
+    (one,) = parts["validation"]["both"]
+    assert one["raised"].startswith("ConfigError: task '")
+    assert one["raised"].endswith("hold tasks out, or give each row its split in extra_info")
+
+
+# Failures
+
+
+@trainers
+def test_a_configured_number_stands_in_for_an_unknown_reward(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    rewards = [one["reward_score"] for one in parts["failures"]["0.25"]]
+    assert [rewards[number] for number in failed(pairs)] == [0.25] * len(failed(pairs))
+
+
+@trainers
+def test_a_row_can_raise_instead(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    raised = {number: one["raised"] for number, one in enumerate(parts["failures"]["raise"]) if "raised" in one}
+    assert sorted(raised) == failed(pairs)
+    assert all(said.startswith("UnjudgedError: task ") and ": no reward (" in said for said in raised.values())
+
+
+@trainers
+def test_one_of_verls_managers_makes_a_zero_of_every_error_which_is_why_the_page_warns_of_it(
+    parts: dict[str, Any], pairs: list[Pair]
+) -> None:
+    told = parts["failures"]["rate limited"]
+    assert [told[number]["reward_score"] for number in failed(pairs[:48])] == [0.0] * len(failed(pairs[:48]))
+    assert {"error" in told[number]["reward_extra_info"] for number in failed(pairs[:48])} == {True}
+
+
+@trainers
+def test_the_breaker_stops_every_reward_once_too_many_are_unknown(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    assert parts["failures"]["breaker 0.5"] == [None] * len(pairs)
+    raised = [said for said in parts["failures"]["breaker 0.01"] if said]
+    (said,) = set(raised)
+    assert said.startswith("BreakerError: ")
+    assert "max_unknown" in said
+    # Nothing gets a reward any more once it has opened, not even what was under way.
+    assert len(raised) > len(failed(pairs))
+
+
+@trainers
+def test_a_failed_row_whose_group_never_comes_gets_the_stand_in(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    (alone,) = parts["failures"]["alone"]
+    assert alone["reward_score"] == middle(pairs[failed(pairs)[0]], "prorubric")
+
+
+@trainers
+def test_misuse_is_refused_before_a_token_is_spent(parts: dict[str, Any]) -> None:
+    assert parts["refusals"] == {
+        "workers": "ConfigError: reward.num_workers is 8: verl deals the responses of a group out to all workers, and "
+        "none of them would see it whole; set reward.num_workers=1",
+        "two charges": "ConfigError: reward.reward_kwargs.overlong_buffer_cfg belongs to verl's dapo manager; "
+        "GroupRewardManager charges for length itself: set overlong in reward.custom_reward_function.reward_kwargs "
+        "instead",
+        "no judge": "ConfigError: RewardConfig: judge: Field required",
+        "misspelt": "ConfigError: RewardConfig: sheme: Unexpected keyword argument (got 'additive')",
+    }
+
+
+# Watching
+
+
+@trainers
+@pytest.mark.parametrize(("name", "steps"), [("told", [7, 8]), ("counted", [1, 2])])
+def test_full_steps_are_recorded_with_what_is_unknown(
+    parts: dict[str, Any], pairs: list[Pair], name: str, steps: list[int]
+) -> None:
+    told = parts["monitor"][name]
+    assert [record["step"] for record in told] == steps
+    assert [(record["responses"], record["groups"]) for record in told] == [(8, 2), (8, 2)]
+    assert [record["unknown"] for record in told] == [
+        len(failed(pairs[:8])),
+        len(failed(pairs[8:16])),
+    ]
+
+
+@trainers
+def test_the_example_goes_through_everything_but_the_training(parts: dict[str, Any]) -> None:
+    said = [line for line in parts["example"]["said"] if not line.startswith(("[validate", "dataset", "filter"))]
+    answers = list(load_samples())[:8]
+    reward = RubricReward(RewardConfig("lexical", scheme="additive"))
+    wanted = reward([answer.task for answer in answers], [answer.response.text for answer in answers])
+    assert [line.split()[:4] for line in said[:-1]] == [
+        [answer.task.id, answer.kind, f"{one.value:.3f}", "0"] for answer, one in zip(answers, wanted, strict=True)
+    ]
+    assert len({one.value for one in wanted}) > 4
+    assert said[-1].startswith("python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo ")
+    assert [record["responses"] for record in parts["example"]["steps"]] == [8]
+
+
+# Settings, data, arithmetic
+
+
+@trainers
+@pytest.mark.parametrize("name", VARIANTS)
+def test_verl_accepts_the_settings_of_every_run_of_the_paper(parts: dict[str, Any], name: str) -> None:
+    told, variant = parts["configs"][name], VARIANTS[name]
+    buffer = {"limit": variant.response_limit, "buffer": variant.overlong_buffer, "factor": 0.5}
+    assert told["passed"] == "[validate_config] All configuration checks passed successfully!"
+    assert told["kl"] == [variant.kl > 0, variant.kl]
+    assert told["reward"] == {
+        "judge": "http://judge:8000/v1#it's \\ a name",
+        "scheme": variant.scheme,
+        "overlong": buffer,
+    }
+    assert (told["group"], told["limit"]) == ([64, 8], variant.response_limit)
+    assert told["actor"] == {
+        "ppo_mini_batch_size": 32,
+        "clip_ratio_low": 0.2,
+        "clip_ratio_high": 0.28,
+        "kl_loss_type": "low_var_kl",
+        "use_dynamic_bsz": True,
+        "data_loader_seed": 42,
+    }
+    assert told["optim"] == {"lr": 1e-6, "lr_warmup_steps": 10, "lr_scheduler_type": "constant"}
+    assert told["rollout"] == {
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "seed": 42,
+        "response_length": variant.response_limit,
+        "prompt_length": 4096,
+    }
+    assert told["algorithm"] == {
+        "adv_estimator": "grpo",
+        "use_kl_in_reward": False,
+        "norm_adv_by_std_in_grpo": True,
+    }
+    assert told["data"] == {
+        "max_prompt_length": 4096,
+        "filter_overlong_prompts": True,
+        "truncation": "error",
+        "seed": 42,
+    }
+    assert told["trainer"] == {
+        "total_training_steps": 300,
+        "save_freq": 50,
+        "test_freq": 50,
+        "experiment_name": f"{name}-seed42",
+    }
+    assert told["thinking"] == {"enable_thinking": False}
+
+
+@trainers
+def test_verls_own_charge_for_length_is_set_where_its_manager_makes_it(parts: dict[str, Any]) -> None:
+    assert parts["configs"]["dapo"] == {
+        "overlong_buffer_cfg": {"enable": True, "len": 2048, "penalty_factor": 0.5, "log": False},
+        "max_resp_len": 4096,
+    }
+
+
+@trainers
+def test_our_rows_are_filtered_and_loaded_by_verl(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    told = parts["dataset"]
+    short = dict.fromkeys(pair.task.id for pair, fits in zip(pairs, told["short"], strict=True) if fits)
+    assert told["ids"] == list(short)
+    assert 5 < told["kept"] < len({pair.task.id for pair in pairs})
+    first = next(pair.task for pair in pairs if pair.task.id == told["ids"][0])
+    assert told["first"] == {
+        "data_source": first.source,
+        "ability": first.domain,
+        "reward_model": {"style": "rubric", "ground_truth": first.id},
+        "raw_prompt": [{"role": message.role, "content": message.content} for message in first.messages],
+    }
+
+
+@trainers
+def test_advantages_are_verls(parts: dict[str, Any]) -> None:
+    told = parts["advantages"]
+    ours = group_advantages(told["rewards"], told["groups"])
+    assert ours.values.tolist() == pytest.approx(told["all"], abs=1e-9)
+    assert ours.tied == 1
+
+
+@trainers
+def test_a_filled_row_is_pushed_nowhere_and_pushes_nobody_to_the_other_side(parts: dict[str, Any]) -> None:
+    told = parts["advantages"]
+    groups, rewards = np.array(told["groups"]), np.array(told["rewards"])
+    first = np.flatnonzero(np.arange(96) % 8 == 0)
+    rewards[first] = np.nan
+    ours, theirs = group_advantages(rewards, groups).values, np.array(told["filled"])
+    assert np.abs(theirs[first]).max() < 1e-9
+    # One more member at the mean makes the spread of eight sqrt(6 / 7) of that of seven: all of a group grow alike.
+    rest = np.setdiff1d(np.arange(96), first)
+    assert theirs[rest].tolist() == pytest.approx((ours[rest] * math.sqrt(7 / 6)).tolist(), abs=1e-4)
+
+
+@trainers
+def test_the_kl_of_the_paper_is_k3(parts: dict[str, Any]) -> None:
+    policy, reference = np.array(parts["kl"]["policy"]), np.array(parts["kl"]["reference"])
+    difference = reference - policy
+    wanted = np.exp(difference) - difference - 1
+    assert parts["kl"]["k3"] == pytest.approx(np.clip(wanted, -10, 10).tolist(), rel=1e-9)
+
+
+# Without verl
+
+
+async def test_the_reward_function_needs_no_verl(parity: Path, pairs: list[Pair]) -> None:
+    pair = pairs[known(pairs)[0]]
+    found = await compute_score("any", pair.text, pair.task.id, {"num_turns": 1}, **reward_options(parity))
+    assert found["score"] == pair.expected["prorubric"]
+    assert list(found) == KEYS
+
+
+async def test_a_file_of_tasks_wins_over_the_task_in_the_row(parity: Path, pairs: list[Pair]) -> None:
+    pair = pairs[known(pairs)[0]]
+    other = {"id": pair.task.id, "messages": "[]", "rubric": '[{"criterion": "Is green.", "weight": 1}]'}
+    found = await compute_score("any", pair.text, pair.task.id, other, **reward_options(parity))
+    assert found["score"] == pair.expected["prorubric"]
+
+
+async def test_a_charge_for_length_is_refused_where_the_length_is_not_known(parity: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^overlong: verl's managers do not tell a reward function how long"):
+        await compute_score("any", "text", "id", {}, **reward_options(parity), overlong={"limit": 9, "buffer": 3})
+
+
+async def test_a_row_without_a_task_is_refused(parity: Path) -> None:
+    with pytest.raises(ConfigError, match="no task is meant by"):
+        await compute_score("any", "text", "nobody's", {}, **reward_options(parity))
+
+
+RUN = VerlRun(model="Qwen/Qwen3-4B", train="train.parquet", validation="validation.parquet")
+
+
+def test_overrides_differ_between_runs_only_in_what_the_paper_varies() -> None:
+    plain, graded, held = (
+        set(render_overrides(name, RUN, judge="lexical")) for name in ("prorubric", "graded", "prorubric-kl-0.01")
+    )
+    kwargs = "+reward.custom_reward_function.reward_kwargs"
+    assert {line for line in graded - plain if "experiment" not in line} == {f"{kwargs}.scheme=graded"}
+    assert {line for line in held - plain if "experiment" not in line} == {
+        "actor_rollout_ref.actor.use_kl_loss=True",
+        "actor_rollout_ref.actor.kl_loss_coef=0.01",
+    }
+
+
+def test_every_option_of_the_reward_can_be_set() -> None:
+    lines = render_overrides(
+        "prorubric",
+        RUN,
+        judge="lexical",
+        journal="a b.sqlite",
+        shadow=("additive", "graded"),
+        judging={"layout": "prefix-first"},
+        on_failure=0.5,
+    )
+    kwargs = "+reward.custom_reward_function.reward_kwargs"
+    assert {line.removeprefix(kwargs) for line in lines if line.startswith(kwargs)} == {
+        ".judge=lexical",
+        ".scheme=prorubric",
+        ".overlong.limit=8192",
+        ".overlong.buffer=4096",
+        ".overlong.factor=0.5",
+        ".journal='a b.sqlite'",
+        ".shadow=[additive,graded]",
+        ".judging.layout=prefix-first",
+        ".on_failure=0.5",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "said"),
+    [
+        ("rubric", {"judge": "lexical"}, "no run of the paper is called 'rubric'"),
+        ("prorubric", {}, "RewardConfig: judge: Field required"),
+        ("prorubric", {"judge": "lexical", "sheme": "k1"}, "RewardConfig: sheme: Unexpected keyword argument"),
+    ],
+)
+def test_misuse_of_overrides_is_refused(variant: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        render_overrides(variant, RUN, **options)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "True"),
+        (None, "null"),
+        (1e-6, "1e-06"),
+        ("pkg://a.b", "pkg://a.b"),
+        ("/a/b-c_1.parquet", "/a/b-c_1.parquet"),
+        ("null", "'null'"),
+        ("8192", "'8192'"),
+        ("", "''"),
+        ("a'b", r"'a\'b'"),
+        ("a\\", r"'a\\'"),
+        ([1, "x y"], "[1,'x y']"),
+        ({"binary": "p.txt"}, "{binary:p.txt}"),
+    ],
+)
+def test_values_are_written_in_hydras_grammar(value: object, text: str) -> None:
+    assert render_value(value) == text
