@@ -73,7 +73,7 @@ def test_two_compiled_files_are_compared(folder: Path) -> None:
         (["tasks.jsonl", "--out", "o.jsonl", "--generator", "rules", "--transform", "raw"], "raw"),
         (["tasks.jsonl", "--out", "o.jsonl", "--generator", "rules", "--reasks", "9"], "--reasks"),
         (["tasks.jsonl", "--out", "o.jsonl", "--compare", "a.jsonl", "b.jsonl"], "takes two compiled files"),
-        (["--compare", "a.jsonl", "b.jsonl"], "a.jsonl"),
+        (["--compare", "a.jsonl", "b.jsonl"], ".jsonl: no such file"),
     ],
 )
 def test_what_cannot_run_is_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
@@ -86,7 +86,9 @@ def test_what_cannot_run_is_one_line_and_exit_code_2(folder: Path, arguments: li
 def test_a_terminal_gets_a_bar_with_what_was_excluded(folder: Path) -> None:
     (folder / "script.jsonl").write_text(json.dumps({"reply": "no"}) + "\n")
     shown = run_in_terminal(
-        *("compile", "tasks.jsonl", "--generator", "scripted:script.jsonl", "--out", "out.jsonl"), cwd=folder, columns=140
+        *("compile", "tasks.jsonl", "--generator", "scripted:script.jsonl", "--out", "out.jsonl"),
+        cwd=folder,
+        columns=140,
     )
     assert "compiling" in shown
     assert "6 excluded, 0 calls failed" in shown

@@ -79,6 +79,9 @@ def split_commas(value: object) -> object:
 
 def is_blank(text: str) -> bool:
     """True where nothing in the text could be read: white space, zero-width marks, control characters."""
+    first = text.lstrip()[:1]
+    if first and first.isprintable():
+        return False
     return not any(character.isprintable() and not character.isspace() for character in text)
 
 
