@@ -43,6 +43,9 @@ bench: .venv/.dev  ## every benchmark; figures go into docs/benchmarks.md
 	$(BIN)/python bench/aggregate.py
 	$(BIN)/python bench/lint.py
 	$(BIN)/python bench/judge.py --memory
+	$(BIN)/python bench/compile.py
+	$(BIN)/python bench/reward.py
+	$(BIN)/python bench/serve.py
 
 constraints: $(UV)  ## pin the versions that the project's own environment uses
 	$(UV) pip compile --quiet --universal --upgrade --extra dev --no-header --no-annotate --no-emit-index-url \

@@ -28,7 +28,6 @@ from serve_stub import decide
 ROOT = Path(__file__).parents[1]
 CONNECTIONS, LATENCY, CRITERIA, SCHEME = 64, 0.1, 30, "additive"
 WARM_UP_SECONDS = 5.0
-ALLOWED = 1.5
 PROMPT = "<|im_start|>user\nWhat would you do about this, and why?<|im_end|>\n<|im_start|>assistant\n"
 
 
@@ -53,6 +52,8 @@ class Load:
     until: float
     pause: float
     """Seconds from one request of a connection to its next; 0 where each follows the last at once."""
+    is_direct: bool = False
+    """Ask the judge itself, to see what the machine adds by itself."""
     numbers: Iterator[int] = field(default_factory=lambda: iter(range(10**9)))
 
 
@@ -108,12 +109,12 @@ async def ask(connection: Connection, load: Load, tally: Tally) -> None:
     number = next(load.numbers)
     route = ("/score", "/openrlhf", "/slime", "/verify")[number % 4]
     text = f"answer #{number}# " + "This is what I would do. " * 70
-    body = write_body(route, load.task, text)
+    body = {"messages": [text]} if load.is_direct else write_body(route, load.task, text)
     began = loop.time()
-    status, answer = await connection.post(route, body)
+    status, answer = await connection.post("/v1/chat/completions" if load.is_direct else route, body)
     tally.seconds.append(loop.time() - began)
     tally.statuses[str(status)] += 1
-    if status == 200:
+    if status == 200 and not load.is_direct:
         tally.known_at.append(loop.time())
         tally.rewards.append((number, read_reward(route, answer)))
 
@@ -179,22 +180,30 @@ def read_cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def measure_load(url: str, pid: int, task: Task, options: argparse.Namespace) -> None:
+async def measure_load(urls: tuple[str, str], pid: int, task: Task, options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
     pause = CONNECTIONS / options.rate if options.rate else 0.0
-    await run_load(Load(url, task, loop.time() + WARM_UP_SECONDS, pause))
+    alone = await run_load(Load(urls[1], task, loop.time() + WARM_UP_SECONDS, pause or 0.5 * LATENCY, is_direct=True))
+    await run_load(Load(urls[0], task, loop.time() + WARM_UP_SECONDS, pause))
     memory, cpu, began = read_memory(pid), read_cpu(pid), loop.time()
-    tally = await run_load(Load(url, task, loop.time() + options.seconds, pause))
+    tally = await run_load(Load(urls[0], task, loop.time() + options.seconds, pause))
     spent, wall = read_cpu(pid) - cpu, loop.time() - began
     count = len(tally.seconds)
-    p50, p95, p99 = (float(np.quantile(tally.seconds, share)) for share in (0.5, 0.95, 0.99))
     print(f"{count} requests in {wall:.0f} s over {CONNECTIONS} connections: {count / wall:.0f} a second")
     print(f"statuses {dict(tally.statuses)}, wrong rewards {count_wrong(tally, task)}")
-    print(f"p50 {p50 * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms; judge {LATENCY * 1000:.0f} ms")
-    print(f"p99 is {p99 / LATENCY:.2f} x the judge's latency (allowed {ALLOWED} with as many calls as connections)")
+    judge, p99 = print_latency("judge alone", alone), print_latency("server", tally)
+    print(
+        f"p99 is {p99 / LATENCY:.2f} x the judge's {LATENCY * 1000:.0f} ms, {p99 / judge:.2f} x what the judge alone takes"
+    )
     print(f"server CPU {spent / count * 1000:.2f} ms a request, {spent / wall:.0%} of a core")
     now = read_memory(pid)
     print(f"memory {memory:.1f} MB after warming up, {now:.1f} MB at the end: x {now / memory:.3f}")
+
+
+def print_latency(name: str, tally: Tally) -> float:
+    p50, p95, p99 = (float(np.quantile(tally.seconds, share)) * 1000 for share in (0.5, 0.95, 0.99))
+    print(f"{name:12} p50 {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms")
+    return p99 / 1000
 
 
 async def measure_outage(url: str, task: Task, stub: subprocess.Popen[str], port: int) -> subprocess.Popen[str]:
@@ -234,7 +243,7 @@ def main() -> None:
             run_server(Path(name), port) as (url, pid),
         ):
             if options.only != "outage":
-                asyncio.run(measure_load(url, pid, task, options))
+                asyncio.run(measure_load((url, f"http://127.0.0.1:{port}"), pid, task, options))
             if options.only != "load":
                 stub = asyncio.run(measure_outage(url, task, stub, port))
     finally:

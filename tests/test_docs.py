@@ -23,6 +23,8 @@ RUN_ELSEWHERE = {
     "pip install .": "tests/test_make.py installs the core into a clean environment",
     "pip install '.[hub]'": "make test installs it",
     "pip install '.[local]'": "make test installs it",
+    "pip install '.[ray]'": "make test installs it",
+    "pip install '.[serve]'": "make test installs it",
 }
 
 

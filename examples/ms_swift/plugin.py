@@ -4,8 +4,7 @@ The judge here is word overlap, which runs anywhere and is paid by naming things
 `http://localhost:8000/v1#my-judge`, and your own file of tasks.
 """
 
-from prorubric import SAMPLE_TASKS
-from prorubric.reward.reward import RewardConfig
+from prorubric import SAMPLE_TASKS, RewardConfig
 from prorubric.train.ms_swift import register
 
 register(RewardConfig("lexical", scheme="additive", tasks=str(SAMPLE_TASKS)))

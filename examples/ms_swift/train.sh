@@ -13,4 +13,4 @@ swift rlhf --rlhf_type grpo --model "$model" --dataset "$out/rows.jsonl" --outpu
     --num_generations 8 --temperature 1.0 --top_p 1.0 --top_k 0 \
     --epsilon 0.2 --epsilon_high 0.28 --beta 0 --scale_rewards group --loss_type dapo \
     --learning_rate 1e-6 --lr_scheduler_type constant_with_warmup --warmup_steps 10 \
-    --max_length 4096 --max_completion_length 8192 --seed 42 "$@"
+    --max_length 4096 --truncation_strategy delete --max_completion_length 8192 --seed 42 "$@"

@@ -16,10 +16,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 from trl import GRPOTrainer
 
-from prorubric import SAMPLE_TASKS, load_tasks
+from prorubric import SAMPLE_TASKS, MonitorConfig, RewardConfig, Task, load_tasks
 from prorubric.llm.local import find_weights
-from prorubric.reward.monitor import MonitorConfig, load_steps
-from prorubric.reward.reward import RewardConfig
+from prorubric.reward.monitor import load_steps
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, watch_rewards
 
 
@@ -28,7 +27,7 @@ def main() -> None:
     options = read_options()
     model, tokenizer = load_policy(options.model)
     # The shortest prompts, and always the same ones: steps can then be compared with each other.
-    tasks = sorted(load_tasks(SAMPLE_TASKS), key=lambda task: len(task.messages[0].content))[: options.prompts]
+    tasks = sorted(load_tasks(SAMPLE_TASKS), key=measure_prompt)[: options.prompts]
     reward = TrlReward(
         RewardConfig(options.judge, scheme=options.scheme, shadow=options.shadow, tasks=str(SAMPLE_TASKS))
     )
@@ -89,6 +88,11 @@ def load_policy(name: str) -> tuple[Any, Any]:
         folder, source, loading = Path(name), {}, {}
     tokenizer = AutoTokenizer.from_pretrained(folder, **source)
     return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **loading), tokenizer
+
+
+def measure_prompt(task: Task) -> int:
+    """How long a conversation is, in characters."""
+    return sum(len(message.content) for message in task.messages)
 
 
 def render_curve(path: Path, scheme: str, shadow: Sequence[str]) -> str:

@@ -47,6 +47,7 @@ class TestForm:
             f"Sure! ```json {TEXT} ``` Done.",
             json.dumps({"criteria": ROWS}, indent=2),
             json.dumps({"dimensions": ROWS}),
+            json.dumps({"criteria": ROWS}, separators=(" , ", " : ")),
             json.dumps({"thoughts": "I see two groups {a} and [b].", "criteria": ROWS}),
             json.dumps({"criteria": [{**row, "indices": row["atomic_indices"]} for row in ROWS]}),
             TEXT.replace("]}", "],}"),
@@ -94,6 +95,14 @@ class TestForm:
             (
                 '{"criteria": [{"name": "A", "name": "B"}]}',
                 Fault("key twice", "The key 'name' has two values; give it one."),
+            ),
+            (
+                '{"criteria": [{"name": "A", "name" : "B"}]}',
+                Fault("key twice", "The key 'name' has two values; give it one."),
+            ),
+            (
+                '{"criteria": [{"name": "A", "atomic_indices": ' + "[" * 900 + "]" * 900 + "}]}",
+                Fault("too deep", "The JSON object has too many levels; keep to the form that was asked for."),
             ),
             (
                 '{"criteria": [{"name": "A \\ud83d"}]}',

@@ -113,7 +113,7 @@ def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
     assert (result.kept, result.calls) == (30, 0)
     assert not (folder / "out.journal.sqlite").exists()
     made = next(iter(load_tasks(folder / "out.jsonl")))
-    assert made.meta["compile"] == {"state": "kept", "generator": "rules", "attempts": 1}
+    assert made.meta["compile"] == {"state": "kept", "generator": "rules/1", "attempts": 1}
 
 
 def test_transforms_alone_ask_nobody_and_need_no_generator(folder: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Message, ProtocolRubric, Rubric, ScriptedModel, Task
 from prorubric.compile.compiler import Compiler, GeneratorConfig
 from prorubric.compile.draft import Fault
-from prorubric.compile.prompt import load_prompt, render_prompt
+from prorubric.compile.prompt import Question, find_domain, load_prompt, render_prompt
 from prorubric.compile.texts import QUESTIONS, TEXTS, TextName, WithTexts, add_texts, make_text_schema
 from prorubric.compile.transforms import list_rewritten, read_one
 from prorubric.compile.work import Plan, process
@@ -264,11 +264,29 @@ def test_the_schema_asks_for_exactly_what_is_read(name: TextName) -> None:
         assert inner["properties"]["2"].get("enum") == ([*LABELS] if name == "labels" else None)
 
 
+def sha256(question: Question) -> str:
+    return load_prompt(question, find_domain(TASK.domain)).sha256
+
+
+def test_a_task_says_who_wrote_its_texts_with_which_prompt_and_how_often_it_was_asked() -> None:
+    labels = '{"labels": {"1": "Critical", "2": "normal", "3": "needless"}}'
+    done = run(process(Compiler(ScriptedModel(["no", labels])), TASK, Plan("none", ("labels",))))
+    reason = "There is no complete JSON object on lines of its own in the reply."
+    about = {"generator": "scripted", "prompt_sha256": sha256("label"), "attempts": 2, "faults": [[reason]]}
+    assert done.task.meta["compile"] == {"texts": {"labels": about}}
+    assert [criterion.tags[-1] for criterion in done.task.rubric.criteria] == [
+        "label:critical",
+        "label:normal",
+        "label:needless",
+    ]
+
+
 def test_a_task_says_which_texts_it_lacks_and_why() -> None:
     done = run(process(Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0)), TASK, Plan("none", ("k1",))))
     reason = "There is no complete JSON object on lines of its own in the reply."
     assert (done.state, done.failed_texts) == ("kept", {"k1": reason})
-    assert done.task.meta == {"id": 7, "compile": {"failed_texts": {"k1": reason}}}
+    about = {"generator": "scripted", "prompt_sha256": sha256("one"), "attempts": 1, "faults": [[reason]]}
+    assert done.task.meta == {"id": 7, "compile": {"texts": {"k1": about}, "failed_texts": {"k1": reason}}}
 
 
 def test_a_task_without_the_text_that_is_to_be_baked_is_excluded() -> None:
@@ -276,7 +294,9 @@ def test_a_task_without_the_text_that_is_to_be_baked_is_excluded() -> None:
     done = run(process(Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0)), TASK, plan))
     reason = "There is no complete JSON object on lines of its own in the reply."
     assert (done.state, done.reason) == ("excluded", "no text for rewritten")
+    about = {"generator": "scripted", "prompt_sha256": sha256("restate"), "attempts": 1, "faults": [[reason]]}
     assert done.task.meta["compile"] == {
+        "texts": {"rewritten": about},
         "failed_texts": {"rewritten": reason},
         "state": "excluded",
         "reason": "no text for rewritten",

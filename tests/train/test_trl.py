@@ -1,5 +1,6 @@
 """The reward inside the real TRL: the same numbers to the bit, no signal from what is unknown, and what is refused."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 
 from prorubric import SAMPLE_TASKS, group_advantages
 from prorubric.errors import ConfigError, MissingExtraError
+from prorubric.reward.monitor import load_steps
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.train.paper import VARIANTS
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, read_completion
 from tests.train.parity import SCHEMES, expect, load_pairs, render_rewards
-from tests.train.running import ROOT, run_in, start_in, trainers
+from tests.train.running import ROOT, SCRIPTS, find_python, run_in, start_in, trainers
 
 TASK = "medicine-infant-fever"
 pytestmark = trainers
@@ -147,6 +149,22 @@ def test_prompts_that_are_too_long_are_left_out_and_named(compared: dict[str, An
     assert len(data["kept"]) + len(data["left_out"]) == 12
     assert min(data["left_out"].values()) > 400
     assert not {*data["kept"]} & data["left_out"].keys()
+
+
+def test_two_processes_share_a_group_and_make_one_record(tmp_path: Path) -> None:
+    torchrun = find_python("trl").with_name("torchrun")
+    done = start_in("trl", torchrun, "--standalone", "--nproc_per_node", 2, SCRIPTS / "trl_two_processes.py", tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, second = (json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in (0, 1))
+    assert (first["records"], second["records"]) == (True, False)
+    records = list(load_steps(tmp_path / "steps.jsonl"))
+    assert [record.step for record in records] == [1, 2]
+    for step, record in enumerate(records):
+        rewards = [*first["rewards"][step], *second["rewards"][step]]
+        values = [np.nan if reward is None else reward for reward in rewards]
+        ours = group_advantages(values, [0] * 8, epsilon=1e-4).values
+        assert [*first["advantages"][step], *second["advantages"][step]] == pytest.approx(ours, abs=1e-5)
+        assert (record.responses, record.unknown, record.groups) == (8, rewards.count(None), 1)
 
 
 def test_the_example_takes_a_step_with_smollm2(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from prorubric.compile.check import (
 from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
 from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load_prompt, render_prompt, render_retry
 from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
-from prorubric.compile.rules import draft_by_rules
+from prorubric.compile.rules import IDENTITY, draft_by_rules
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.rubric.record import config_record, split_commas
@@ -91,7 +91,7 @@ class Compiled:
     """Why it is excluded."""
     attempts: int
     faults: tuple[Fault, ...]
-    """Of all attempts, structure and text."""
+    """What the generator was asked again for, over all attempts."""
     repairs: tuple[str, ...] = ()
     text_faults: tuple[Fault, ...] = ()
     """Those that the kept draft still has."""
@@ -133,7 +133,7 @@ class Compiler:
     @property
     def name(self) -> str:
         """The generator, as every compiled task names it."""
-        return RULES if self.model is None else self.model.name
+        return IDENTITY if self.model is None else self.model.name
 
     def prompt_for(self, question: Question, domain: str | None) -> Prompt:
         """The prompt for a question on a task of this domain."""

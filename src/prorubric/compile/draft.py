@@ -21,6 +21,7 @@ _WHOLE = re.compile(r"\s*#?(\d{1,6})\s*")
 _LIST_KEYS = ("criteria", "dimensions")
 _INDEX_KEYS = ("atomic_indices", "indices")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+_SPACE_BEFORE_COLON = re.compile(r'"\s+:')
 _DEEPEST = 8
 _LARGEST_INDEX = 999_999
 
@@ -82,11 +83,18 @@ def _read_plain(reply: Reply) -> dict[str, Any] | None:
     """The reply that most models give, read fast: one object with its list of objects and nothing around it."""
     try:
         found = orjson.loads(reply.text)
-        keys = 1 + sum(len(row.keys()) for row in found["criteria"])
+        values = [value for row in found["criteria"] for value in row.values()]
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     # As many colons behind quotation marks as keys: none came twice, which the fast reader would not tell.
-    return found if len(found) == 1 and keys == reply.text.count('":') else None
+    once = reply.text.count('":') == 1 + len(values) and not _SPACE_BEFORE_COLON.search(reply.text)
+    return found if len(found) == 1 and once and all(map(_is_flat, values)) else None
+
+
+def _is_flat(value: Any) -> bool:
+    return not isinstance(value, dict) and not (
+        isinstance(value, list) and any(isinstance(inner, list | dict) for inner in value)
+    )
 
 
 def parse_draft(reply: Reply) -> Draft | Fault:

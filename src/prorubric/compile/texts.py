@@ -6,7 +6,7 @@ generator does not deliver is not there, and the task says why; nothing is fille
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -33,20 +33,35 @@ class WithTexts:
     task: Task
     failed: Mapping[TextName, str]
     faults: tuple[Fault, ...] = ()
+    lineage: Mapping[TextName, JsonValue] = field(default_factory=dict, compare=False)
+    """How each text was asked for."""
 
 
 async def add_texts(compiler: Compiler, task: Task, names: tuple[TextName, ...]) -> WithTexts:
     """Ask for each text and set it into the task."""
     failed: dict[TextName, str] = {}
     faults: list[Fault] = []
+    lineage: dict[TextName, JsonValue] = {}
     for name in names:
         asked = await _ask(compiler, task, name)
+        lineage[name] = _describe(compiler, task, name, asked)
         faults += [fault for attempt in asked.faults for fault in attempt]
         if asked.found is None:
             failed[name] = asked.failure or asked.faults[-1][0].message
         else:
             task = _set(task, name, asked.found)
-    return WithTexts(task, failed, tuple(faults))
+    return WithTexts(task, failed, tuple(faults), lineage)
+
+
+def _describe(compiler: Compiler, task: Task, name: TextName, asked: Asked[dict[str, str]]) -> dict[str, JsonValue]:
+    about: dict[str, JsonValue] = {
+        "generator": compiler.name,
+        "prompt_sha256": compiler.prompt_for(QUESTIONS[name], task.domain).sha256,
+        "attempts": asked.attempts,
+    }
+    if asked.faults:
+        about["faults"] = [[fault.message for fault in faults] for faults in asked.faults]
+    return about
 
 
 async def _ask(compiler: Compiler, task: Task, name: TextName) -> Asked[dict[str, str]]:
@@ -94,12 +109,14 @@ def _read_each(found: Mapping[str, Any], name: TextName, n: int) -> dict[str, st
 def _is_usable(value: object, name: TextName) -> bool:
     if not isinstance(value, str) or is_blank(value):
         return False
-    return name == "rewritten" or value.strip() in LABELS
+    return name == "rewritten" or value.strip().lower() in LABELS
 
 
 def _set(task: Task, name: TextName, found: dict[str, str]) -> Task:
     if name == "labels":
-        criteria = (_label(criterion, found[str(index)]) for index, criterion in enumerate(task.rubric.criteria, 1))
+        criteria = (
+            _label(criterion, found[str(index)].lower()) for index, criterion in enumerate(task.rubric.criteria, 1)
+        )
         return task.model_copy(update={"rubric": Rubric(criteria=tuple(criteria))})
     value: JsonValue = {**found} if name == "k1" else [*found.values()]
     return task.model_copy(update={"meta": {**task.meta, name: value}})

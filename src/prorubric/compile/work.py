@@ -82,7 +82,10 @@ async def _add_texts(compiler: Compiler, done: Done, plan: Plan) -> Done:
     made = await add_texts(compiler, done.task, names)
     faults = Counter(done.faults) + Counter(fault.kind for fault in made.faults)
     failed = {str(name): why for name, why in made.failed.items()}
-    task = _add_lineage(made.task, failed_texts={**failed}) if failed else made.task
+    texts: dict[str, JsonValue] = {str(name): about for name, about in made.lineage.items()}
+    task = _add_lineage(made.task, texts=texts)
+    if failed:
+        task = _add_lineage(task, failed_texts={**failed})
     done = replace(done, task=task, faults=faults, failed_texts=failed)
     missing = next((name for name in plan.transforms if TEXT_OF.get(name) in made.failed), None)
     if missing is not None:

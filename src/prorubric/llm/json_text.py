@@ -31,7 +31,7 @@ def find_roots(text: str, material: str = "", *, whole: bool = False) -> Iterato
     # Fences and trailing commas are mended where something is to be mended: both may stand inside of a text.
     lines = text if _is_json(text) else _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
     compact = _SPACE.sub("", material)
-    decoder = json.JSONDecoder(object_pairs_hook=Pairs)
+    decoder = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
     found, place = False, 0
     while (start := _LINE_START.search(lines, place)) is not None:
         try:

@@ -52,6 +52,9 @@ class _Window(Generic[ResultT]):
         self._error: BaseException | None = None
 
     def start(self, work: Coroutine[Any, Any, ResultT]) -> None:
+        if self._error is not None:
+            work.close()
+            raise self._error
         job = create_task(work)
         job.add_done_callback(self._stop_all)
         self.running.append(job)

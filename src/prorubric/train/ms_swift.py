@@ -44,7 +44,7 @@ _ROW_SCHEMA = pa.schema(
 def save_rows(path: Path, tasks: Iterable[Task], *, split: str = "train", carry: bool = False) -> int:
     """Write tasks as rows for `--dataset` or, with another split, `--val_dataset`; returns how many.
 
-    With `carry` each row has its whole task as JSON text in `task`; name that column in `RewardConfig(column="task")`.
+    With `carry` each row has its whole task as JSON text in `task`, and the reward needs no file of tasks.
     """
     count = 0
     with open_rows(path, _ROW_SCHEMA) as write:

@@ -167,8 +167,7 @@ def make_dataset(
 ) -> TrlData:
     """Tasks as a dataset for `GRPOTrainer`. TRL has no limit on prompts: with a tokenizer, longer ones are left out.
 
-    With `carry` each row has its whole task as JSON text in `task`; name that column in `RewardConfig(column="task")`,
-    and no process needs the file of tasks.
+    With `carry` each row has its whole task as JSON text in `task`, and the reward needs no file of tasks.
     """
     rows, left_out = [], {}
     for task in tasks:

@@ -71,7 +71,7 @@ def main() -> None:
     parity, folder = map(Path, sys.argv[1:])
     pairs = load_pairs(parity)
     rewards = {scheme: reward(folder, pairs, RewardConfig(**reward_options(parity, scheme))) for scheme in SCHEMES}
-    carried = RewardConfig(**{**reward_options(parity), "tasks": None, "column": "task"})
+    carried = RewardConfig(**{**reward_options(parity), "tasks": None})
     rewards["carried"] = reward(folder, pairs, carried, text=True)
     said = {"rewards": rewards, "settings": render_settings(folder), "data": cut_data()}
     print(json.dumps(said))  # noqa: T201 - the line that the test reads
