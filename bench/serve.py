@@ -192,9 +192,7 @@ async def measure_load(urls: tuple[str, str], pid: int, task: Task, options: arg
     print(f"{count} requests in {wall:.0f} s over {CONNECTIONS} connections: {count / wall:.0f} a second")
     print(f"statuses {dict(tally.statuses)}, wrong rewards {count_wrong(tally, task)}")
     judge, p99 = print_latency("judge alone", alone), print_latency("server", tally)
-    print(
-        f"p99 is {p99 / LATENCY:.2f} x the judge's {LATENCY * 1000:.0f} ms, {p99 / judge:.2f} x what the judge alone takes"
-    )
+    print(f"p99 is {p99 / LATENCY:.2f} x the judge's {LATENCY * 1000:.0f} ms and {p99 / judge:.2f} x its own p99")
     print(f"server CPU {spent / count * 1000:.2f} ms a request, {spent / wall:.0%} of a core")
     now = read_memory(pid)
     print(f"memory {memory:.1f} MB after warming up, {now:.1f} MB at the end: x {now / memory:.3f}")
@@ -228,7 +226,7 @@ async def measure_outage(url: str, task: Task, stub: subprocess.Popen[str], port
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--rate", type=float, default=100.0)
+    parser.add_argument("--rate", type=float, default=0.0)
     parser.add_argument("--only", choices=["load", "outage"])
     options = parser.parse_args()
     question = (Message(role="user", content="I would like to know what to do about this, and why. " * 12),)

@@ -74,9 +74,11 @@ if TYPE_CHECKING:
     from prorubric.reward.rescore import ScoreConfig as ScoreConfig
     from prorubric.reward.rescore import ScoreResult as ScoreResult
     from prorubric.reward.rescore import score_run as score_run
+    from prorubric.reward.reward import Case as Case
     from prorubric.reward.reward import Overlong as Overlong
     from prorubric.reward.reward import Reward as Reward
     from prorubric.reward.reward import RewardConfig as RewardConfig
+    from prorubric.reward.reward import RewardParts as RewardParts
     from prorubric.reward.reward import RubricReward as RubricReward
     from prorubric.reward.reward import make_reward as make_reward
     from prorubric.reward.run import JudgeResult as JudgeResult
@@ -132,7 +134,7 @@ _HOMES = {
     "report.demo": ("DemoConfig", "DemoResult", "run_demo"),
     "reward.monitor": ("Monitor", "MonitorConfig"),
     "reward.rescore": ("ScoreConfig", "ScoreResult", "score_run"),
-    "reward.reward": ("Overlong", "Reward", "RewardConfig", "RubricReward", "make_reward"),
+    "reward.reward": ("Case", "Overlong", "Reward", "RewardConfig", "RewardParts", "RubricReward", "make_reward"),
     "reward.run": ("JudgeResult", "JudgeRunConfig", "judge_responses"),
     "rubric.lint": ("Finding", "TaskLint", "lint_task"),
     "rubric.records": ("Criterion", "Dimension", "Message", "ProtocolRubric", "Response", "Rubric", "Task"),

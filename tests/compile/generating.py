@@ -202,3 +202,15 @@ def make_tasks(count: int, start: int = 0) -> list[Task]:
         )
         for number in range(start, start + count)
     ]
+
+
+class TextOnly:
+    """What a user may take for a model: it answers with text."""
+
+    name = identity = "text-only"
+
+    async def complete(self, request: Request) -> str:
+        return "{}"
+
+    async def close(self) -> None:
+        pass

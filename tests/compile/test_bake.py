@@ -188,6 +188,7 @@ class TestLineage:
         assert self.about(task, "no-failure") == {
             "transform": "no-failure",
             "descriptions": [clear, short],
+            "matched": [2, 1],
             "removed": [2, 0],
             "restored": [2],
         }

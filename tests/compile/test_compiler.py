@@ -384,10 +384,12 @@ class TestExcluded:
         assert (made.reason, made.attempts, len(requests)) == ("no reply from the generator", 1, 2)
         assert [fault.kind for fault in made.faults] == ["no object"]
 
-    def test_a_call_that_fails_after_a_draft_leaves_the_draft_and_is_on_record(self) -> None:
+    def test_a_draft_is_not_repaired_where_a_retry_got_no_reply_because_the_next_run_asks_again(self) -> None:
         made, requests = compile_with(MISSING, Failure("http", "500"))
-        assert (made.state, made.attempts, len(requests)) == ("repaired", 1, 2)
+        assert (made.state, made.reason, len(requests)) == ("excluded", "no reply from the generator", 2)
         assert (lineage(made)["failure"], lineage(made)["faults"]) == ("500", [[LEFT_OUT]])
+
+    def test_a_sound_draft_is_kept_where_a_retry_for_its_text_got_no_reply(self) -> None:
         kept, _ = compile_with(NO_CLAUSE, Failure("http", "500"))
         assert (kept.state, kept.text_faults) == ("kept", (Fault("clause", CLAUSE_MISSING),))
 
@@ -402,7 +404,7 @@ class TestRules:
     def test_without_a_model_the_rules_group_and_say_so(self) -> None:
         made = run(Compiler(None).compile(TASK))
         assert (made.state, made.attempts, made.faults) == ("kept", 1, ())
-        assert lineage(made) == {"state": "kept", "generator": "rules", "attempts": 1}
+        assert lineage(made) == {"state": "kept", "generator": "rules/1", "attempts": 1}
         assert sorted(index for group in groups(made) for index in group) == [1, 2, 3, 4]
 
     def test_they_answer_no_other_question(self) -> None:

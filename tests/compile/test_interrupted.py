@@ -19,6 +19,7 @@ from tests.llm.server import MisbehavingServer, wait_until
 
 ROOT = Path(__file__).parents[2]
 TASKS = 300
+MANY_TASKS = 1_500
 AT_ONCE = 8
 KILLS = 24
 
@@ -57,14 +58,15 @@ def folder(tmp_path: Path) -> Path:
 def test_a_run_killed_at_two_dozen_random_moments_loses_nothing_and_does_nothing_twice(
     folder: Path, server: MisbehavingServer
 ) -> None:
-    server.think_seconds = 0.004
+    save_tasks(folder / "tasks.jsonl", make_tasks(MANY_TASKS))
+    server.think_seconds = 0.02
     moments = random.Random(7)
     for number in range(KILLS):
         seen = server.calls
         process = start(folder, server.spec)
         try:
             if number % 4 == 3:  # before the first call, or at any point of the start
-                time.sleep(moments.uniform(0.05, 1.0))
+                time.sleep(moments.uniform(0.05, 0.8))
             else:
                 wanted = moments.randint(1, 18)
                 assert wait_until(lambda: process.poll() is not None or server.calls >= seen + wanted, seconds=60)  # noqa: B023
@@ -75,18 +77,47 @@ def test_a_run_killed_at_two_dozen_random_moments_loses_nothing_and_does_nothing
         assert wait_until(lambda: server.in_flight == 0)
         assert not (folder / "out.jsonl").exists()
     kept, seen = count_replies(folder), server.calls
-    assert 0 < kept < TASKS
+    assert 0 < kept < MANY_TASKS
     assert kept >= seen - KILLS * AT_ONCE
+    server.think_seconds = 0.0
     assert finish(start(folder, server.spec))[0] == 0
-    assert (server.calls - seen, count_replies(folder)) == (TASKS - kept, TASKS)
+    assert (server.calls - seen, count_replies(folder)) == (MANY_TASKS - kept, MANY_TASKS)
     made = list(load_tasks(folder / "out.jsonl", strict=True))
-    assert [task.id for task in made] == [task.id for task in make_tasks(TASKS)]
+    assert [task.id for task in made] == [task.id for task in make_tasks(MANY_TASKS)]
     assert all(task.protocol is not None for task in made)
-    assert not list(folder.glob("*.excluded.*"))
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "out.journal.sqlite",
+        "out.jsonl",
+        "out.manifest.json",
+        "tasks.jsonl",
+    ]
+
+
+@pytest.mark.parametrize("place", ["prorubric.compile.run.hash_file", "prorubric.compile.run.write_json"])
+def test_a_run_killed_after_its_output_and_before_its_manifest_is_finished_by_the_same_command(
+    folder: Path, server: MisbehavingServer, place: str
+) -> None:
+    module, _, name = place.rpartition(".")
+    dying = (
+        f"import os, signal, {module} as place; place.{name} = lambda *_: os.kill(os.getpid(), signal.SIGKILL); "
+        "from prorubric.cli.app import main; import sys; "
+        "sys.argv = ['prorubric', 'compile', 'tasks.jsonl', "
+        f"'--generator', '{server.spec}', '--out', 'out.jsonl']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", dying], cwd=folder, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert (folder / "out.jsonl").exists()
+    assert not (folder / "out.manifest.json").exists()
+    seen = server.calls
+    assert finish(start(folder, server.spec))[0] == 0
+    assert server.calls == seen == TASKS
+    assert len(list(load_tasks(folder / "out.jsonl", strict=True))) == TASKS
+    code, said = finish(start(folder, server.spec))
+    assert (code, "out.jsonl: exists already" in said) == (2, True)
 
 
 def test_ctrl_c_finishes_the_calls_under_way_and_says_how_to_go_on(folder: Path, server: MisbehavingServer) -> None:
-    server.think_seconds = 0.02
+    server.think_seconds = 0.2
     process = start(folder, server.spec)
     assert wait_until(lambda: server.calls >= 40, seconds=60)
     process.send_signal(signal.SIGINT)
@@ -98,6 +129,7 @@ def test_ctrl_c_finishes_the_calls_under_way_and_says_how_to_go_on(folder: Path,
     assert seen < TASKS
     assert count_replies(folder) == seen  # every call that was made is in the journal
     assert sorted(path.name for path in folder.glob("out*")) == ["out.journal.sqlite"]
+    server.think_seconds = 0.0
     assert finish(start(folder, server.spec))[0] == 0
     assert server.calls == TASKS
 
@@ -152,18 +184,18 @@ def find_workers(folder: str) -> list[int]:
 def test_a_killed_ray_worker_is_taken_over_and_the_result_is_that_of_the_local_engine(
     folder: Path, server: MisbehavingServer, ray_environment: dict[str, str]
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is an optional part")
     local = folder / "local"
     local.mkdir()
     save_tasks(local / "tasks.jsonl", make_tasks(TASKS))
     assert finish(start(local, server.spec))[0] == 0
-    seen, server.think_seconds = server.calls, 0.05
+    seen, server.think_seconds = server.calls, 0.2
     process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
     try:
         assert wait_until(lambda: server.calls >= seen + 60 or process.poll() is not None, seconds=120)
         workers = find_workers(ray_environment["RAY_TMPDIR"])
         assert len(workers) == 2
         os.kill(workers[0], signal.SIGKILL)
+        assert server.calls - seen < TASKS  # it had something to do
         code, said = finish(process, seconds=180)
     finally:
         process.kill()

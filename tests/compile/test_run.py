@@ -37,7 +37,7 @@ def test_every_task_comes_out_in_order_with_its_dimensions_and_lineage(folder: P
         "state": "kept",
         "generator": server.spec,
         "prompt": "general",
-        "prompt_sha256": json.loads((folder / "out.manifest.json").read_text())["prompts"]["general"],
+        "prompt_sha256": json.loads((folder / "out.manifest.json").read_text())["prompts"]["group"]["general"],
         "attempts": 1,
         "generator_weights": [1.0, 1.0],
     }
@@ -150,8 +150,12 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
         ({"generator": "rules", "texts": ("k1",)}, "--texts k1 needs a model that writes them"),
         ({"group": "none"}, "there is nothing to do; name --texts or --transform"),
         ({"transform": ("raw-and",), "engine": "ray"}, "--engine ray spreads the calls to a generator"),
+        ({"transform": ("weighted", "rewritten")}, "--transform weighted drops criteria, .* name it last"),
+        ({"transform": ("appropriateness", "appropriateness")}, "--transform names appropriateness twice"),
+        ({"transform": ("raw-and", "no-failure")}, "each of these writes the descriptions; name one"),
+        ({"transform": ("appropriateness", "raw-and")}, "name that one after it"),
         ({"generator": "lexical"}, "lexical/1 gives probabilities and writes no text"),
-        ({"generator": "nothing"}, "no model is called 'nothing'"),
+        ({"generator": "nothing"}, "no generator is called 'nothing'; known forms: rules"),
         ({"generator": "rules", "generation": GeneratorConfig(prompt_file=Path("none.txt"))}, "none.txt: the prompt"),
     ],
 )
@@ -181,3 +185,48 @@ def test_every_kind_of_file_works_for_the_output(folder: Path, suffix: str) -> N
     result = compile_rubrics(config)
     assert [task.id for task in load_tasks(config.out)] == [task.id for task in make_tasks(30)]
     assert result.files == {"tasks": str(config.out), "manifest": str(folder / "made.manifest.json")}
+
+
+def test_a_transform_is_set_into_a_task_once(folder: Path) -> None:
+    compile_rubrics(make_config(folder, generator="rules"))
+    first = CompileConfig(str(folder / "out.jsonl"), out=folder / "once.jsonl", transform=("appropriateness",))
+    assert compile_rubrics(first).kept == 30
+    again = CompileConfig(str(folder / "once.jsonl"), out=folder / "twice.jsonl", transform=("appropriateness",))
+    result = compile_rubrics(again)
+    assert (result.kept, result.reasons) == (0, {"appropriateness is set into the task already": 30})
+    assert result.dimensions == {}
+
+
+def test_what_no_failure_found_is_counted(folder: Path) -> None:
+    compile_rubrics(make_config(folder, generator="rules"))
+    config = CompileConfig(str(folder / "out.jsonl"), out=folder / "bare.jsonl", transform=("no-failure",))
+    result = compile_rubrics(config)
+    dimensions = sum(int(count) * tasks for count, tasks in result.dimensions.items())
+    assert result.failure_sentences == {"matched": dimensions, "removed": dimensions, "restored": 0}
+
+
+def test_rows_without_a_criterion_of_the_subset_are_accounted_for(folder: Path) -> None:
+    tasks = make_tasks(3)
+    tagged = tasks[0].rubric.criteria[0].model_copy(update={"tags": ("level:cluster",)})
+    rubric = type(tasks[0].rubric)(criteria=(tagged, tagged))
+    save_tasks(folder / "tasks.jsonl", [tasks[0].model_copy(update={"rubric": rubric}), *tasks[1:]])
+    result = compile_rubrics(make_config(folder, generator="rules", subset="consensus"))
+    assert (result.read, result.kept, result.left_out) == (3, 1, {"no criterion of the subset consensus": 2})
+
+
+def test_a_generator_that_never_answers_ends_the_run_with_the_reason(folder: Path, server: MisbehavingServer) -> None:
+    save_tasks(folder / "tasks.jsonl", make_tasks(200))
+    server.script(*["groups"] * 5)
+    server.always = "500"
+    with pytest.raises(ModelError, match=r"the last 50 tasks got no reply \(HTTP 500: as told\)"):
+        compile_rubrics(make_config(folder, server))
+    assert server.calls < 200
+    server.always = "groups"
+    seen = server.calls
+    assert compile_rubrics(make_config(folder, server)).kept == 200
+    assert server.calls - seen == 195
+
+
+def test_a_generator_of_ones_own_that_returns_text_is_told_what_to_return(folder: Path) -> None:
+    with pytest.raises(ModelError, match="answered with str; return a Reply or a Failure"):
+        compile_rubrics(make_config(folder, generator="tests.compile.generating:TextOnly"))

@@ -213,7 +213,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
 }
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
     """True as soon as a condition holds; False where it does not in time."""
     end = time.monotonic() + seconds
     while not condition():

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from prorubric import ConfigError, HttpConfig, RewardConfig, RubricReward
+from prorubric.errors import UnjudgedError
 from prorubric.llm.model import Outcome, Reply, Request
 from prorubric.reward.engine import stop_background
 from tests.llm.server import MisbehavingServer, wait_until
@@ -86,6 +87,30 @@ def test_another_judge_or_limit_or_journal_is_another_engine(judging_server: Mis
     ]
     usages = [make_reward(judging_server, tmp_path, **change).usage for change in changes]
     assert len({id(usage) for usage in usages}) == 4
+
+
+def test_calls_of_a_judge_of_probabilities_are_counted_without_a_journal(tmp_path: Path) -> None:
+    try:
+        reward = RubricReward(RewardConfig("tests.reward.test_engine:Hesitating", tasks=write_tasks(tmp_path)))
+        reward(["task 0", "task 1", "task 2"], ["answer", "answer", "too long"])
+        assert (reward.usage.calls, reward.usage.failures, reward.usage.unmetered) == (3, {"reply": 1}, 0)
+        assert reward.usage.model == "hesitating"
+    finally:
+        stop_background()
+
+
+class Hesitating:
+    """A judge of probabilities that cannot read a certain response."""
+
+    name = identity = "hesitating"
+
+    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
+        if response == "too long":
+            raise UnjudgedError("the response is too long")
+        return [0.9] * len(statements)
+
+    async def close(self) -> None:
+        pass
 
 
 def test_making_a_reward_starts_no_thread_and_opens_no_connection(
@@ -209,6 +234,7 @@ def test_pools_of_processes_take_a_pickled_reward(
 
 def test_two_processes_share_a_journal(judging_server: MisbehavingServer, tmp_path: Path) -> None:
     judging_server.think_seconds = 0.02
+    write_tasks(tmp_path)  # once: not by both threads below
     with ThreadPoolExecutor(2) as threads:
         both = list(threads.map(lambda _: run_worker("keep", judging_server, tmp_path), range(2)))
     assert [lines[0] for lines in both] == [f"alone {EXPECTED}"] * 2

@@ -11,6 +11,7 @@ import pytest
 
 from prorubric import ConfigError, RewardConfig, RubricError, RubricReward, SchemeError, SourceError, Task, load_tasks
 from prorubric.datasets.sources import trl, verl
+from prorubric.reward import lookup
 from prorubric.rubric.forms import render_task
 from tests.aggregate.test_schemes import make_task
 from tests.datasets.rows import VERL, read_one, write_jsonl
@@ -58,7 +59,34 @@ def test_the_column_that_names_the_task_is_configurable(tmp_path: Path) -> None:
 
 def test_an_id_may_be_a_number_in_the_row(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "tasks.jsonl", {**ROW, "id": "17"})
-    assert RubricReward(RewardConfig("lexical", tasks=str(path))).find_task({"task_id": 17}).id == "17"
+    reward = RubricReward(RewardConfig("lexical", tasks=str(path)))
+    assert reward.find_task({"task_id": 17}).id == reward.find_task({"task_id": np.int64(17)}).id == "17"
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ({"task_id": "no such task", "ground_truth": "task 1"}, "'no such task'"),
+        ({"task_id": 9, "reward_model": {"ground_truth": "task 1"}}, "9"),
+        ({"task_id": "", "ground_truth": "task 1"}, "''"),
+        ({"task_id": '{"a": 1}', "ground_truth": "task 1"}, "'{\"a\": 1}'"),
+        ({"extra_info": {"task_id": "no such task"}, "ground_truth": "task 1"}, "'no such task'"),
+        ({"task_id": "no such task", "task": json.dumps({**ROW, "id": "task 1"})}, "'no such task'"),
+    ],
+)
+def test_a_task_that_the_column_names_and_nobody_has_is_not_replaced_by_another(
+    by_id: RubricReward, row: dict[str, Any], name: str
+) -> None:
+    with pytest.raises(ConfigError) as told:
+        by_id.find_task(row)
+    assert str(told.value) == (
+        f"no task is meant by a row with {name} in 'task_id', which elsewhere means 'task 1', {by_id.config.tasks} has "
+        "3 others; give an id in the column 'task_id', or a row that carries its prompt and its rubric"
+    )
+
+
+def test_other_places_are_looked_at_where_the_column_is_empty(by_id: RubricReward) -> None:
+    assert by_id.find_task({"task_id": None, "ground_truth": "task 1"}).id == "task 1"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +98,8 @@ def test_an_id_may_be_a_number_in_the_row(tmp_path: Path) -> None:
         f"  {TEXT}",
         {"task_id": ROW},
         {"task_id": TEXT},
-        {"task_id": "not in a file", "task": TEXT},
+        {"task_id": "carried", "task": TEXT},
+        {"task_id": "carried", "ground_truth": TEXT},
         {**ROW, "completion": "a column of the trainer's", "step": 3},
         {**ROW, "messages": json.dumps(ROW["messages"]), "rubric": json.dumps(ROW["rubric"])},
         trl.render(TASK),
@@ -117,6 +146,27 @@ def test_a_carried_task_is_read_once(carried: RubricReward) -> None:
     assert carried.find_task({"task": TEXT, "completion": "two"}) is first
     assert carried.find_task({**ROW, "completion": "three"}) is carried.find_task({**ROW, "completion": "four"})
     assert carried.find_task(TASK) is TASK
+
+
+def test_of_carried_tasks_those_asked_for_last_are_kept_up_to_a_number_and_a_size(
+    carried: RubricReward, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{**ROW, "id": str(number), "meta": {"text": "x" * 1000}} for number in range(4)]
+    size = len(json.dumps(rows[0]))
+    for limit, value in (("REMEMBERED_BYTES", 2 * size + size // 2), ("REMEMBERED", 2)):
+        with monkeypatch.context() as patch:
+            patch.setattr(lookup, limit, value)
+            first, second = map(carried.find_task, rows[:2])
+            assert carried.find_task(rows[0]) is first
+            carried.find_task(rows[2])
+            assert carried.find_task(rows[0]) is first
+            assert carried.find_task(rows[1]) is not second
+
+
+def test_a_task_beyond_the_size_is_found_and_not_kept(carried: RubricReward, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "REMEMBERED_BYTES", 100)
+    assert carried.find_task(ROW) == TASK
+    assert carried.find_task(ROW) is not carried.find_task(ROW)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from prorubric import ConfigError, MissingExtraError, Monitor, MonitorConfig, Reward, SchemeError, SourceError
+from prorubric import (
+    ConfigError,
+    MissingExtraError,
+    Monitor,
+    MonitorConfig,
+    Reward,
+    RewardParts,
+    SchemeError,
+    SourceError,
+)
 from prorubric.reward.monitor import StepRecord, find_alarms, flatten_step, load_steps, summarize_step
-from prorubric.reward.reward import RewardParts
 from prorubric.reward.trend import AlarmRule
 from prorubric.reward.writers import open_writer
 from tests.train.running import run_in, trainers
@@ -213,6 +221,21 @@ def test_falling_appropriateness_is_an_alarm_too(tmp_path: Path) -> None:
 def test_only_what_is_watched_raises_the_alarm(tmp_path: Path, watch: tuple[str, ...] | None, raised: bool) -> None:
     with Monitor(MonitorConfig(tmp_path / "steps.jsonl", watch=watch)) as monitor:
         assert bool(run_curves(monitor, fall=0.01)[-1].alarms) == raised
+
+
+def test_a_watched_curve_that_a_step_lacks_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    watch = ("raw-and", "k1", "appropriateness")
+    with Monitor(MonitorConfig(tmp_path / "steps.jsonl", watch=watch)) as monitor:
+        monitor.record(4, [make_reward(0.5, shadow={"raw-and": None, "k1": 0.5})], appropriateness=[0.5])
+        assert caplog.messages == []  # an unknown value is no missing curve
+        for step in (5, 6):
+            monitor.record(step, [make_reward(0.5, shadow={"k1": 0.5})])
+    assert caplog.messages == [
+        "step 5 has no curve 'appropriateness' to watch, and without it there is no alarm; "
+        "pass it to record, or take it out of watch",
+        "step 5 has no curve 'raw-and' to watch, and without it there is no alarm; "
+        "add it to shadow in RewardConfig, or take it out of watch",
+    ]
 
 
 def test_a_small_fall_and_a_rule_of_one_s_own(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from prorubric import (
     BreakerError,
+    Case,
     ConfigError,
     HttpConfig,
     JudgeConfig,
@@ -29,7 +30,6 @@ from prorubric import (
     save_tasks,
 )
 from prorubric.reward.engine import stop_background
-from prorubric.reward.reward import Case
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward import rewarding

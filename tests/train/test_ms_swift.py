@@ -11,6 +11,7 @@ from prorubric import SAMPLE_TASKS, load_tasks
 from prorubric.errors import ConfigError
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.rubric.files import read_rows
+from prorubric.rubric.forms import render_task
 from prorubric.train.ms_swift import ProRubricORM, fill_unknown, register, save_rows
 from tests.train.parity import SCHEMES, load_pairs, render_rewards
 from tests.train.running import ROOT, run_in, start_in, trainers
@@ -20,8 +21,13 @@ pytestmark = trainers
 
 
 @pytest.fixture(scope="module")
-def run(parity: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run_in("swift", "swift_reward.py", parity, tmp_path_factory.mktemp("swift"))
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("swift")
+
+
+@pytest.fixture(scope="module")
+def run(parity: Path, folder: Path) -> dict[str, Any]:
+    return run_in("swift", "swift_reward.py", parity, folder)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -72,13 +78,11 @@ def test_it_is_known_to_ms_swift_by_name(run: dict[str, Any]) -> None:
     assert run["registered"] == "ProRubricORM"
 
 
-def test_the_example_takes_a_step(tmp_path: Path) -> None:
-    made = start_in("swift", "tiny_policy.py", tmp_path / "policy")
-    assert made.returncode == 0, made.stderr
+def test_the_example_takes_a_step(run: dict[str, Any], folder: Path, tmp_path: Path) -> None:
     options = "--model_type qwen3 --template qwen3 --torch_dtype float32 --check_model false --report_to none "
     options += "--max_steps 1 --per_device_train_batch_size 8 --max_completion_length 8 --save_strategy no"
     script = ROOT / "examples/ms_swift/train.sh"
-    done = start_in("swift", script, tmp_path / "policy", tmp_path / "out", *options.split())
+    done = start_in("swift", script, folder / "policy", tmp_path, *options.split())
     assert done.returncode == 0, done.stderr[-3000:]
     assert "'rewards/ProRubricORM/mean'" in done.stdout + done.stderr
 
@@ -130,6 +134,17 @@ async def test_rows_name_their_task_or_carry_it(tmp_path: Path, name: str) -> No
     assert rows[0]["messages"] == [{"role": "user", "content": tasks[0].messages[0].content}]
     reward = ProRubricORM(config=RewardConfig("lexical"))
     assert [reward.reward.find_task(row) for row in rows] == tasks
+
+
+async def test_rows_of_a_task_file_carry_their_rubric_too() -> None:
+    task = next(iter(load_tasks(SAMPLE_TASKS)))
+    row = render_task(task)
+    text = "Take the baby to an emergency department now, tonight."
+    messages = [*row.pop("messages"), {"role": "assistant", "content": text}]
+    reward = ProRubricORM(config=RewardConfig("lexical", scheme="implicit"))
+    columns = {key: [value] for key, value in row.items()}
+    (found,) = await reward([text], messages=[messages], **columns)
+    assert found == reward.reward([task], [text])[0].value > 0.1
 
 
 def test_without_ms_swift_registering_says_how_to_install_it() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prorubric import SAMPLE_TASKS, group_advantages
+from prorubric import SAMPLE_TASKS, group_advantages, load_tasks, save_tasks
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.monitor import load_steps
-from prorubric.reward.reward import Overlong, RewardConfig
+from prorubric.reward.reward import Case, Overlong, RewardConfig, RubricReward
 from prorubric.train.paper import VARIANTS
-from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, read_completion
+from prorubric.train.trl import GrpoScale, SecondOpinion, TrlReward, make_dataset, make_grpo_config, read_completion
 from tests.train.parity import SCHEMES, expect, load_pairs, render_rewards
 from tests.train.running import ROOT, SCRIPTS, find_python, run_in, start_in, trainers
 
@@ -23,13 +23,13 @@ pytestmark = trainers
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run_in("trl", "trl_training.py", tmp_path_factory.mktemp("trl"))
+def run(parity: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_in("trl", "trl_training.py", parity, tmp_path_factory.mktemp("trl"))
 
 
 @pytest.fixture(scope="module")
-def compared(parity: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run_in("trl", "trl_parity.py", parity, tmp_path_factory.mktemp("trl"))
+def compared(run: dict[str, Any]) -> Any:
+    return run["compared"]
 
 
 def test_three_steps_change_every_weight_and_stay_finite(run: dict[str, Any]) -> None:
@@ -213,12 +213,45 @@ async def test_a_row_that_names_no_task_is_refused() -> None:
         await reward(prompts=["Hello"], completions=["Hello!"], task_id=["no-such-task"])
 
 
+async def test_means_are_reported_over_what_is_known_of_each() -> None:
+    shadow, logged = {"shadow": ("implicit",), "shadow_every": 3}, {}
+    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS), **shadow))
+    texts = ["", "Wait.", "", "", "Call 911."]
+    await reward(completions=texts[:2], task_id=[TASK] * 2)
+    await reward(completions=texts[2:], task_id=[TASK] * 3, log_metric=logged.__setitem__)
+    alone = RubricReward(RewardConfig("lexical", scheme="implicit", tasks=str(SAMPLE_TASKS)))
+    # Only the fourth of all responses is scored for a shadow that needs calls of its own.
+    assert logged == {
+        "prorubric/unknown_rate": 0.0,
+        "prorubric/score": 0.0,
+        "prorubric/overlong": 0.0,
+        "prorubric/characters": 3.0,
+        "prorubric/shadow/implicit": alone([TASK], [""])[0].value,
+    }
+
+
 async def test_length_is_the_number_of_completion_ids() -> None:
     overlong = Overlong(limit=10, buffer=5, factor=0.5)
     reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS), overlong=overlong))
     assert await reward(completions=["", ""], completion_ids=[[1] * 5, [1] * 10], task_id=[TASK, TASK]) == [0.0, -0.5]
     with pytest.raises(ConfigError, match="overlong is set"):
         await reward(completions=[""], task_id=[TASK])
+
+
+def test_a_second_opinion_is_given_on_every_nth_response_to_a_task_that_it_knows(tmp_path: Path) -> None:
+    tasks = list(load_tasks(SAMPLE_TASKS))
+    save_tasks(tmp_path / "held_out.jsonl", tasks[:1])
+    config = RewardConfig("lexical", scheme="implicit", tasks=str(tmp_path / "held_out.jsonl"))
+    texts = ["", "Take her to an emergency department now, tonight.", "Call 911.", "Wait."]
+    cases = [Case(task, text) for task in tasks[:2] for text in texts]
+    alone = [reward.value for reward in RubricReward(config)([TASK] * 4, texts)]
+    assert len(set(alone)) == 4
+    assert SecondOpinion(config, 1).ask(cases) == alone
+    every_third = SecondOpinion(config, 3)
+    assert every_third.ask(cases) == [alone[0], alone[3]]
+    assert every_third.ask(cases) == [alone[1]]
+    with pytest.raises(ConfigError, match="second_every is 0; give a number from 1 on"):
+        SecondOpinion(config, 0)
 
 
 def test_sizes_that_do_not_divide_are_refused(tmp_path: Path) -> None:

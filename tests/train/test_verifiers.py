@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prorubric import SAMPLE_TASKS, load_tasks, score
+from prorubric import SAMPLE_TASKS, RewardConfig, load_tasks, score
 from tests.train.parity import expect, load_pairs, render_rewards, reward_options, write_pairs
 from tests.train.running import ROOT, run_in, trainers
 
@@ -133,6 +133,11 @@ def test_misuse_is_refused_when_tasks_are_loaded(loaded: dict[str, Any]) -> None
     assert loaded["overlong"].startswith("ConfigError: ")
     assert loaded["tool"].startswith("ConfigError: task 'tool': a tool's message needs the call that it answers")
     assert loaded["judging"].startswith("ConfigError: JudgeConfig: reasks")
+
+
+@trainers
+def test_the_breaker_looks_at_as_many_rewards_as_everywhere_else(loaded: dict[str, Any]) -> None:
+    assert loaded["min_batch"] == RewardConfig("lexical").min_batch
 
 
 @trainers

@@ -14,10 +14,12 @@ import pytest
 from prorubric import ConfigError, RewardConfig, RubricReward, Unknown, group_advantages, load_samples
 from prorubric.aggregate.arithmetic import overlong_penalty
 from prorubric.aggregate.score import score
+from prorubric.reward.monitor import MonitorConfig
+from prorubric.reward.trend import AlarmRule
 from prorubric.train.paper import VARIANTS
 from prorubric.train.verl import ABSENT, UNKNOWN, VerlRun, compute_score, render_overrides
 from prorubric.train.verl_settings import render_value
-from tests.train.parity import Pair, decide_all, expect, load_pairs, render_rewards, reward_options
+from tests.train.parity import Pair, decide_all, expect, load_pairs, render_rewards, reward_options, stays_silent
 from tests.train.running import run_in, trainers
 
 KEYS = ["score", "judge_failed", "low", "high", "overlong", *(f"dimension_{number}" for number in range(1, 6))]
@@ -218,6 +220,7 @@ def test_the_breaker_stops_every_reward_once_too_many_are_unknown(parts: dict[st
 def test_a_failed_row_whose_group_never_comes_gets_the_stand_in(parts: dict[str, Any], pairs: list[Pair]) -> None:
     (alone,) = parts["failures"]["alone"]
     assert alone["reward_score"] == middle(pairs[failed(pairs)[0]], "prorubric")
+    assert parts["failures"]["groups kept"] == 0
 
 
 @trainers
@@ -385,6 +388,30 @@ async def test_a_file_of_tasks_wins_over_the_task_in_the_row(parity: Path, pairs
     assert found["score"] == pair.expected["prorubric"]
 
 
+async def test_the_configured_column_says_which_task_a_row_means(parity: Path, pairs: list[Pair]) -> None:
+    wanted, other = pairs[known(pairs)[0]], next(pair for pair in pairs if pair.task.id != pairs[0].task.id)
+    options = reward_options(parity)
+    reward = RubricReward(RewardConfig(**options))
+    assert reward([other.task.id], [wanted.text])[0].value != wanted.expected["prorubric"]
+    for column in ("qid", "task_id"):
+        row = {"id": other.task.id, column: wanted.task.id}
+        found = await compute_score("any", wanted.text, other.task.id, row, **options, column=column)
+        assert found["score"] == wanted.expected["prorubric"]
+        with pytest.raises(
+            ConfigError, match=f"no task is meant by a row with 'nobody' in '{column}', which elsewhere"
+        ):
+            await compute_score(
+                "any", "text", other.task.id, {"id": other.task.id, column: "nobody"}, **options, column=column
+            )
+
+
+async def test_a_shadow_that_was_not_asked_is_absent_and_not_unknown(parity: Path, pairs: list[Pair]) -> None:
+    silent = next(pair for pair in pairs if stays_silent(pair.text))
+    options = {**reward_options(parity), "shadow": ["graded"], "shadow_every": 2}
+    told = [await compute_score("any", silent.text, silent.task.id, {}, **options) for _ in range(4)]
+    assert [row["shadow_graded"] for row in told] == [UNKNOWN, ABSENT, UNKNOWN, ABSENT]
+
+
 async def test_a_charge_for_length_is_refused_where_the_length_is_not_known(parity: Path) -> None:
     with pytest.raises(ConfigError, match=r"^overlong: verl's managers do not tell a reward function how long"):
         await compute_score("any", "text", "id", {}, **reward_options(parity), overlong={"limit": 9, "buffer": 3})
@@ -435,11 +462,32 @@ def test_every_option_of_the_reward_can_be_set() -> None:
 
 
 @pytest.mark.parametrize(
+    "monitor",
+    [
+        MonitorConfig(Path("my runs/steps.jsonl"), to=("wandb",), watch=("k1",), alarm=AlarmRule(window=60)),
+        {"out": "my runs/steps.jsonl", "to": ["wandb"], "watch": ["k1"], "alarm": {"window": 60}},
+        {"out": "my runs/steps.jsonl", "to": ["wandb"], "watch": ["k1"], "alarm": AlarmRule(window=60)},
+    ],
+    ids=["a record", "plain", "mixed"],
+)
+def test_a_monitor_is_set_by_its_options(monitor: Any) -> None:
+    lines = render_overrides("prorubric", RUN, judge="lexical", monitor=monitor)
+    prefix = "+reward.custom_reward_function.reward_kwargs.monitor"
+    assert [line.removeprefix(prefix) for line in lines if line.startswith(prefix)] == [
+        ".out='my runs/steps.jsonl'",
+        ".to=[wandb]",
+        ".watch=[k1]",
+        ".alarm.window=60",
+    ]
+
+
+@pytest.mark.parametrize(
     ("variant", "options", "said"),
     [
         ("rubric", {"judge": "lexical"}, "no run of the paper is called 'rubric'"),
         ("prorubric", {}, "RewardConfig: judge: Field required"),
         ("prorubric", {"judge": "lexical", "sheme": "k1"}, "RewardConfig: sheme: Unexpected keyword argument"),
+        ("prorubric", {"judge": "lexical", "monitor": {}}, "MonitorConfig: out: Field required"),
     ],
 )
 def test_misuse_of_overrides_is_refused(variant: str, options: dict[str, Any], said: str) -> None:

@@ -102,11 +102,16 @@ def _print_result(result: CompileResult, console: Console) -> None:
         f"{result.excluded:,} excluded, {result.rejected:,} rejected",
         soft_wrap=True,
     )
+    _print_counts("left out", result.left_out, console)
     _print_counts("dimensions", {f"{k} dimensions": v for k, v in result.dimensions.items()}, console)
     _print_counts("excluded", result.reasons, console, "red")
     _print_counts("faults of replies", result.faults, console)
     _print_counts("kept with faults of the text", result.text_faults, console, "yellow")
+    _print_counts("failure sentences", result.failure_sentences, console)
     _print_counts("texts not delivered", result.failed_texts, console, "red")
+    _print_counts("failed calls", result.failures, console, "red")
+    if any(reason.startswith("no reply") for reason in result.reasons):
+        console.print("the same command with --overwrite asks again for what got no reply, and for nothing else")
     if result.calls:
         failed = sum(result.failed_calls.values())
         calls = f"{result.cached:,} from the journal, {failed:,} failed, {result.retries:,} retries"

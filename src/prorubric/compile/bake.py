@@ -44,6 +44,7 @@ def bake_no_failure(task: Task) -> Task:
     """Descriptions without their explicit failure sentences; how many matched is kept."""
     stripped = [remove_failure_clauses(d.description) for d in _require(task, "no-failure").dimensions]
     about: dict[str, JsonValue] = {
+        "matched": [one.matched for one in stripped],
         "removed": [one.removed for one in stripped],
         "restored": [number for number, one in enumerate(stripped, 1) if one.restored],
     }
@@ -122,6 +123,28 @@ TRANSFORMS: dict[Transform, Callable[[Task], Task]] = {
     "rewritten": bake_rewritten,
     "appropriateness": bake_appropriateness,
 }
+
+
+def list_baked(task: Task) -> list[str]:
+    """The transforms that were set into a task."""
+    baked = task.meta.get(BAKED)
+    entries = baked if isinstance(baked, list) else []
+    return [str(entry.get("transform")) for entry in entries if isinstance(entry, dict)]
+
+
+def count_failure_sentences(task: Task) -> dict[str, int]:
+    """What `no-failure` found in a task that it was set into; nothing for any other."""
+    baked = task.meta.get(BAKED)
+    for entry in baked if isinstance(baked, list) else ():
+        if isinstance(entry, dict) and entry.get("transform") == "no-failure":
+            matched, removed, restored = (entry.get(key) for key in ("matched", "removed", "restored"))
+            if isinstance(matched, list) and isinstance(removed, list) and isinstance(restored, list):
+                return {"matched": _add_up(matched), "removed": _add_up(removed), "restored": len(restored)}
+    return {}
+
+
+def _add_up(values: list[JsonValue]) -> int:
+    return sum(value for value in values if isinstance(value, int))
 
 
 def _require(task: Task, name: str) -> ProtocolRubric:

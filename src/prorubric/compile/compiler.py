@@ -95,6 +95,8 @@ class Compiled:
     repairs: tuple[str, ...] = ()
     text_faults: tuple[Fault, ...] = ()
     """Those that the kept draft still has."""
+    failure: str | None = None
+    """What the failed call said, where the task is excluded for want of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,8 @@ class Compiler:
 
     def _conclude(self, task: Task, asked: Asked[_Candidate]) -> Compiled:
         """Keep the best draft, repair it, or say why there is none."""
-        if asked.found is None:
+        # A repair is for when the retries are used up; where a call failed, the next run asks again.
+        if asked.found is None or (asked.failure is not None and asked.found.structure):
             return self._exclude(task, asked, _explain(asked))
         mended = self._mend(asked.found, len(task.rubric))
         if isinstance(mended, str):
@@ -243,7 +246,7 @@ class Compiler:
     def _exclude(self, task: Task, asked: Asked[_Candidate], reason: str) -> Compiled:
         lineage = {**self._describe(task, "excluded", asked), "reason": reason}
         made = task.model_copy(update={"protocol": None, "meta": {**task.meta, LINEAGE: lineage}})
-        return Compiled(made, "excluded", reason, asked.attempts, _flatten(asked))
+        return Compiled(made, "excluded", reason, asked.attempts, _flatten(asked), failure=asked.failure)
 
     def _describe(
         self,

@@ -68,7 +68,8 @@ def find_object(reply: Reply) -> dict[str, Any] | Fault:
     found = [root for root in find_roots(reply.text, whole=True) if isinstance(root, Pairs)]
     if reply.finish == "length" and (not found or is_open(reply.text)):
         return Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions.")
-    if not found:
+    # What can be read inside of an object that does not end is a part of it and not what was asked for.
+    if not found or is_open(reply.text):
         return Fault("no object", "There is no complete JSON object on lines of its own in the reply.")
     try:
         objects: list[dict[str, Any]] = [_plain(root) for root in found]

@@ -19,6 +19,7 @@ from prorubric.datasets.load import Reject
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.journal import Journal, key_of
 from prorubric.llm.model import Model, Request
+from prorubric.llm.together import run_sync
 from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
 
@@ -80,6 +81,7 @@ def estimate_compile(config: CompileConfig) -> CompileEstimate:
             for question, request in _list_requests(compiler, task, plan) if model is not None else ():
                 is_cached = journal is not None and model is not None and _knows(journal, model, request)
                 count.add_request(request, min(_REPLY_TOKENS[question], config.generation.max_tokens), is_cached)
+    run_sync(compiler.close())
     return _price(config, count, "" if model is None else model.name)
 
 

@@ -6,6 +6,7 @@ set. A prompt file of the user's own replaces the prompt of the question that is
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +32,10 @@ DOMAINS: tuple[Domain, ...] = ("medicine", "writing", "dialogue", "science", "ge
 _FOLDER = Path(__file__).parent / "prompts"
 _SECTIONS = ("instructions", "conversation", "items", "anchor", "closing")
 _FILLED = ("conversation", "items", "anchor")
-_DOMAIN_SLOT = "{{domain}}"
-# What datasets call their domains, by how the name begins.
+# What datasets call their domains, by how a word of the name begins.
 _SYNONYMS: tuple[tuple[str, Domain], ...] = (
     ("medic", "medicine"),
+    ("biomedic", "medicine"),
     ("health", "medicine"),
     ("clinic", "medicine"),
     ("writ", "writing"),
@@ -45,6 +46,9 @@ _SYNONYMS: tuple[tuple[str, Domain], ...] = (
     ("multi-turn", "dialogue"),
     ("scien", "science"),
     ("research", "science"),
+    ("physic", "science"),
+    ("chem", "science"),
+    ("biolog", "science"),
 )
 
 
@@ -62,7 +66,9 @@ class Prompt:
 def load_prompt(question: Question, domain: Domain, path: Path | None = None) -> Prompt:
     """Our prompt for a question and a domain, or the user's in its place; `ConfigError` where something is missing."""
     text = read_prompt(path or _FOLDER / f"{question}.txt")
-    text = text.replace(_DOMAIN_SLOT, read_prompt(_FOLDER / f"{domain}.txt").strip())
+    # A domain's words on grouping are for the questions that group.
+    about, _, grouping = read_prompt(_FOLDER / f"{domain}.txt").partition("[grouping]")
+    text = text.replace(" {{grouping}}", grouping and f" {grouping.strip()}").replace("{{domain}}", about.strip())
     place = path or question
     sections = split_sections(text, place)
     check_sections(place, question, sections, _SECTIONS)
@@ -80,8 +86,8 @@ def _refuse_strangers(place: str | Path, sections: Mapping[str, str]) -> None:
 
 def find_domain(name: str | None) -> Domain:
     """Our domain for what a dataset calls its own; what is not known is general."""
-    wanted = (name or "").casefold()
-    return next((domain for start, domain in _SYNONYMS if wanted.startswith(start)), "general")
+    words = re.split(r"[^a-z-]+", (name or "").casefold())
+    return next((domain for start, domain in _SYNONYMS if any(word.startswith(start) for word in words)), "general")
 
 
 def render_prompt(prompt: Prompt, task: Task) -> tuple[Message, ...]:

@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -31,12 +30,10 @@ from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Task
 
 if TYPE_CHECKING:
-    from prorubric.compile.run import CompileConfig
+    from prorubric.compile.run import Work
 
-_SHARD = 32
-"""Tasks dealt out at a time: few enough that a worker that dies has little to repeat, many enough for one call."""
-_SHARDS_PER_WORKER = 2
-"""While one is finishing, the next begins."""
+_SHARD = 8
+"""Tasks dealt out at a time: few enough that small files reach every worker, many enough for one message."""
 _MOST_TAKEOVERS = 5
 """How often a shard is taken over; one that kills every worker is no accident."""
 
@@ -110,32 +107,35 @@ class _Worker:
         kept = _KeptModel(model, _import_ray().get_actor(keeper))
         self._compiler = Compiler(CountedModel(kept, self._usage), plan.generation)
         self._plan = plan
-        self._window = 2 * http.concurrency
+        self._is_stopping = False
 
     async def run(self, tasks: list[Task]) -> _Shard:
         """Every task of a shard, in order."""
-        work = (process(self._compiler, task, self._plan) for task in tasks)
-        done = [one async for one in run_in_order(work, self._window)]
+        work = (process(self._compiler, task, self._plan) for task in tasks if not self._is_stopping)
+        done = [one async for one in run_in_order(work, _SHARD)]
         return _Shard(done, self._usage.take())
+
+    async def stop(self) -> None:
+        """Begin no further task."""
+        self._is_stopping = True
 
     async def close(self) -> None:
         """Let go of the sockets."""
         await self._compiler.close()
 
 
-async def run_on_ray(
-    config: "CompileConfig", plan: Plan, tasks: Iterator[Task], usage: Usage, journal: Path
-) -> AsyncGenerator[Done, None]:
+async def run_on_ray(work: "Work", tasks: Iterator[Task]) -> AsyncGenerator[Done, None]:
     """Every task through the plan, in order, by actors."""
     ray = _import_ray()
     is_ours = not ray.is_initialized()
     if is_ours:
         # What workers print must not end up among the results on stdout.
         ray.init(log_to_driver=False, logging_level="error", include_dashboard=False)
-    pool = _Pool(ray, config, plan, journal)
+    pool = _Pool(ray, work)
+    work.stop.listeners.append(pool.stop)
     try:
-        async for shard in run_in_order(pool.deal(tasks), config.workers * _SHARDS_PER_WORKER):
-            usage.merge(shard.usage)
+        async for shard in run_in_order(pool.deal(tasks), pool.places):
+            work.usage.merge(shard.usage)
             for done in shard.done:
                 yield done
     finally:
@@ -147,8 +147,13 @@ async def run_on_ray(
 class _Pool:
     """The actors, and which of them have room."""
 
-    def __init__(self, ray: Any, config: "CompileConfig", plan: Plan, journal: Path) -> None:
+    def __init__(self, ray: Any, work: "Work") -> None:
         self._ray = ray
+        config, plan, journal = work.config, work.plan, work.journal
+        http = _share(config.http, config.workers)
+        # Twice the calls that a worker may have in flight, so that one that takes long holds nobody up.
+        shards = max(2, -(-2 * http.concurrency // _SHARD))
+        self.places = shards * config.workers
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
@@ -157,18 +162,22 @@ class _Pool:
         keeper = ray.remote(_Keeper).options(name=name, num_cpus=0, scheduling_strategy=here, max_concurrency=1000)
         self._keeper = keeper.remote(str(journal.resolve()))
         worker = ray.remote(_Worker).options(
-            num_cpus=1, max_restarts=-1, max_task_retries=_MOST_TAKEOVERS, max_concurrency=_SHARDS_PER_WORKER
+            num_cpus=1, max_restarts=-1, max_task_retries=_MOST_TAKEOVERS, max_concurrency=shards + 1
         )
-        http = _share(config.http, config.workers)
         self._workers = [worker.remote(config.generator, http, plan, name) for _ in range(config.workers)]
         self._free: asyncio.Queue[Any] = asyncio.Queue()
-        for one in self._workers * _SHARDS_PER_WORKER:
+        for one in self._workers * shards:
             self._free.put_nowait(one)
 
     def deal(self, tasks: Iterator[Task]) -> Iterator[Any]:
         """The work, shard by shard; each waits for a worker that has room."""
         while shard := list(islice(tasks, _SHARD)):
             yield self._run(shard)
+
+    def stop(self) -> None:
+        """Tell the workers to begin no further task; what they have under way comes back."""
+        for worker in self._workers:
+            worker.stop.remote()
 
     async def close(self) -> None:
         """End the actors that this run started."""

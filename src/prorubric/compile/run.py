@@ -10,7 +10,7 @@ import signal
 import time
 from asyncio import CancelledError, current_task, get_running_loop
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import ExitStack, aclosing, contextmanager, nullcontext
+from contextlib import ExitStack, aclosing, contextmanager, nullcontext, suppress
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
@@ -23,11 +23,11 @@ from pydantic import BeforeValidator, Field
 
 from prorubric.compile.bake import Transform
 from prorubric.compile.compiler import RULES, Compiler, GeneratorConfig
-from prorubric.compile.prompt import DOMAINS, load_prompt
-from prorubric.compile.texts import TextName
+from prorubric.compile.prompt import DOMAINS, Question, load_prompt
+from prorubric.compile.texts import QUESTIONS, TextName
 from prorubric.compile.work import TEXT_OF, Done, Group, Plan, Tally, process
 from prorubric.datasets.load import Format, Reject, Stream, Subset, load_tasks
-from prorubric.errors import ConfigError, SourceError
+from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
@@ -39,6 +39,12 @@ from prorubric.rubric.forms import TASK_SCHEMA, render_task
 from prorubric.rubric.record import Record, config_record, split_commas
 from prorubric.rubric.records import Task
 
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ONE_WORD = (RULES, "smollm2", "lexical")
+_DESCRIBING = ("raw-and", "no-failure", "k1", "k1-mechanical")
+_SHOWN_FAILURES = 5
+_MOST_SILENT = 50
+"""So many tasks in a row without a reply end a run: the generator is not there, and each would be waited for."""
 _REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string()})
 
 
@@ -50,7 +56,7 @@ class CompileFiles:
     """The file of tasks, or a Hugging Face dataset by its id."""
     _: KW_ONLY
     out: Path
-    """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet. The same command again finishes a run."""
+    """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet. The same command finishes a stopped run."""
     generator: str = ""
     """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
     group: Group | None = None
@@ -97,6 +103,8 @@ class CompileResult(Record):
     kept: int
     repaired: int
     excluded: int
+    left_out: dict[str, int]
+    """Rows that hold nothing of the subset."""
     rejected: int
     """Rows that could not be read, or whose id was taken."""
     reasons: dict[str, int]
@@ -107,6 +115,8 @@ class CompileResult(Record):
     """What was wrong with replies, over all attempts."""
     text_faults: dict[str, int]
     """What is still wrong with the texts of dimensions that were kept."""
+    failure_sentences: dict[str, int]
+    """What the transform no-failure found: sentences that matched and were removed, descriptions restored."""
     failed_texts: dict[str, int]
     """Texts for other schemes that the generator did not deliver."""
     repairs: int
@@ -115,6 +125,8 @@ class CompileResult(Record):
     calls: int
     cached: int
     failed_calls: dict[str, int]
+    failures: dict[str, int]
+    """Why tasks got no reply, in the words of the failed calls; the most frequent."""
     retries: int
     prompt_tokens: int
     completion_tokens: int
@@ -143,6 +155,15 @@ class Stop:
     """Whether somebody has asked a run to end. What is under way is finished; nothing new is begun."""
 
     asked: bool = False
+    listeners: list[Callable[[], None]] = field(default_factory=list)
+    """Told when it is asked for."""
+
+    def ask(self) -> None:
+        """Ask for it; once is enough."""
+        if not self.asked:
+            self.asked = True
+            for tell in self.listeners:
+                tell()
 
 
 def compile_rubrics(
@@ -167,9 +188,25 @@ def make_plan(config: CompileConfig) -> Plan:
         raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
     if config.engine == "ray" and not config.generator:
         raise ConfigError("--engine ray spreads the calls to a generator, and there is none; leave it out")
+    _check_order(config.transform)
     if group == "none" and not writes and not config.transform:
         raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
     return plan
+
+
+def _check_order(transforms: tuple[Transform, ...]) -> None:
+    repeated = [name for name in transforms if transforms.count(name) > 1]
+    if repeated:
+        raise ConfigError(f"--transform names {repeated[0]} twice; name each once")
+    if "weighted" in transforms[:-1]:
+        raise ConfigError("--transform weighted drops criteria, of which the others must see all; name it last")
+    descriptions = [name for name in transforms if name in _DESCRIBING]
+    if len(descriptions) > 1:
+        raise ConfigError(f"--transform {','.join(descriptions)}: each of these writes the descriptions; name one")
+    if descriptions and "appropriateness" in transforms[: transforms.index(descriptions[0])]:
+        raise ConfigError(
+            f"--transform {descriptions[0]} would change the appropriateness text; name that one after it"
+        )
 
 
 def open_tasks(config: CompileConfig, on_reject: Callable[[Reject], None]) -> Stream[Task]:
@@ -186,29 +223,52 @@ def open_tasks(config: CompileConfig, on_reject: Callable[[Reject], None]) -> St
 
 def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
     """The generator, or None where there is none or it is no model."""
+    if config.generator and not any(sign in config.generator for sign in ":/") and config.generator not in _ONE_WORD:
+        raise ConfigError(
+            f"no generator is called {config.generator!r}; known forms: {RULES}, smollm2, gguf:PATH, "
+            "hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object"
+        )
     return make_text_model(config.generator, config.http, usage) if config.generator not in ("", RULES) else None
 
 
 async def _run(
     config: CompileConfig, on_progress: OnProgress | None, on_stop: Callable[[], None] | None
 ) -> CompileResult:
-    started, usage, tally, stop = time.monotonic(), Usage(), Tally(), Stop()
     plan, outputs = make_plan(config), name_outputs(config)
-    prices = load_prices(config.prices) if config.prices else load_prices()
     config.out.parent.mkdir(parents=True, exist_ok=True)
-    lock = config.out.with_name(f".{config.out.name}.lock")
-    with lock_path(lock), ExitStack() as stack, _on_interrupt(stop, on_stop):
-        remove_partials(*outputs.values())
+    with lock_path(_mark_of(config), config.out):
+        result = await _compile(config, plan, outputs, on_progress, on_stop)
+        _mark_of(config).unlink()
+    return result
+
+
+async def _compile(
+    config: CompileConfig,
+    plan: Plan,
+    outputs: dict[str, Path],
+    on_progress: OnProgress | None,
+    on_stop: Callable[[], None] | None,
+) -> CompileResult:
+    started, usage, tally, stop = time.monotonic(), Usage(), Tally(), Stop()
+    prices = load_prices(config.prices) if config.prices else load_prices()
+    remove_partials(*outputs.values())
+    with ExitStack() as stack, _on_interrupt(stop, on_stop):
         write = {
             name: stack.enter_context(open_rows(outputs[name], schema))
             for name, schema in (("tasks", TASK_SCHEMA), ("excluded", TASK_SCHEMA), ("rejects", _REJECT_SCHEMA))
         }
         rejects = _Rejects(write["rejects"])
         stream = open_tasks(config, rejects.add)
-        results = run_tasks(config, plan, _take(stream, rejects, stop), usage, outputs["journal"])
+        work = Work(config, plan, usage, outputs["journal"], stop)
+        results = run_tasks(work, _take(stream, rejects, stop))
         async with aclosing(results):
             async for done in results:
                 tally.add(done)
+                if tally.silent == _MOST_SILENT:
+                    raise ModelError(
+                        f"{config.generator}: the last {_MOST_SILENT} tasks got no reply ({tally.last_failure}); what "
+                        "was paid for is in the journal, and the same command goes on when the generator answers"
+                    )
                 write["excluded" if done.state == "excluded" else "tasks"](render_task(done.task))
                 if on_progress:
                     on_progress(Progress(tally.tasks, tally.states["excluded"], usage))
@@ -218,6 +278,7 @@ async def _run(
     files = _tidy(outputs, tally, rejects.count)
     result = _summarize(config, tally, usage, files, stream.read, rejects.count).model_copy(
         update={
+            "left_out": {f"no criterion of the subset {config.subset}": stream.skipped} if stream.skipped else {},
             "cost": estimate_cost(usage, prices),
             "cost_with_journal": estimate_cost(usage, prices, with_cached=True),
             "seconds": round(time.monotonic() - started, 3),
@@ -227,19 +288,31 @@ async def _run(
     return result
 
 
-async def run_tasks(
-    config: CompileConfig, plan: Plan, tasks: Iterator[Task], usage: Usage, journal: Path
-) -> AsyncGenerator[Done, None]:
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an engine is given beside the tasks."""
+
+    config: CompileConfig
+    plan: Plan
+    usage: Usage
+    journal: Path
+    stop: Stop
+
+
+async def run_tasks(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done, None]:
     """Every task through the plan, in order, by the engine that the configuration names."""
-    model = make_generator(config, usage)
+    config, plan = work.config, work.plan
+    model = make_generator(config, work.usage)
     if config.engine == "ray" and model is not None:
+        await model.close()  # it was made to find out whether it can be; the workers make their own
         from prorubric.compile.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
 
-        async for done in run_on_ray(config, plan, tasks, usage, journal):
+        async for done in run_on_ray(work, tasks):
             yield done
         return
-    with Journal(journal) if model is not None else nullcontext() as kept:
-        compiler = Compiler(model if kept is None or model is None else keep_text(model, kept, usage), plan.generation)
+    with Journal(work.journal) if model is not None else nullcontext() as kept:
+        keeping = model if kept is None or model is None else keep_text(model, kept, work.usage)
+        compiler = Compiler(keeping, plan.generation)
         try:
             async for done in run_in_order((process(compiler, task, plan) for task in tasks), window_of(config)):
                 yield done
@@ -265,10 +338,18 @@ def name_outputs(config: CompileConfig) -> dict[str, Path]:
     }
     for name, path in outputs.items():
         if path.resolve() == Path(config.tasks).resolve():
-            raise ConfigError(f"{path}: the output would replace the input; choose another name")
-        if name != "journal" and path.exists() and not config.overwrite:
+            what = "journal" if name == "journal" else "output"
+            raise ConfigError(f"{path}: the {what} would replace the input; choose another name")
+        # What a run has left that did not come to its end is its own to replace.
+        is_unfinished = _mark_of(config).exists()
+        if name != "journal" and path.exists() and not config.overwrite and not is_unfinished:
             raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
     return outputs
+
+
+def _mark_of(config: CompileConfig) -> Path:
+    """The file that is there from the beginning of a run to its end, and after a kill; it is locked meanwhile."""
+    return config.out.with_name(f".{config.out.name}.unfinished")
 
 
 class _Rejects:
@@ -302,21 +383,13 @@ def _take(stream: Stream[Task], rejects: _Rejects, stop: Stop) -> Iterator[Task]
 
 @contextmanager
 def _on_interrupt(stop: Stop, on_stop: Callable[[], None] | None) -> Iterator[None]:
-    """The first Ctrl-C asks the run to stop, the second ends it; where signals can be handled, that is."""
+    """The first Ctrl-C, or a terminate, asks the run to stop, the second ends it; where signals can be handled."""
     running, loop = current_task(), get_running_loop()
-
-    def handle() -> None:
-        if stop.asked and running is not None:
-            running.cancel()
-        stop.asked = True
-        if on_stop:
-            on_stop()
-
-    try:
-        loop.add_signal_handler(signal.SIGINT, handle)
-    except (NotImplementedError, RuntimeError, ValueError):  # not a Unix, or not the main thread
-        yield
-        return
+    if on_stop:
+        stop.listeners.append(on_stop)
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # not a Unix, or not the main thread
+        for number in _STOP_SIGNALS:
+            loop.add_signal_handler(number, lambda: running.cancel() if stop.asked and running else stop.ask())
     try:
         yield
     except CancelledError:
@@ -324,7 +397,9 @@ def _on_interrupt(stop: Stop, on_stop: Callable[[], None] | None) -> Iterator[No
             raise KeyboardInterrupt from None
         raise
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            for number in _STOP_SIGNALS:
+                loop.remove_signal_handler(number)
 
 
 def _check_not_empty(config: CompileConfig, stream: Stream[Task], tally: Tally, rejects: _Rejects) -> None:
@@ -347,12 +422,24 @@ def _tidy(outputs: dict[str, Path], tally: Tally, rejects: int) -> dict[str, Pat
 def _describe(config: CompileConfig, plan: Plan) -> dict[str, Any]:
     """Everything resolved, for the manifest. There is no key in it: keys live in the environment."""
     settings = {key: _plain(value) for key, value in asdict(config).items()}
-    prompts = {domain: load_prompt("group", domain, config.generation.prompt_file).sha256 for domain in DOMAINS}
     return {
         "verb": "compile",
         "config": {**settings, "group": plan.group},
-        "prompts": prompts if config.generator not in ("", RULES) else {},
+        "prompts": _hash_prompts(config, plan) if config.generator not in ("", RULES) else {},
         "versions": {"prorubric": version("prorubric"), "python": python_version()},
+    }
+
+
+def _hash_prompts(config: CompileConfig, plan: Plan) -> dict[str, dict[str, str]]:
+    """The hash of every prompt that a task could be asked with, by question and domain."""
+    texts = [*plan.texts, *(TEXT_OF[name] for name in plan.transforms if name in TEXT_OF)]
+    questions: list[Question] = [QUESTIONS[name] for name in texts]
+    if plan.group != "none":
+        questions.insert(0, "group")
+    own = {"group": config.generation.prompt_file}
+    return {
+        question: {domain: load_prompt(question, domain, own.get(question)).sha256 for domain in DOMAINS}
+        for question in questions
     }
 
 
@@ -371,17 +458,20 @@ def _summarize(
         kept=tally.states["kept"],
         repaired=tally.states["repaired"],
         excluded=tally.states["excluded"],
+        left_out={},
         rejected=rejected,
         reasons=dict(tally.reasons.most_common()),
         attempts={str(count): tasks for count, tasks in sorted(tally.attempts.items())},
         faults=dict(tally.faults.most_common()),
         text_faults=dict(tally.text_faults.most_common()),
+        failure_sentences=dict(tally.failure_sentences),
         failed_texts=dict(tally.failed_texts.most_common()),
         repairs=tally.repairs,
         dimensions={str(count): tasks for count, tasks in sorted(tally.dimensions.items())},
         calls=usage.calls,
         cached=usage.cached,
         failed_calls={**usage.failures},
+        failures=dict(tally.failures.most_common(_SHOWN_FAILURES)),
         retries=usage.retries,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,

@@ -6,7 +6,7 @@ one, labels) is read from the task, and its absence is refused before a token is
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from prorubric.errors import SchemeError
@@ -92,6 +92,8 @@ class WithoutFailure:
     """How many sentences matched and were taken out."""
     restored: bool
     """True where too little would have been left, so that the description is whole again."""
+    matched: int = field(default=0, compare=False)
+    """How many sentences have failure wording, taken out or not."""
 
 
 def split_sentences(text: str) -> list[str]:
@@ -143,8 +145,8 @@ def remove_failure_clauses(description: str) -> WithoutFailure:
     removed = len(sentences) - len(kept)
     text = " ".join(kept)
     if removed and len(text) < SHORTEST_DESCRIPTION:
-        return WithoutFailure(description, 0, restored=True)
-    return WithoutFailure(text if removed else description, removed, restored=False)
+        return WithoutFailure(description, 0, restored=True, matched=removed)
+    return WithoutFailure(text if removed else description, removed, restored=False, matched=removed)
 
 
 def render_group(rubric: Rubric, dimension: Dimension) -> str:

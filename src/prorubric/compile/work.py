@@ -7,15 +7,17 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from prorubric.compile.bake import TRANSFORMS, Transform
+from prorubric.compile.bake import TRANSFORMS, Transform, count_failure_sentences, list_baked
 from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State
 from prorubric.compile.texts import TextName, add_texts
 from prorubric.compile.transforms import read_one
 from prorubric.errors import SchemeError
 from prorubric.rubric.labels import is_labelled
+from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
 
 Group = Literal["all", "missing", "none"]
+_LONGEST_FAILURE = 120
 
 # Transforms that bake a text which a generator has to write first.
 TEXT_OF: Mapping[Transform, TextName] = {"k1": "k1", "weighted": "labels", "rewritten": "rewritten"}
@@ -43,6 +45,8 @@ class Done:
     text_faults: Mapping[str, int] = field(default_factory=dict)
     repairs: int = 0
     failed_texts: Mapping[str, str] = field(default_factory=dict)
+    failure: str | None = None
+    """What the failed call said, where a task got no reply."""
 
 
 async def process(compiler: Compiler, task: Task, plan: Plan) -> Done:
@@ -72,6 +76,7 @@ async def _group(compiler: Compiler, task: Task) -> Done:
         Counter(fault.kind for fault in made.faults),
         Counter(fault.kind for fault in made.text_faults),
         len(made.repairs),
+        failure=made.failure,
     )
 
 
@@ -97,6 +102,8 @@ def _bake(done: Done, transforms: tuple[Transform, ...]) -> Done:
     task = done.task
     try:
         for name in transforms:
+            if name in list_baked(task):
+                return _exclude(done, f"{name} is set into the task already")
             task = TRANSFORMS[name](task)
     except SchemeError as error:
         # Without the place, which is another one for every task and could not be counted.
@@ -132,7 +139,12 @@ class Tally:
     text_faults: Counter[str] = field(default_factory=Counter)
     dimensions: Counter[int] = field(default_factory=Counter)
     failed_texts: Counter[str] = field(default_factory=Counter)
+    failure_sentences: Counter[str] = field(default_factory=Counter)
     repairs: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    last_failure: str = ""
+    silent: int = 0
+    """How many tasks in a row got no reply."""
 
     @property
     def tasks(self) -> int:
@@ -149,6 +161,11 @@ class Tally:
         self.faults.update(done.faults)
         self.text_faults.update(done.text_faults)
         self.failed_texts.update(done.failed_texts.keys())
+        self.failure_sentences.update(count_failure_sentences(done.task))
         self.repairs += done.repairs
-        if done.task.protocol is not None:
+        self.silent = self.silent + 1 if done.failure else 0
+        if done.failure:
+            self.last_failure = shorten(done.failure, _LONGEST_FAILURE)
+            self.failures[self.last_failure] += 1
+        if done.task.protocol is not None and done.state != "excluded":
             self.dimensions[len(done.task.protocol)] += 1

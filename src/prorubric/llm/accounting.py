@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from prorubric.errors import SourceError
+from prorubric.errors import ModelError, SourceError
 from prorubric.llm.model import Failure, FailureKind, Model, Outcome, Reply, Request
 from prorubric.rubric.record import summarize
 
@@ -104,6 +104,8 @@ class CountedModel:
     async def complete(self, request: Request) -> Outcome:
         """Ask the model and count what came of it. A cancelled call or a `ModelError` is no outcome."""
         outcome = await self._model.complete(request)
+        if not isinstance(outcome, Reply | Failure):
+            raise ModelError(f"{self.name} answered with {type(outcome).__name__}; return a Reply or a Failure")
         self.usage.add(outcome)
         return outcome
 

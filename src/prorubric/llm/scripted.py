@@ -63,7 +63,12 @@ def _read_rules(path: Path) -> Iterator[tuple[list[str], str]]:
     for row in read_rows(path):
         rule = row.value or {}
         texts, reply = rule.get("contains", []), rule.get("reply")
-        if not isinstance(reply, str) or not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
+        if (
+            rule.keys() - {"contains", "reply"}
+            or not isinstance(reply, str)
+            or not isinstance(texts, list)
+            or not all(isinstance(t, str) for t in texts)
+        ):
             raise SourceError(f'{path}:{row.line}: not a rule; write {{"contains": ["text"], "reply": "text"}}')
         yield texts, reply
 

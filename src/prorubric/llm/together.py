@@ -1,6 +1,16 @@
 """Several questions at once: all of a few, a window of very many, and asynchronous work called from plain code."""
 
-from asyncio import CancelledError, TaskGroup, create_task, gather, get_running_loop, run, sleep
+from asyncio import (
+    AbstractEventLoop,
+    CancelledError,
+    TaskGroup,
+    create_task,
+    current_task,
+    gather,
+    get_running_loop,
+    run,
+    sleep,
+)
 from asyncio import Task as Job
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Iterable
@@ -83,8 +93,22 @@ def run_sync(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run asynchronous work to its end, also where an event loop runs already, as in a notebook."""
     if not _is_running():
         return run(work)
+    under_way: list[tuple[AbstractEventLoop, Job[Any] | None]] = []
+
+    async def tell() -> ResultT:
+        under_way.append((get_running_loop(), current_task()))
+        return await work
+
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run, work).result()
+        future = thread.submit(run, tell())
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            # Leaving this block waits for the thread: what it does must end first.
+            for loop, job in under_way:
+                if job is not None:
+                    loop.call_soon_threadsafe(job.cancel)
+            raise
 
 
 def _is_running() -> bool:

@@ -1,12 +1,17 @@
 """Which task a row of a training set means: by its id, by a column, or carried whole in the row.
 
 A row that means no task, or carries one that is not sound, is refused in one line: a reward for another rubric than the
-row's would be worse than none.
+row's would be worse than none. So is a row whose column names a task that is neither in the file nor in the row.
 """
 
+import hashlib
 import json
+import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 import orjson
@@ -22,8 +27,10 @@ from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
 
-_REMEMBERED = 2048
+REMEMBERED = 2048
 """Carried tasks that are kept: the responses of a group, and of later epochs, bring the same ones again."""
+REMEMBERED_BYTES = 64 * 2**20
+"""How much text they may come from altogether; the task that was not asked for longest goes first."""
 _CHECKED = 256
 """Tasks given as such that need not be checked again."""
 _OWN_COLUMNS = {"id", "messages", "rubric"}
@@ -39,42 +46,42 @@ class Lookup:
     def __init__(self, path: str | None, format: Format, column: str, check: Callable[[Task], None]) -> None:  # noqa: A002 - the name that users write
         self._path, self._column, self._check = path, column, check
         self.tasks = {} if path is None else _load(path, format, check)
-        self._parse = lru_cache(_REMEMBERED)(self._parse_afresh)
+        self._carried = _Carried()
         self._know = lru_cache(_CHECKED)(self._check_afresh)
 
     def find(self, row: object) -> Task:
         """The task that a row means; `ConfigError` where it means none, `RubricError` where its own is not sound."""
         if isinstance(row, Task):
             return row if self.tasks.get(row.id) is row else self._know(ByIdentity(row))
-        places = self._list_places(row) if isinstance(row, Mapping) else iter([row])
-        found = next((task for value in places if (task := self._read(value)) is not None), None)
+        found = self._find_in(row) if isinstance(row, Mapping) else self._read(row)
         if found is None:
-            raise ConfigError(self._describe_miss(row))
+            raise ConfigError(self._describe_miss(_describe(row, self._column)))
         return found
 
-    def _list_places(self, row: Mapping[Any, Any]) -> Iterator[object]:
-        """Where trainers keep what belongs to a row: the named column, the row itself, verl's places."""
-        extra = read_object(row.get("extra_info"))
-        yield row.get(self._column)
-        yield extra.get(self._column)
-        yield row
-        yield row.get("task")
-        yield extra.get("task")
-        yield row.get("ground_truth")
-        yield read_object(row.get("reward_model")).get("ground_truth")
+    def _find_in(self, row: Mapping[Any, Any]) -> Task | None:
+        """The task of the named column. Where that only names one that the row brings elsewhere, it has to be that."""
+        value = _as_text(_read_column(row, self._column))
+        named = self._read(value)
+        if named is not None:
+            return named
+        found = next((task for place in _list_places(row) if (task := self._read(place)) is not None), None)
+        if found is not None and isinstance(value, str) and value != found.id:
+            raise ConfigError(
+                self._describe_miss(f"{_describe(row, self._column)}, which elsewhere means {shorten(repr(found.id))}")
+            )
+        return found
 
     def _read(self, value: object) -> Task | None:
         """A task by id, as an object, or as JSON text of one; None where the value is nothing of the kind."""
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
+        value = _as_text(value)
         if isinstance(value, str):
             if value in self.tasks:
                 return self.tasks[value]
             value = read_object(value)
         carried = _pick_carried(value) if isinstance(value, Mapping) else None
-        return None if carried is None else self._parse(_render(carried))
+        return None if carried is None else self._carried.find(_render(carried), self._parse_afresh)
 
-    def _parse_afresh(self, text: str) -> Task:
+    def _parse_afresh(self, text: bytes) -> Task:
         try:
             task = _parse_carried(parse_json(text))
         except RubricError as error:
@@ -86,10 +93,51 @@ class Lookup:
         self._check(key.object)
         return key.object
 
-    def _describe_miss(self, row: object) -> str:
+    def _describe_miss(self, row: str) -> str:
         known = f"{self._path} has {len(self.tasks)} others" if self._path else "no file of tasks is set"
         remedy = f"give an id in the column {self._column!r}, or a row that carries its prompt and its rubric"
-        return f"no task is meant by {_describe(row, self._column)}, {known}; {remedy}"
+        return f"no task is meant by {row}, {known}; {remedy}"
+
+
+class _Carried:
+    """The carried tasks that were read last, by the digest of their text: the text itself is not kept."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[bytes, tuple[Task, int]] = OrderedDict()
+        self._bytes = 0
+
+    def find(self, text: bytes, parse: Callable[[bytes], Task]) -> Task:
+        """The task of a text, parsed where it is not known."""
+        key = hashlib.sha256(text).digest()
+        with _keeping:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key][0]
+        task = parse(text)
+        with _keeping:
+            return self._keep(key, task, len(text))
+
+    def _keep(self, key: bytes, task: Task, size: int) -> Task:
+        if key in self._kept:  # another thread was faster
+            return self._kept[key][0]
+        self._kept[key] = (task, size)
+        self._bytes += size
+        while self._bytes > REMEMBERED_BYTES or len(self._kept) > REMEMBERED:
+            self._bytes -= self._kept.popitem(last=False)[1][1]
+        return task
+
+
+_keeping = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """After a fork: whoever held the lock is not here."""
+    global _keeping  # noqa: PLW0603 - it is the one lock of this process
+    _keeping = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _load(path: str, format: Format, check: Callable[[Task], None]) -> dict[str, Task]:  # noqa: A002 - as above
@@ -134,13 +182,13 @@ def _parse_carried(row: Mapping[str, Any]) -> Task:
     )
 
 
-def _render(carried: dict[str, Any]) -> str:
+def _render(carried: dict[str, Any]) -> bytes:
     """The same text for the same task. Arrays, as readers of parquet give them, become lists."""
     options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
     try:
-        return orjson.dumps(carried, default=_as_json, option=options).decode()
+        return orjson.dumps(carried, default=_as_json, option=options)
     except TypeError:  # a lone surrogate, which has no UTF-8
-        return json.dumps(carried, default=_as_json)
+        return json.dumps(carried, default=_as_json).encode()
 
 
 def _as_json(value: Any) -> Any:
@@ -149,9 +197,30 @@ def _as_json(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
+def _list_places(row: Mapping[Any, Any]) -> Iterator[object]:
+    """Where trainers keep what belongs to a row, beside the named column: the row itself, and verl's places."""
+    extra = read_object(row.get("extra_info"))
+    yield row
+    yield row.get("task")
+    yield extra.get("task")
+    yield row.get("ground_truth")
+    yield read_object(row.get("reward_model")).get("ground_truth")
+
+
+def _read_column(row: Mapping[Any, Any], column: str) -> object:
+    value = row.get(column)
+    return read_object(row.get("extra_info")).get(column) if value is None else value
+
+
+def _as_text(value: object) -> object:
+    """An id may be a whole number, also of numpy's making."""
+    return str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
+
+
 def _describe(row: object, column: str) -> str:
     if not isinstance(row, Mapping):
         return shorten(repr(row))
-    if row.get(column) is not None:
-        return f"a row with {shorten(repr(row[column]))} in {column!r}"
+    value = _read_column(row, column)
+    if value is not None:
+        return f"a row with {shorten(repr(value))} in {column!r}"
     return f"a row with the keys {shorten(', '.join(map(str, row)))}"

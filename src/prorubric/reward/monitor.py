@@ -4,6 +4,7 @@ Every step is a line of a jsonl file, and goes to TensorBoard, W&B or trackio wh
 resumed goes on in the same file. An unknown reward is counted and left out of every mean; a mean of nothing is None.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, field
@@ -24,6 +25,7 @@ from prorubric.reward.writers import Writer, open_writer
 from prorubric.rubric.files import parse_json, render_json
 from prorubric.rubric.record import Record, config_record
 
+_LOG = logging.getLogger(__name__)
 _COVERAGE = "additive"
 _APPROPRIATENESS = "appropriateness"
 _HIGHEST_LEVEL = 3
@@ -44,7 +46,8 @@ class MonitorConfig:
     run: str | None = None
     """The name of the run there."""
     watch: tuple[str, ...] | None = None
-    """The curves that must not fall while the score rises: shadow schemes and `appropriateness`; all by default."""
+    """The curves that must not fall while the score rises: shadow schemes and `appropriateness`; all by default. At
+    the first step that lacks one of them the log warns of it."""
     alarm: AlarmRule = field(default_factory=AlarmRule)
 
 
@@ -105,6 +108,7 @@ class Monitor:
         """Every step so far, also those that an earlier process recorded."""
         _drop_torn_line(config.out)
         self._file = config.out.open("ab")
+        self._unwarned = set(config.watch or ())
         self._writers: list[Writer] = []
         try:
             for name in dict.fromkeys(config.to):
@@ -128,6 +132,7 @@ class Monitor:
         of them: of another judge, or on criteria that are held out of the training.
         """
         measured = summarize_step(step, rewards, groups, lengths, appropriateness)
+        self._warn_of_missing(measured)
         _go_back_to(step, self.history)
         alarms = find_alarms([*self.history, measured], self.config.watch, self.config.alarm)
         found = measured.model_copy(update={"alarms": tuple(alarms)})
@@ -137,6 +142,19 @@ class Monitor:
         for writer in self._writers:
             writer.write(step, flatten_step(found))
         return found
+
+    def _warn_of_missing(self, measured: StepRecord) -> None:
+        """Once a curve: an alarm that cannot be raised must not look like one that need not be."""
+        there = {*measured.shadow, *([] if measured.appropriateness is None else [_APPROPRIATENESS])}
+        for name in sorted(self._unwarned - there):
+            self._unwarned.remove(name)
+            remedy = "pass it to record" if name == _APPROPRIATENESS else "add it to shadow in RewardConfig"
+            _LOG.warning(
+                "step %d has no curve %r to watch, and without it there is no alarm; %s, or take it out of watch",
+                measured.step,
+                name,
+                remedy,
+            )
 
     def close(self) -> None:
         """Let go of the file and of where else the steps go. Safe to call twice."""

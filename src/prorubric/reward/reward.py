@@ -177,7 +177,8 @@ class RubricReward:
         """The task that a row means: a task, an id, a task as an object or as JSON text, or a row with one of these.
 
         A row is looked through in this order: the configured column, the row itself (a prompt and a rubric), `task`,
-        verl's `extra_info` and `ground_truth`. `ConfigError` where it means none.
+        verl's `extra_info` and `ground_truth`. `ConfigError` where it means none, and where the column names a task
+        that is neither in the file nor in the row.
         """
         return self._lookup.find(row)
 

@@ -94,7 +94,10 @@ def count_rows(path: Path) -> int | None:
     if not path.is_file():
         return None
     if kind == ".parquet":
-        rows: int = pq.read_metadata(path).num_rows
+        try:
+            rows: int = pq.read_metadata(path).num_rows
+        except (pa.ArrowException, OSError):  # whoever reads it will say what is wrong with it
+            return None
         return rows
     if compression or kind == ".json":
         return None
@@ -148,8 +151,11 @@ def remove_partials(*paths: Path) -> None:
 
 
 @contextmanager
-def lock_path(path: Path) -> Iterator[None]:
-    """Keep a second process out of a run: both would pay for the same calls. Where locks exist, that is."""
+def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
+    """Keep a second process out of a run: both would pay for the same calls. Where locks exist, that is.
+
+    `place` is what the user knows it by; by default the folder.
+    """
     if fcntl is None:
         yield
         return
@@ -157,8 +163,11 @@ def lock_path(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            place = path.parent if path.name == ".lock" else path
-            raise ConfigError(f"{place}: another process is running into this; wait, or name another") from None
+            known = place or path.parent
+            raise ConfigError(f"{known}: another process is running into this; wait, or name another") from None
+        # Whoever finished between our opening and our locking may have removed the file that we hold.
+        if not path.exists() or path.stat().st_ino != os.fstat(lock.fileno()).st_ino:
+            raise ConfigError(f"{path}: another process has just finished here; try again")
         yield
 
 

@@ -8,7 +8,7 @@ rewards are counted in the log; too many of them are stopped by the reward itsel
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 # ms-swift puts the empty block of a model that does not think in front of each answer; no policy has written it.
 _NO_THOUGHT = re.compile(r"^<think>\s*</think>\s*")
 _VALIDATION_SPLITS = ("val", "valid", "validation", "test", "dev", "eval")
-_NOT_COLUMNS = ("trainer_state", "trajectory_inputs", "messages")
+_NOT_COLUMNS = ("trainer_state", "trajectory_inputs")
 
 
 _ROW_SCHEMA = pa.schema(
@@ -77,8 +77,7 @@ class ProRubricORM:
 
     async def __call__(self, completions: Sequence[str], **columns: Any) -> list[float]:
         """The rewards of a batch, all of them numbers; ms-swift calls this."""
-        names = [name for name in columns if name not in _NOT_COLUMNS and columns[name] is not None]
-        rows = [{name: columns[name][place] for name in names} for place in range(len(completions))]
+        rows = _list_rows(columns, len(completions))
         validation = {row.get("split") in _VALIDATION_SPLITS for row in rows}
         if len(validation) > 1:
             raise ConfigError("a batch has rows of training and of validation in its column 'split'; keep them apart")
@@ -103,6 +102,13 @@ def fill_unknown(values: Sequence[float | None], groups: Sequence[str]) -> list[
     fallback = fmean(everywhere) if everywhere else 0.0
     means = {group: fmean(found) for group, found in known.items()}
     return [means.get(group, fallback) if value is None else value for value, group in zip(values, groups, strict=True)]
+
+
+def _list_rows(columns: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+    """The columns of a batch as its rows, with the conversation as it was before the answer."""
+    names = [name for name in columns if name not in _NOT_COLUMNS and columns[name] is not None]
+    rows = [{name: columns[name][place] for name in names} for place in range(count)]
+    return [{**row, "messages": row["messages"][:-1]} if row.get("messages") else row for row in rows]
 
 
 def _count_tokens(ids: Any) -> int | None:

@@ -200,11 +200,11 @@ def watch_rewards(
     """
     base = _load("transformers", "Watching a run of TRL").TrainerCallback
     made: Any = type("RewardWatch", (_Watch, base), {})
-    opinion = None if second is None else _SecondOpinion(second, second_every)
+    opinion = None if second is None else SecondOpinion(second, second_every)
     return made(reward, config, opinion, stop)
 
 
-class _SecondOpinion:
+class SecondOpinion:
     """Another reward on some of the responses. It may fail: what it does not know is not recorded."""
 
     def __init__(self, config: RewardConfig, every: int) -> None:
@@ -215,6 +215,7 @@ class _SecondOpinion:
         self._seen = 0
 
     def ask(self, cases: Sequence[Case]) -> list[float | None]:
+        """The second opinion on every n-th of the cases whose task it has."""
         chosen = [case for number, case in enumerate(cases, self._seen) if number % self._every == 0]
         self._seen += len(cases)
         own = self._reward.tasks
@@ -232,7 +233,7 @@ class _SecondOpinion:
 class _Watch:
     """The callback's own part. Every process collects; the first one records and decides for all."""
 
-    def __init__(self, reward: TrlReward, config: MonitorConfig, second: _SecondOpinion | None, stop: bool) -> None:
+    def __init__(self, reward: TrlReward, config: MonitorConfig, second: SecondOpinion | None, stop: bool) -> None:
         self._config, self._second, self._stop = config, second, stop
         self._cases: list[Case] = []
         self._rewards: list[Reward] = []
@@ -295,11 +296,12 @@ def _log_metrics(rewards: Sequence[Reward], log: LogMetric) -> None:
     """Means over a batch, beside TRL's own in whatever it reports to."""
     log("prorubric/unknown_rate", sum(reward.value is None for reward in rewards) / len(rewards))
     parts = [reward.parts for reward in rewards]
+    shadows = sorted({scheme for part in parts for scheme in part.shadow})
     columns: dict[str, list[float | None]] = {
         "score": [part.score for part in parts],
         "overlong": [part.overlong for part in parts],
         "characters": [part.characters for part in parts],
-        **{f"shadow/{scheme}": [part.shadow.get(scheme) for part in parts] for scheme in parts[0].shadow},
+        **{f"shadow/{scheme}": [part.shadow.get(scheme) for part in parts] for scheme in shadows},
     }
     for name, values in columns.items():
         known = [value for value in values if value is not None]

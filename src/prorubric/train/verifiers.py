@@ -66,7 +66,7 @@ class RubricTaskConfig(vf.TaskConfig):  # type: ignore[misc]
     """Replies of the judge are kept here and never asked for twice."""
     max_unknown: float = 0.2
     """A larger share of unknown rewards makes every further one fail."""
-    min_batch: int = 8
+    min_batch: int = RewardConfig.min_batch
     """The breaker looks at no fewer rewards than these."""
     judging: dict[str, Any] = Field(default_factory=dict)
     """Options of `JudgeConfig`."""

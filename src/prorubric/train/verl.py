@@ -48,7 +48,8 @@ __all__ = [
 DIMENSIONS = 5
 """As many verdicts on dimensions have a key of their own."""
 UNKNOWN, ABSENT = -1.0, -2.0
-"""What stands under a key where the judge gave no verdict, and where the task has no such dimension."""
+"""What stands under a key where the judge gave no verdict, and where there was nothing to ask: the task has no such
+dimension, or the response was not chosen for that shadow."""
 
 OnFailure = Annotated[float, Field(allow_inf_nan=False)] | Literal["midpoint", "raise"]
 
@@ -103,10 +104,9 @@ class Row:
     extra_info: Mapping[str, Any]
     prompt: Any = None
 
-    @property
-    def id(self) -> str:
+    def name(self, column: str) -> str:
         """The task's name, as far as the row gives one."""
-        named = (self.extra_info.get("id"), self.extra_info.get("task_id"), self.ground_truth)
+        named = (*(self.extra_info.get(key) for key in (column, "id", "task_id")), self.ground_truth)
         return str(next((name for name in named if name is not None), ""))
 
     def render(self, column: str) -> dict[str, Any]:
@@ -131,8 +131,7 @@ class Rewarder:
     async def reward(self, row: Row, text: str, tokens: int | None = None, validation: bool = False) -> Reward:
         """Reward one response. Once the judge has been given up, all further ones raise what the first raised."""
         self._refuse_if_stopped()
-        # A file of tasks wins over what the rows carry: that is how one data set serves several rubrics.
-        task = row.id if row.id in self._reward.tasks else row.render(self.options.reward.column)
+        task = self._find_task(row)
         try:
             found = await self._reward.reward(task, text, tokens=tokens, validation=validation)
         except (BreakerError, ModelError) as error:
@@ -153,8 +152,17 @@ class Rewarder:
             "high": parts.high,
             "overlong": parts.overlong,
             **{f"dimension_{number}": verdicts[number - 1] for number in range(1, DIMENSIONS + 1)},
-            **{f"shadow_{name}": _as_number(parts.shadow.get(name)) for name in shadow},
+            **{f"shadow_{name}": _as_number(parts.shadow.get(name, ABSENT)) for name in shadow},
         }
+
+    def _find_task(self, row: Row) -> object:
+        """The row as a task is looked up in it, or an id where the configured column is empty and a file has the task.
+
+        The file then wins over what the row carries: that is how one data set serves several rubrics.
+        """
+        column = self.options.reward.column
+        known = row.extra_info.get(column) is None and row.name(column) in self._reward.tasks
+        return row.name(column) if known else row.render(column)
 
     def _refuse_if_stopped(self) -> None:
         if self._stopped is not None:
@@ -209,6 +217,7 @@ class GroupRewardManager:
             )
         self._tokenizer, self._data = tokenizer, config.data
         self._rewarder = _find_rewarder(config.reward.custom_reward_function.get("reward_kwargs") or {})
+        self._column = self._rewarder.options.reward.column
         rollout = config.actor_rollout_ref.rollout
         self._sizes = {False: rollout.n, True: rollout.val_kwargs.n}
         monitor = self._rewarder.options.monitor
@@ -223,7 +232,7 @@ class GroupRewardManager:
         text = self._tokenizer.decode(responses[:tokens], skip_special_tokens=True)
         row = _read_row(columns)
         validation = self._is_validation(row)
-        uid = str(columns.get("uid", row.id))
+        uid = str(columns.get("uid", row.name(self._column)))
         group = self._groups.setdefault(uid, _Group(self._sizes[validation] if "uid" in columns else 1))
         found = None
         try:
@@ -233,7 +242,7 @@ class GroupRewardManager:
         if self._log is not None and not validation:
             step = columns.get("global_steps")
             self._log.add(None if step is None else int(step), uid, found)
-        rendered = self._rewarder.render(found, await self._wait_for_mean(group) if found.value is None else None)
+        rendered = self._rewarder.render(found, await self._wait_for_mean(uid, group) if found.value is None else None)
         return {"reward_score": rendered["score"], "reward_extra_info": rendered}
 
     @classmethod
@@ -248,25 +257,33 @@ class GroupRewardManager:
         if found is not None and found.value is not None:
             group.known.append(found.value)
         if group.seen >= group.size:
-            self._groups.pop(uid, None)
+            self._forget(uid, group)
             group.complete.set()
 
-    async def _wait_for_mean(self, group: _Group) -> float | None:
+    async def _wait_for_mean(self, uid: str, group: _Group) -> float | None:
         try:
             await asyncio.wait_for(group.complete.wait(), self._rewarder.options.group_wait)
         except TimeoutError:
             _LOG.warning("only %d of %d responses of a group came; the mean is theirs", group.seen, group.size)
+            self._forget(uid, group)
         return group.mean()
+
+    def _forget(self, uid: str, group: _Group) -> None:
+        """What still comes after a group was given up is a group of its own, which is not this one's to drop."""
+        if self._groups.get(uid) is group:
+            del self._groups[uid]
 
     def _is_validation(self, row: Row) -> bool:
         """By the row's own word, or by the file it comes from: verl does not say whether it trains or validates."""
         split = row.extra_info.get("split")
-        return split.lower() in _VALIDATION_SPLITS if isinstance(split, str) else row.id in self._validation_ids
+        if isinstance(split, str):
+            return split.lower() in _VALIDATION_SPLITS
+        return row.name(self._column) in self._validation_ids
 
     @cached_property
     def _validation_ids(self) -> frozenset[str]:
-        validation = frozenset(_read_ids(self._data.val_files))
-        both = sorted(validation.intersection(_read_ids(self._data.train_files)))
+        validation = frozenset(_read_names(self._data.val_files, self._column))
+        both = sorted(validation.intersection(_read_names(self._data.train_files, self._column)))
         if both:
             raise ConfigError(
                 f"task {both[0]!r} is in data.train_files and in data.val_files ({len(both)} are), so that nobody can "
@@ -285,12 +302,12 @@ def _read_row(columns: Mapping[str, Any]) -> Row:
     )
 
 
-def _read_ids(files: Any) -> Iterator[str]:
+def _read_names(files: Any, column: str) -> Iterator[str]:
     """The tasks' names in verl's data files, which may lie elsewhere."""
     copy_to_local = import_module("verl.utils.fs").copy_to_local
     for file in [files] if isinstance(files, str) else files or ():
         for row in read_rows(Path(copy_to_local(str(Path(file).expanduser())))):
-            yield _read_row(row.value or {}).id
+            yield _read_row(row.value or {}).name(column)
 
 
 def _find_rewarder(reward_kwargs: Mapping[str, Any]) -> Rewarder:

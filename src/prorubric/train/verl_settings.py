@@ -5,10 +5,11 @@ that is added behind these wins over them.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, asdict, fields, is_dataclass
 from typing import Any, Literal
 
+from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import RewardConfig
 from prorubric.rubric.record import config_record
 from prorubric.train.paper import PAPER, Variant, find_variant, make_paper_reward
@@ -141,13 +142,23 @@ def _list_trainer(name: str, run: VerlRun) -> dict[str, Any]:
 
 def _list_reward(reward: RewardConfig, own: dict[str, Any], run: VerlRun) -> dict[str, Any]:
     ours = run.manager == "group"
-    kwargs = {"scheme": reward.scheme, **_list_changes(reward, () if ours else ("overlong",)), **own}
+    kwargs = {"scheme": reward.scheme, **_list_changes(reward, () if ours else ("overlong",)), **_list_own(own)}
     return {
         f"{_FUNCTION}.path": MODULE,
         f"{_FUNCTION}.name": "compute_score",
         **{f"+{_FUNCTION}.reward_kwargs.{key}": value for key, value in kwargs.items()},
         **(_OUR_MANAGER if ours else {f"{_MANAGER}.name": run.manager, **_charge_in_verl(reward)}),
     }
+
+
+def _list_own(own: dict[str, Any]) -> dict[str, Any]:
+    """The options beside those of the reward, with a monitor checked and by dotted name."""
+    monitor = own.get("monitor")
+    if monitor is None:
+        return own
+    config = MonitorConfig(**monitor) if isinstance(monitor, Mapping) else monitor
+    rest = {key: value for key, value in own.items() if key != "monitor"}
+    return {**rest, **{f"monitor.{key}": value for key, value in _list_changes(config).items()}}
 
 
 _OUR_MANAGER = {

@@ -3,7 +3,6 @@
 It writes noise, which is enough: what is tested is what trainers do with rewards, not what a model learns.
 """
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,3 @@ def make_tiny_model() -> Any:
             pad_token_id=0,
         )
     )
-
-
-if __name__ == "__main__":
-    save_tiny_policy(Path(sys.argv[1]))

@@ -1,4 +1,7 @@
-"""GRPO with the real TRL on a tiny policy: what becomes of rewards that are unknown, and what is refused."""
+"""GRPO with the real TRL on a tiny policy: what becomes of rewards that are unknown, and what is refused.
+
+What `trl_parity.py` compares is compared here as well, because TRL takes long to import.
+"""
 
 import json
 import pickle
@@ -10,6 +13,7 @@ from typing import Any
 
 import torch
 from tests.train.scripts.tiny_policy import make_tiny_model, make_tiny_tokenizer
+from tests.train.scripts.trl_parity import compare
 from trl import GRPOTrainer
 
 from prorubric import SAMPLE_TASKS, load_tasks
@@ -130,10 +134,11 @@ def catch(run: Callable[[], object]) -> str:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    parity, folder = map(Path, sys.argv[1:])
     reward = TrlReward(RewardConfig(judge=FAULTY, tasks=str(SAMPLE_TASKS)), "my_reward")
     again = pickle.loads(pickle.dumps(reward))
     said = {
+        "compared": compare(parity, folder / "compared"),
         "training": train(folder / "training"),
         "alarm": train_until_the_alarm(folder / "alarm"),
         "beside": train_beside_another(folder / "beside"),

@@ -45,6 +45,7 @@ def main(tasks: str) -> None:
         "overlong": refuse(lambda: load(tasks, scheme="additive", overlong=overlong)),
         "tool": refuse(lambda: load(str(Path(tasks).with_name("tool.jsonl")), scheme="additive")),
         "judging": refuse(lambda: load(tasks, scheme="additive", judging={"reasks": -1})),
+        "min_batch": RubricTaskConfig(judge="lexical").make_reward().config.min_batch,
         "example": vf.taskset_config_type("rubric_tasks").__name__,
     }
     print(json.dumps(said))  # noqa: T201 - the line that the test reads

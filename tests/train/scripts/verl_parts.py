@@ -50,6 +50,12 @@ def reward_all(config: Any, batch: Any) -> list[dict[str, Any]]:
     ]
 
 
+async def reward_alone(config: Any, row: Any) -> tuple[list[Any], int]:
+    """One row through verl's worker, and how many groups our manager still holds after that."""
+    worker = RewardLoopWorker(config)
+    return [await worker.compute_score(row)], len(worker.reward_manager._groups)
+
+
 def reward_groups(folder: Path, pairs: list[Pair], make: Callable[[list[Pair]], Any], **options: Any) -> list[Any]:
     """Pairs through our manager, groups of one size together: four responses in the sample pack, eight elsewhere."""
     outcomes = []
@@ -113,7 +119,8 @@ def run_failures(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, A
     lone = next(group for group in split_groups(pairs) if any(pair.expected["prorubric"] is None for pair in group))
     failed = [pair for pair in lone if pair.expected["prorubric"] is None][:1]
     alone = make_batch(failed, tokenizer)
-    told["alone"] = reward_all(compose_run(folder, group_wait=0.05, **reward_options(folder)), alone)
+    config = compose_run(folder, group_wait=0.05, **reward_options(folder))
+    told["alone"], told["groups kept"] = asyncio.run(reward_alone(config, alone))
     return told
 
 

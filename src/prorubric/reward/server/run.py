@@ -6,14 +6,15 @@ SIGTERM or SIGINT lets what is under way end, within a limit; a second SIGINT en
 
 import asyncio
 import errno
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 from prorubric.errors import ConfigError, MissingExtraError
+from prorubric.reward.engine import run_blocking
 from prorubric.reward.reward import make_reward
 from prorubric.reward.server.config import ServeConfig, Serving, make_reward_config, read_token
 from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places, Rules
@@ -83,10 +84,15 @@ def serve_rewards(config: ServeConfig, on_ready: OnReady | None = None) -> None:
             on_ready(serving)
 
     set_up_logs()
+    # What is there now stays until the end; to look through it again and again would hold up requests.
+    gc.collect()
+    gc.freeze()
     if reward.config.overlong is not None:
         log("note", text="overlong responses lose reward: /openrlhf and /slime send no lengths and will be refused")
-    with listener, swallow_signals():
-        Server(Gate(app, rules, places, metrics), config, start).run([listener])
+    server = Server(Gate(app, rules, places, metrics), config, start)
+    with listener, pass_signals_to(server):
+        # On the loop that has the judge's sockets: a thread of its own would only wait for that one's lock.
+        run_blocking(server.serve([listener]))
     log("stopped")
 
 
@@ -130,13 +136,9 @@ def describe(config: ServeConfig, listener: socket.socket, tasks: int, has_token
 
 
 @contextmanager
-def swallow_signals() -> Iterator[None]:
-    """Uvicorn raises the signals that stopped it once more when it is done; a server that ended well ends with 0."""
-
-    def ignore(number: int, frame: Any) -> None:
-        """The server has heard it already."""
-
-    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+def pass_signals_to(server: Server) -> Iterator[None]:
+    """SIGINT and SIGTERM tell a server to stop; they come to the main thread, and the server runs in another."""
+    before = {number: signal.signal(number, server.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
