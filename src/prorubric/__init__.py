@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from prorubric.datasets.convert import ConvertConfig as ConvertConfig
     from prorubric.datasets.convert import ConvertResult as ConvertResult
     from prorubric.datasets.convert import convert_tasks as convert_tasks
+    from prorubric.datasets.export import export_tasks as export_tasks
     from prorubric.datasets.lint_file import LintConfig as LintConfig
     from prorubric.datasets.lint_file import LintResult as LintResult
     from prorubric.datasets.lint_file import lint_tasks as lint_tasks
@@ -84,6 +85,9 @@ if TYPE_CHECKING:
     from prorubric.reward.run import JudgeResult as JudgeResult
     from prorubric.reward.run import JudgeRunConfig as JudgeRunConfig
     from prorubric.reward.run import judge_responses as judge_responses
+    from prorubric.reward.server.config import ServeConfig as ServeConfig
+    from prorubric.reward.server.config import Serving as Serving
+    from prorubric.reward.server.run import serve_rewards as serve_rewards
     from prorubric.rubric.lint import Finding as Finding
     from prorubric.rubric.lint import TaskLint as TaskLint
     from prorubric.rubric.lint import lint_task as lint_task
@@ -112,6 +116,7 @@ _HOMES = {
     "compile.estimate": ("CompileEstimate", "estimate_compile"),
     "compile.run": ("CompileConfig", "CompileResult", "compile_rubrics"),
     "datasets.convert": ("ConvertConfig", "ConvertResult", "convert_tasks"),
+    "datasets.export": ("export_tasks",),
     "datasets.lint_file": ("LintConfig", "LintResult", "lint_tasks"),
     "datasets.load": ("Reject", "Stream", "load_responses", "load_tasks"),
     "datasets.samples": ("SAMPLE_TASKS", "SampleAnswer", "load_samples"),
@@ -136,6 +141,8 @@ _HOMES = {
     "reward.rescore": ("ScoreConfig", "ScoreResult", "score_run"),
     "reward.reward": ("Case", "Overlong", "Reward", "RewardConfig", "RewardParts", "RubricReward", "make_reward"),
     "reward.run": ("JudgeResult", "JudgeRunConfig", "judge_responses"),
+    "reward.server.config": ("ServeConfig", "Serving"),
+    "reward.server.run": ("serve_rewards",),
     "rubric.lint": ("Finding", "TaskLint", "lint_task"),
     "rubric.records": ("Criterion", "Dimension", "Message", "ProtocolRubric", "Response", "Rubric", "Task"),
     "rubric.save": ("save_responses", "save_tasks"),
