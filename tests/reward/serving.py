@@ -1,5 +1,6 @@
 """A real server in a process of its own, and a client that speaks plain HTTP to it."""
 
+import asyncio
 import http.client
 import json
 import signal
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from tests.cli.program import PROGRAM, make_environment
-from tests.llm.server import MisbehavingServer
+from tests.llm.server import BEHAVIOURS, Exchange, MisbehavingServer
+from tests.reward.judging import READABLE
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -74,7 +76,9 @@ class RunningServer:
         return (self.folder / "log.jsonl").read_text(encoding="utf-8")
 
     def list_events(self, event: str) -> list[dict[str, Any]]:
-        return [row for row in map(json.loads, self.read_log().splitlines()) if row["event"] == event]
+        lines = self.read_log().splitlines(keepends=True)
+        rows = [json.loads(line) for line in lines if line.endswith("\n")]  # the last may be half written
+        return [row for row in rows if row["event"] == event]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and give the exit code."""
@@ -113,10 +117,21 @@ class JudgeAt(MisbehavingServer):
         self.always = "judge"
 
     async def _start(self) -> None:
-        import asyncio
-
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, backlog=512)
         self.port = self._server.sockets[0].getsockname()[1]
+
+
+HELD = "judge when told"
+
+
+async def judge_when_told(exchange: Exchange) -> None:
+    """A call is held for as long as its server's `always` says so, and judged then."""
+    while exchange.server.always == HELD:
+        await asyncio.sleep(0.01)
+    await READABLE["judge"](exchange)
+
+
+BEHAVIOURS[HELD] = judge_when_told
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:

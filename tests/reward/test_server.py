@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -14,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prorubric import Task, save_tasks, score
+from prorubric import ConfigError, RewardConfig, Task, save_tasks, score
 from prorubric.rubric.forms import render_task
+from prorubric.train.openrlhf import make_reward_func
+from prorubric.train.slime import make_custom_rm
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward.judging import truth
@@ -50,6 +53,14 @@ def ask_verify(text: str, task: Any = "task 0") -> tuple[str, dict[str, Any]]:
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
     row = {"responses_create_params": {"input": "What should I do?"}, "response": {"output": [said]}}
     return "/verify", {**row, "task_id": task}
+
+
+def answered(response: Any) -> dict[str, Any]:
+    return {**ask_verify("x")[1], "response": response}
+
+
+def said(content: Any) -> dict[str, Any]:
+    return answered({"output": [{"type": "message", "role": "assistant", "content": content}]})
 
 
 ASK = {"/score": ask_score, "/openrlhf": ask_openrlhf, "/slime": ask_slime, "/verify": ask_verify}
@@ -179,9 +190,10 @@ class TestRewards:
     def test_a_response_that_says_nothing_is_judged_as_an_empty_one(
         self, server: RunningServer, judge: MisbehavingServer
     ) -> None:
-        path, body = ask_verify("")
-        body["response"]["output"] = [{"type": "reasoning", "summary": []}]
-        assert server.post(path, body).body["reward"] == expect("")
+        for output in ([], [{"type": "reasoning", "summary": []}]):
+            assert server.post("/verify", answered({"output": output})).body["reward"] == expect("")
+        for content in ("", [], [{"type": "output_text", "text": ""}]):
+            assert server.post("/verify", said(content)).body["reward"] == expect("")
 
     def test_nemo_gym_may_begin_a_session(self, server: RunningServer) -> None:
         answer = server.post("/seed_session", {"responses_create_params": {"input": "?"}, "task_id": "task 0"})
@@ -290,7 +302,8 @@ class TestBadRequests:
             ("/score", {"task": "task 0"}, "give response, or responses, and not both"),
             ("/score", {"response": "x"}, "task: Field required"),
             ("/score", {"task": "no such", "response": "x"}, "no task is meant by 'no such'"),
-            ("/score", {"task": 7, "response": "x"}, "task: names no task; give the id of a task"),
+            ("/score", {"task": 7, "response": "x"}, "no task is meant by 7"),
+            ("/score", {"task": True, "response": "x"}, "task: names no task; give the id of a task"),
             ("/score", {"task": "task 0", "response": 5}, "response: Input should be a valid string (got 5)"),
             ("/score", {"task": "task 0", "response": "x", "token": 5}, "token: Extra inputs are not permitted"),
             ("/score", {"task": "task 0", "responses": ["x"], "tokens": [1, 2]}, "1 responses, and 2 numbers of to"),
@@ -307,7 +320,13 @@ class TestBadRequests:
             ("/slime", {"prompt": "x", "response": "x"}, "names no task"),
             ("/slime", {"prompt": "x", "label": "task 0"}, "response: Field required"),
             ("/verify", {"response": {}}, "responses_create_params: Field required"),
-            ("/verify", {"responses_create_params": {}, "response": {}}, "no task is meant by"),
+            ("/verify", {"responses_create_params": {}, "response": {"output": []}}, "no task is meant by"),
+            ("/verify", answered({}), "response.output: Field required"),
+            ("/verify", answered({"outputs": []}), "response.output: Field required"),
+            ("/verify", answered({"output": None}), "response.output: Input should be a valid list (got None)"),
+            ("/verify", answered({"output": "x"}), "response.output: Input should be a valid list (got 'x')"),
+            ("/verify", said(None), "the content of the last message is None; give a text, or a list of parts"),
+            ("/verify", said([{"txt": "x"}]), "a part of the last message is {'txt': 'x'}; give it a text"),
         ],
     )  # fmt: skip
     def test_one_line_says_what_is_wrong(
@@ -473,6 +492,59 @@ class TestWatching:
             assert (line["texts"], line["reasons"]) == (["an answer"], [["the reply is empty"]])
 
 
+FULFILLED = "criterion 0, said as it stands"
+Numbered = tuple[RunningServer, RewardConfig]
+
+
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Numbered]:
+    folder = tmp_path_factory.mktemp("numbered")
+    save_tasks(folder / "tasks.jsonl", [TASKS[0].model_copy(update={"id": str(number)}) for number in range(2)])
+    config = RewardConfig("lexical", tasks=str(folder / "tasks.jsonl"), scheme="additive")
+    told = ("--judge", "lexical", "--tasks", str(config.tasks), "--scheme", "additive")
+    with RunningServer(told, folder) as running:
+        yield running, config
+
+
+class TestTwoForms:
+    """A trainer may be given the URL or the function in Python: both take the same labels for the same tasks."""
+
+    @pytest.mark.parametrize("label", ["1", 1, 0, {"task_id": 1}])
+    async def test_a_label_that_means_a_task_gets_the_same_reward(self, numbered: Numbered, label: Any) -> None:
+        server, config = numbered
+        value = await ask_function(config, label)
+        assert server.post(*ask_slime(FULFILLED, label)).body == value == 5 / 9
+        _, body = ask_openrlhf(FULFILLED, label)
+        assert make_reward_func(config)(body["query"], body["prompts"], body["labels"])["rewards"] == [value]
+        assert server.post("/openrlhf", body).body["rewards"] == [value]
+
+    @pytest.mark.parametrize("label", [True, 1.0, None, "", {}, [], "2", 2])
+    async def test_a_label_that_means_none_is_refused(self, numbered: Numbered, label: Any) -> None:
+        server, config = numbered
+        assert server.post(*ask_slime(FULFILLED, label)).status == 422
+        with pytest.raises(ConfigError, match="no task is meant by"):
+            await ask_function(config, label)
+        _, body = ask_openrlhf(FULFILLED, label)
+        assert server.post("/openrlhf", body).status == 422
+        with pytest.raises(ConfigError, match="no task is meant by"):
+            make_reward_func(config)(body["query"], body["prompts"], body["labels"])
+
+    @pytest.mark.parametrize("label", [None, ""])
+    async def test_slime_without_a_label_means_the_task_of_its_metadata(self, numbered: Numbered, label: Any) -> None:
+        server, config = numbered
+        metadata = {"task_id": 1}
+        body = {**ask_slime(FULFILLED, label)[1], "metadata": metadata}
+        assert server.post("/slime", body).body == await ask_function(config, label, metadata) == 5 / 9
+
+
+async def ask_function(config: RewardConfig, label: Any, metadata: Any = None) -> float:
+    text = ask_slime(FULFILLED)[1]["response"]
+    sample: Any = SimpleNamespace(
+        response=text, response_length=3, label=label, metadata=metadata or {}, remove_sample=False
+    )
+    return float(await make_custom_rm(config)(None, sample))
+
+
 @pytest.fixture(scope="module")
 def shaped(
     the_judge: MisbehavingServer, tasks: Path, tmp_path_factory: pytest.TempPathFactory
@@ -508,4 +580,6 @@ class TestOverlong:
         self, shaped: RunningServer, judge: MisbehavingServer, route: str
     ) -> None:
         check_error(shaped.post(*ASK[route]("answer 1")), 422, "overlong is set and the length")
-        assert "send no lengths" in shaped.list_events("note")[0]["text"]
+        note = shaped.list_events("note")[0]["text"]
+        assert "OpenRLHF sends none" in note
+        assert "/slime needs response_length" in note

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import socket
-import time
+import sqlite3
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +25,7 @@ from prorubric.reward.server.log import set_up_logs
 from prorubric.reward.server.metrics import Metrics
 from prorubric.reward.server.run import bind
 from tests.llm.server import MisbehavingServer
-from tests.reward.serving import Answer, wait_until
+from tests.reward.serving import HELD, PATIENCE, Answer, wait_until
 from tests.reward.test_server import TASKS, ask_score, ask_slime, check_error, expect, start
 
 TOKEN = "correct-horse-battery-staple"
@@ -78,7 +78,7 @@ class TestRoom:
     def test_no_more_than_the_limit_are_let_in_and_the_rest_are_told_when_to_come_back(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path, pool: ThreadPoolExecutor
     ) -> None:
-        judge.always = "hang"
+        judge.always = HELD
         with start(judge, tasks, tmp_path, "--limit", "3", "--timeout-seconds", "600") as server:
             waiting = pool.submit(server.post, "/score", {"task": "task 0", "responses": ["a", "b"]})
             wait_until(lambda: judge.in_flight == 2)
@@ -92,8 +92,6 @@ class TestRoom:
             assert server.count("prorubric_responses_in_flight") == 3
             assert server.count("prorubric_requests_in_flight") == 2
             judge.always = "judge"
-            for exchange in list(judge.exchanges):
-                exchange.reset()  # the server asks the judge again
             assert waiting.result().status == one_more.result().status == 200
             assert server.post(*ask_slime("d")).body == expect("d")
             assert server.get("/health").body["in_flight"] == 0
@@ -101,7 +99,7 @@ class TestRoom:
     def test_several_responses_need_a_place_each(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path, pool: ThreadPoolExecutor
     ) -> None:
-        judge.always = "hang"
+        judge.always = HELD
         with start(
             judge, tasks, tmp_path, "--limit", "3", "--timeout-seconds", "600", "--stop-seconds", "0.1"
         ) as server:
@@ -135,12 +133,13 @@ class TestTime:
     def test_a_request_that_takes_too_long_gets_a_504_and_stops_asking(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path
     ) -> None:
-        judge.always = "hang"
-        with start(judge, tasks, tmp_path, "--answer-seconds", "0.5", "--timeout-seconds", "600") as server:
-            check_error(server.post(*ask_score("a")), 504, "no reward within 0.5 s")
+        judge.always = HELD
+        with start(judge, tasks, tmp_path, "--answer-seconds", "2", "--timeout-seconds", "600") as server:
+            check_error(server.post(*ask_score("a")), 504, "no reward within 2 s")
             wait_until(lambda: judge.in_flight == 0)
             judge.always = "judge"
-            assert server.post(*ask_slime("a")).body == expect("a")
+            # The same limit holds for what follows, which a busy machine may need several times for.
+            wait_until(lambda: server.post(*ask_slime("a")).text == json.dumps(expect("a")))
 
     def test_a_body_that_never_comes_holds_its_place_no_longer_than_that(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path
@@ -149,12 +148,12 @@ class TestTime:
             with socket.create_connection(("127.0.0.1", server.port)) as client:
                 client.sendall(b"POST /score HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
                 assert client.recv(100).startswith(b"HTTP/1.1 504")
-            assert server.post(*ask_score("a")).status == 200
+            wait_until(lambda: server.post(*ask_score("a")).status == 200)
 
     def test_whoever_hangs_up_stops_the_work_done_for_them(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path
     ) -> None:
-        judge.always = "hang"
+        judge.always = HELD
         with start(judge, tasks, tmp_path, "--timeout-seconds", "600") as server:
             body = json.dumps(ask_score("a")[1]).encode()
             with socket.create_connection(("127.0.0.1", server.port)) as client:
@@ -236,11 +235,15 @@ class TestStopping:
     def test_what_is_under_way_is_finished_first(
         self, number: int, judge: MisbehavingServer, tasks: Path, tmp_path: Path, pool: ThreadPoolExecutor
     ) -> None:
-        judge.think_seconds = 1.0
-        with start(judge, tasks, tmp_path) as server:
+        judge.always = HELD
+        with start(judge, tasks, tmp_path, "--stop-seconds", "500", "--timeout-seconds", "600") as server:
             asked = [pool.submit(server.post, *ask_slime(f"answer {i}")) for i in range(4)]
             wait_until(lambda: judge.in_flight == 4)
-            assert server.stop(number) == 0
+            server.process.send_signal(number)
+            wait_until(lambda: server.list_events("stopping") != [])
+            judge.always = "judge"
+            assert server.process.wait(PATIENCE) == 0
+            assert [row["under_way"] for row in server.list_events("stopping")] == [4]
             assert [answer.result().body for answer in asked] == [expect(f"answer {i}") for i in range(4)]
             with pytest.raises(ConnectionRefusedError):
                 server.get("/health")
@@ -249,7 +252,7 @@ class TestStopping:
     def test_what_takes_too_long_gets_a_503(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path, pool: ThreadPoolExecutor
     ) -> None:
-        judge.always = "hang"
+        judge.always = HELD
         with start(judge, tasks, tmp_path, "--stop-seconds", "0.5", "--timeout-seconds", "600") as server:
             asked = pool.submit(server.post, *ask_slime("answer"))
             wait_until(lambda: judge.in_flight == 1)
@@ -259,21 +262,44 @@ class TestStopping:
     def test_a_second_interrupt_does_not_wait(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path, pool: ThreadPoolExecutor
     ) -> None:
-        judge.always = "hang"
+        judge.always = HELD
         with start(judge, tasks, tmp_path, "--stop-seconds", "500", "--timeout-seconds", "600") as server:
             asked: Future[Answer] = pool.submit(server.post, *ask_slime("answer"))
             wait_until(lambda: judge.in_flight == 1)
-            began = time.monotonic()
             os.kill(server.process.pid, signal.SIGINT)
-            time.sleep(0.5)
+            wait_until(lambda: server.list_events("stopping") != [])  # two at once would be one
             os.kill(server.process.pid, signal.SIGINT)
-            assert server.process.wait(60) == 0
-            assert time.monotonic() - began < 60
+            assert server.process.wait(PATIENCE) == 0
             assert asked.exception() is not None or asked.result().status >= 500
 
 
+class TestJournal:
+    def test_a_journal_that_cannot_keep_replies_is_the_servers_trouble_and_its_path_stays_here(
+        self, judge: MisbehavingServer, tasks: Path, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "where-replies-are.journal"
+        with start(judge, tasks, tmp_path, "--journal", str(path)) as server:
+            refuse = "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+            run_sql(path, f"CREATE TRIGGER full BEFORE INSERT ON replies {refuse}")
+            answer = server.post(*ask_slime("a"))
+            assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+            assert answer.body == {"error": "the server cannot keep replies; its log says why"}
+            run_sql(path, "DROP TRIGGER full")
+            assert server.post(*ask_slime("a")).body == expect("a")
+            (line,) = server.list_events("no journal")
+            assert (line["level"], line["route"]) == ("error", "/slime")
+            assert line["text"] == f"{path}: the journal cannot keep a reply (database or disk is full)"
+
+
+def run_sql(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path, timeout=PATIENCE)
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
 @pytest.fixture
-def logs() -> Iterator[Callable[[], None]]:
+def logs() -> Iterator[Callable[..., None]]:
     """What sends the server's log to stderr, for one test."""
     loggers = [logging.getLogger(name) for name in ("prorubric.serve", "uvicorn.error", "asyncio")]
     before = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
@@ -291,6 +317,52 @@ def test_markers_of_ones_own_replace_ours(judge: MisbehavingServer, tasks: Path,
         assert server.post("/slime", {"response": kept, "label": "task 0"}).body == expect(kept)
 
 
+class TestForeignLogs:
+    async def leak(self) -> None:
+        """What asyncio says of a task that nobody waited for, and of a callback that failed."""
+
+        async def fail() -> None:
+            raise ValueError("a secret prompt")
+
+        def call(text: str) -> None:
+            raise ValueError(text)
+
+        task = asyncio.create_task(fail())
+        await asyncio.wait([task])
+        del task
+        asyncio.get_running_loop().call_soon(call, "a secret")
+        await asyncio.sleep(0)
+        logging.getLogger("uvicorn.error").warning("The body %r of %d bytes", "a secret", 7)
+        logging.getLogger("asyncio").error(ValueError("a secret"))
+
+    async def test_other_libraries_are_quoted_without_what_they_quote(
+        self, capsys: pytest.CaptureFixture[str], logs: Callable[..., None]
+    ) -> None:
+        logs()
+        await self.leak()
+        text = capsys.readouterr().err
+        rows = [json.loads(line) for line in text.splitlines()]
+        assert [(row["source"], row["level"], row.get("error")) for row in rows] == [
+            ("asyncio", "error", "ValueError"),
+            ("asyncio", "error", "ValueError"),
+            ("uvicorn.error", "warning", None),
+            ("asyncio", "error", None),
+        ]
+        assert rows[0]["message"] == "Task exception was never retrieved"
+        assert rows[1]["message"].startswith("Exception in callback ")
+        assert [row["message"] for row in rows[2:]] == ["The body %r of %d bytes", "ValueError"]
+        assert "secret" not in text
+
+    async def test_all_of_it_is_there_where_texts_are_asked_for(
+        self, capsys: pytest.CaptureFixture[str], logs: Callable[..., None]
+    ) -> None:
+        logs(log_text=True)
+        await self.leak()
+        messages = [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()]
+        assert messages[2:] == ["The body 'a secret' of 7 bytes", "a secret"]
+        assert ["secret" in message for message in messages] == [True] * 4
+
+
 class BrokenReward(RubricReward):
     """A reward with a bug that only shows when it is asked."""
 
@@ -300,7 +372,7 @@ class BrokenReward(RubricReward):
 
 class TestGate:
     async def test_a_bug_is_a_500_for_its_request_alone_and_its_message_is_not_logged(
-        self, capsys: pytest.CaptureFixture[str], logs: Callable[[], None]
+        self, capsys: pytest.CaptureFixture[str], logs: Callable[..., None]
     ) -> None:
         logs()
         config, places, metrics = ServeConfig(judge="lexical"), Places(1), Metrics()

@@ -29,7 +29,7 @@ def judge_dimensions(task: Task, verdicts: Mapping[str, Sequence[Verdict]]) -> d
 
 
 def _join(dimension: Dimension, rubric: Rubric, verdicts: Sequence[Verdict]) -> bool | None:
-    members = [(verdicts[index - 1], rubric.weights[index - 1] < 0) for index in dimension.indices]
+    members = [(verdicts[index - 1], rubric.criteria[index - 1].weight < 0) for index in dimension.indices]
     if any(verdict == is_penalty for verdict, is_penalty in members if not isinstance(verdict, Unknown)):
         return False
     return None if any(isinstance(verdict, Unknown) for verdict, _ in members) else True

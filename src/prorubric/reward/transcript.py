@@ -1,10 +1,11 @@
-"""What a policy said, out of the text that trainers send: prompt and response in one, markers of the end of a turn.
+"""What a policy said, and to which task, out of what trainers send: prompt and response in one, markers of the end.
 
 Nothing is guessed. A text that does not begin with its prompt, and does not hold the prompt's end either, is refused
 with `ConfigError`: a judge that is shown half a prompt as the response would give a reward for the wrong text.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from prorubric.errors import ConfigError
 from prorubric.rubric.record import shorten
@@ -45,6 +46,11 @@ def split_query(query: str, prompt: str) -> str:
             "send query = prompt + response, with the same prompt in prompts"
         )
     return query[start + len(tail) :]
+
+
+def choose_reference(label: Any, metadata: Any) -> Any:
+    """What names the task of a slime sample: its label, or its metadata where the label is missing or empty."""
+    return metadata if label is None or (isinstance(label, str) and not label) else label
 
 
 def drop_stop_texts(text: str, stops: Sequence[str] = STOP_TEXTS) -> str:

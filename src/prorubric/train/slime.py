@@ -18,7 +18,7 @@ from typing import Any, Protocol, overload
 
 from prorubric.errors import UnjudgedError
 from prorubric.reward.reward import Case, Reward, RewardConfig, RubricReward, make_reward
-from prorubric.reward.transcript import STOP_TEXTS, drop_stop_texts
+from prorubric.reward.transcript import STOP_TEXTS, choose_reference, drop_stop_texts
 from prorubric.train.known import describe_unknown, require_value
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def make_custom_rm(config: RewardConfig, *, validation: bool = False, stops: Seq
 
 
 def _make_case(reward: RubricReward, sample: Sample, stops: Sequence[str]) -> Case:
-    row = sample.metadata if sample.label is None else sample.label
+    row = choose_reference(sample.label, sample.metadata)
     return Case(reward.find_task(row), drop_stop_texts(sample.response, stops), tokens=sample.response_length)
 
 

@@ -1,7 +1,8 @@
 """The routes: a body in a trainer's own form, the reward in the form that the trainer reads.
 
 A reward that is unknown is a 503 with its reasons on every route, and no route has a number for it. A request that
-means no task, or lacks what the reward needs, is a 422; a judge that cannot be used at all is a 502.
+means no task, or lacks what the reward needs, is a 422; a judge that cannot be used at all is a 502. A journal that
+cannot be read or written is the server's trouble: a 503, and its log says which file.
 """
 
 import time
@@ -16,10 +17,11 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from prorubric.errors import ModelError, ProRubricError
+from prorubric.errors import ModelError, ProRubricError, SourceError
 from prorubric.reward.reward import Case, Reward, RubricReward
 from prorubric.reward.server.config import ServeConfig
 from prorubric.reward.server.gate import BUG, RETRY_BUSY, RETRY_UNKNOWN, REWARD_ROUTES, BusyError, Places, Visit
+from prorubric.reward.server.log import log_trouble
 from prorubric.reward.server.metrics import CONTENT_TYPE, Metrics
 from prorubric.reward.server.protocols import Asked, OpenRlhfRequest, ScoreRequest, SlimeRequest, VerifyRequest
 from prorubric.reward.transcript import drop_stop_texts
@@ -88,7 +90,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     422: {"model": Problem, "description": "The request means nothing"},
     429: {"model": Problem, "description": "No room now; see Retry-After"},
     502: {"model": Problem, "description": "The judge cannot be used at all"},
-    503: {"model": Problem, "description": "The reward is unknown; see Retry-After"},
+    503: {"model": Problem, "description": "The reward is unknown, or cannot be had now; see Retry-After"},
     504: {"model": Problem, "description": "No reward in time"},
 }
 
@@ -228,6 +230,7 @@ def make_app(service: Service) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _refuse_shape)
     app.add_exception_handler(UnknownRewardError, _refuse_unknown)
     app.add_exception_handler(ModelError, _refuse_judge)
+    app.add_exception_handler(SourceError, _refuse_without_journal)
     app.add_exception_handler(BusyError, _refuse_for_now)
     app.add_exception_handler(ProRubricError, _refuse_meaning)
     app.add_exception_handler(HTTPException, _refuse_plainly)
@@ -271,6 +274,13 @@ async def _refuse_meaning(_: Request, error: Exception) -> Response:
 
 async def _refuse_judge(_: Request, error: Exception) -> Response:
     return _respond({"error": f"the judge cannot be used: {error}"}, 502)
+
+
+async def _refuse_without_journal(request: Request, error: Exception) -> Response:
+    """Nothing is wrong with the request, and the paths of this machine are not its sender's business."""
+    log_trouble("no journal", route=request.scope["visit"].route, text=str(error))
+    body = {"error": "the server cannot keep replies; its log says why"}
+    return _respond(body, 503, {"Retry-After": str(RETRY_UNKNOWN)})
 
 
 async def _refuse_for_now(_: Request, error: Exception) -> Response:

@@ -143,6 +143,8 @@ class Gate:
 
     def stop(self) -> None:
         """Let what is under way end soon, and nothing new begin."""
+        if not self.is_stopping:
+            log("stopping", under_way=len(self._clocks))
         self.is_stopping = True
         latest = asyncio.get_running_loop().time() + self._rules.stop_seconds
         for clock in self._clocks:

@@ -1,9 +1,11 @@
 """The server's log: one JSON object a line on stderr. What was asked and answered is not in it unless asked for.
 
 An exception is written as its type and the places it went through, without its message, which may quote a request.
+Of what other libraries log only the words of their own are kept: what they fill in may quote a request, too.
 """
 
 import logging
+import re
 import sys
 import traceback
 from datetime import UTC, datetime
@@ -13,10 +15,16 @@ from prorubric.rubric.files import render_json
 
 _LOGGER = logging.getLogger("prorubric.serve")
 _FOREIGN = ("uvicorn.error", "asyncio")
+_QUOTING = re.compile(r"[(<\[{'\"]")
+"""How a value begins that was written into a message: asyncio puts a failed callback's arguments there."""
 
 
 class JsonFormatter(logging.Formatter):
     """A record as one line of JSON."""
+
+    def __init__(self, log_text: bool) -> None:
+        super().__init__()
+        self._log_text = log_text
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -27,16 +35,23 @@ class JsonFormatter(logging.Formatter):
         if record.name == _LOGGER.name:
             fields |= {"event": record.msg, **getattr(record, "fields", {})}
         else:
-            fields |= {"event": "log", "source": record.name, "message": record.getMessage().strip()}
+            fields |= {"event": "log", "source": record.name, "message": self._describe_foreign(record)}
         if record.exc_info and record.exc_info[1] is not None:
             fields |= _describe(record.exc_info[1])
         return render_json(fields).decode()
 
+    def _describe_foreign(self, record: logging.LogRecord) -> str:
+        if self._log_text:
+            return record.getMessage().strip()
+        if not isinstance(record.msg, str):
+            return type(record.msg).__name__
+        return _QUOTING.split(record.msg.strip().partition("\n")[0])[0].strip()
 
-def set_up_logs() -> None:
+
+def set_up_logs(*, log_text: bool = False) -> None:
     """Send the server's own lines, and the warnings of what it runs on, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(JsonFormatter(log_text))
     for name in (_LOGGER.name, *_FOREIGN):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
@@ -47,6 +62,11 @@ def set_up_logs() -> None:
 def log(event: str, **fields: Any) -> None:
     """Write one line."""
     _LOGGER.info(event, extra={"fields": fields})
+
+
+def log_trouble(event: str, **fields: Any) -> None:
+    """Write one line on something that its owner has to mend."""
+    _LOGGER.error(event, extra={"fields": fields})
 
 
 def log_bug(event: str, error: BaseException, **fields: Any) -> None:

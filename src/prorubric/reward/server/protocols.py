@@ -4,13 +4,15 @@ Pydantic refuses what has the wrong shape; `ConfigError` what has the right shap
 is found out later, by the reward.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
-from prorubric.reward.transcript import split_query
+from prorubric.errors import ConfigError
+from prorubric.reward.transcript import choose_reference, split_query
+from prorubric.rubric.record import shorten
 
 DropStops = Callable[[str], str]
 
@@ -34,13 +36,15 @@ class Asked:
 def _names_a_task(value: Any) -> Any:
     if isinstance(value, str | dict) and value:
         return value
+    if isinstance(value, int) and not isinstance(value, bool):  # an id may be a whole number, as in every trainer
+        return value
     raise ValueError("names no task; give the id of a task, or a task as an object or as JSON text")
 
 
 _Reference = Annotated[
     Any,
     AfterValidator(_names_a_task),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}], "description": _REFERENCE}),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "object"}], "description": _REFERENCE}),
 ]
 _Tokens = Annotated[int, Field(ge=0, strict=True)]
 _Text = Annotated[str, Field(strict=True)]
@@ -150,11 +154,19 @@ class SlimeRequest(BaseModel):
     @property
     def reference(self) -> Any:
         """What names the task: the label, or the metadata where there is none."""
-        return self.label if self.label not in (None, "") else self.metadata
+        return choose_reference(self.label, self.metadata)
 
     def list_asked(self, drop_stops: DropStops) -> list[Asked]:
         """The one that is asked."""
         return [Asked(self.reference, drop_stops(self.response), self.response_length)]
+
+
+class PolicyResponse(BaseModel):
+    """What the policy gave back: the items of its output, and what else belongs to a response."""
+
+    model_config = ConfigDict(extra="allow")
+
+    output: list[Any]
 
 
 class VerifyRequest(BaseModel):
@@ -183,38 +195,46 @@ class VerifyRequest(BaseModel):
     )
 
     responses_create_params: dict[str, Any]
-    response: dict[str, Any]
+    response: PolicyResponse
 
     def list_asked(self, column: str) -> list[Asked]:
         """The one that is asked: the last message of the assistant, and the row that names its task."""
         row = dict(self.model_extra or {})
         inner = row.get("verifier_metadata")
         reference = inner if column not in row and isinstance(inner, dict) else row
-        return [Asked(reference, read_last_message(self.response), _read_output_tokens(self.response))]
+        return [Asked(reference, read_last_message(self.response.output), _read_output_tokens(self.response))]
 
 
-def read_last_message(response: Mapping[str, Any]) -> str:
-    """What the assistant said last, without its reasoning and its tool calls; nothing at all is an empty answer."""
-    output = response.get("output")
-    said = [item for item in output if _is_spoken(item)] if isinstance(output, list) else []
-    content = said[-1].get("content") if said else None
+def read_last_message(output: Sequence[Any]) -> str:
+    """What the assistant said last, without its reasoning and its tool calls.
+
+    No message at all is an empty answer; a message that cannot be read is refused, and not taken for one.
+    """
+    said = [item for item in output if _is_spoken(item)]
+    content = said[-1].get("content") if said else ""
     if isinstance(content, str):
         return content
-    return "".join(_read_parts(content)) if isinstance(content, list) else ""
+    if isinstance(content, list):
+        return "".join(map(_read_part, content))
+    raise ConfigError(f"the content of the last message is {_show(content)}; give a text, or a list of parts")
 
 
 def _is_spoken(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type", "message") == "message" and item.get("role") == "assistant"
 
 
-def _read_parts(content: Iterable[Any]) -> Iterable[str]:
-    for part in content:
-        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
-        if isinstance(text, str):
-            yield text
+def _read_part(part: Any) -> str:
+    text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
+    if isinstance(text, str):
+        return text
+    raise ConfigError(f"a part of the last message is {_show(part)}; give it a text, or a refusal")
 
 
-def _read_output_tokens(response: Mapping[str, Any]) -> int | None:
-    usage = response.get("usage")
+def _show(value: Any) -> str:
+    return shorten(repr(value))
+
+
+def _read_output_tokens(response: PolicyResponse) -> int | None:
+    usage = (response.model_extra or {}).get("usage")
     count = usage.get("output_tokens") if isinstance(usage, dict) else None
     return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

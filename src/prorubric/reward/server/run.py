@@ -33,6 +33,11 @@ except ImportError as missing:
 _BACKSTOP_SECONDS = 5.0
 """Beyond the time that requests have to end; then the framework cancels what is left."""
 
+_NOTE_ON_LENGTHS = (
+    "overlong responses lose reward, so that lengths are needed: OpenRLHF sends none and /openrlhf will refuse; "
+    "/slime needs response_length, which slime does not send by itself"
+)
+
 OnReady = Callable[[Serving], None]
 
 
@@ -83,12 +88,12 @@ def serve_rewards(config: ServeConfig, on_ready: OnReady | None = None) -> None:
         if on_ready is not None:
             on_ready(serving)
 
-    set_up_logs()
+    set_up_logs(log_text=config.log_text)
     # What is there now stays until the end; to look through it again and again would hold up requests.
     gc.collect()
     gc.freeze()
     if reward.config.overlong is not None:
-        log("note", text="overlong responses lose reward: /openrlhf and /slime send no lengths and will be refused")
+        log("note", text=_NOTE_ON_LENGTHS)
     server = Server(Gate(app, rules, places, metrics), config, start)
     with listener, pass_signals_to(server):
         # On the loop that has the judge's sockets: a thread of its own would only wait for that one's lock.
