@@ -205,3 +205,26 @@ def test_a_killed_ray_worker_is_taken_over_and_the_result_is_that_of_the_local_e
     assert count_replies(folder) == TASKS
     # What the dead worker had in flight is asked for again, and nothing else.
     assert TASKS <= server.calls - seen <= TASKS + AT_ONCE
+
+
+@pytest.mark.xdist_group("ray")
+def test_ctrl_c_reaches_the_ray_workers(
+    folder: Path, server: MisbehavingServer, ray_environment: dict[str, str]
+) -> None:
+    server.think_seconds = 0.5
+    process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
+    try:
+        assert wait_until(lambda: server.calls >= 16 or process.poll() is not None, seconds=120)
+        seen = server.calls
+        os.kill(process.pid, signal.SIGINT)
+        code, said = finish(process, seconds=120)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (code, "Traceback" in said) == (130, False), said
+    # What the workers had begun is finished and kept; of the other tasks none is asked about.
+    assert server.calls - seen <= 5 * AT_ONCE
+    assert count_replies(folder) == server.calls < TASKS
+    server.think_seconds = 0.0
+    assert finish(start(folder, server.spec))[0] == 0
+    assert server.calls == TASKS
