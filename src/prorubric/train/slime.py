@@ -57,7 +57,7 @@ def make_custom_rm(config: RewardConfig, *, validation: bool = False, stops: Seq
 
 
 def _make_case(reward: RubricReward, sample: Sample, stops: Sequence[str]) -> Case:
-    row = choose_reference(sample.label, sample.metadata)
+    row = choose_reference(sample.label, getattr(sample, "metadata", None))
     return Case(reward.find_task(row), drop_stop_texts(sample.response, stops), tokens=sample.response_length)
 
 
