@@ -25,7 +25,7 @@ from prorubric.llm.accounting import CountedModel, Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal, key_of
 from prorubric.llm.make import make_text_model
-from prorubric.llm.model import Model, Outcome, Reply, Request
+from prorubric.llm.model import Around, Model, Outcome, Reply, Request
 from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Task
 
@@ -65,22 +65,12 @@ class _Keeper:
         self._journal.close()
 
 
-class _KeptModel:
+class _KeptModel(Around[Model]):
     """A model whose replies are kept by the keeper. A question in flight twice is asked twice; the first one stays."""
 
     def __init__(self, model: Model, keeper: Any) -> None:
-        self._model = model
+        super().__init__(model)
         self._keeper = keeper
-
-    @property
-    def name(self) -> str:
-        """The name of the model behind it."""
-        return self._model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model behind it."""
-        return self._model.identity
 
     async def complete(self, request: Request) -> Outcome:
         """Answer from the journal, or by asking."""
@@ -92,10 +82,6 @@ class _KeptModel:
         if isinstance(outcome, Reply):
             await self._keeper.put.remote(key, outcome, self.name)
         return outcome
-
-    async def close(self) -> None:
-        """Close the model behind it."""
-        await self._model.close()
 
 
 class _Worker:

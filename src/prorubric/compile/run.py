@@ -7,15 +7,17 @@ in its `.rejects` file; the manifest has the counts. The files appear when the r
 """
 
 import signal
+import sys
 import time
 from asyncio import CancelledError, current_task, get_running_loop
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import ExitStack, aclosing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, aclosing, contextmanager, nullcontext
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
+from threading import current_thread, main_thread
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
@@ -387,9 +389,10 @@ def _on_interrupt(stop: Stop, on_stop: Callable[[], None] | None) -> Iterator[No
     running, loop = current_task(), get_running_loop()
     if on_stop:
         stop.listeners.append(on_stop)
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # not a Unix, or not the main thread
-        for number in _STOP_SIGNALS:
-            loop.add_signal_handler(number, lambda: running.cancel() if stop.asked and running else stop.ask())
+    # Python gives signals to the main thread, and asyncio handles them on a Unix only.
+    handled = _STOP_SIGNALS if current_thread() is main_thread() and sys.platform != "win32" else ()
+    for number in handled:
+        loop.add_signal_handler(number, lambda: running.cancel() if stop.asked and running else stop.ask())
     try:
         yield
     except CancelledError:
@@ -397,9 +400,8 @@ def _on_interrupt(stop: Stop, on_stop: Callable[[], None] | None) -> Iterator[No
             raise KeyboardInterrupt from None
         raise
     finally:
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            for number in _STOP_SIGNALS:
-                loop.remove_signal_handler(number)
+        for number in handled:
+            loop.remove_signal_handler(number)
 
 
 def _check_not_empty(config: CompileConfig, stream: Stream[Task], tally: Tally, rejects: _Rejects) -> None:

@@ -5,7 +5,7 @@ not say how many tokens it used, cost None and never 0: a reader would believe t
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from prorubric.errors import ModelError, SourceError
-from prorubric.llm.model import Failure, FailureKind, Model, Outcome, Reply, Request
+from prorubric.errors import ModelError, SourceError, UnjudgedError
+from prorubric.llm.model import Around, Failure, FailureKind, Model, Outcome, Reply, Request, YesNoModel
 from prorubric.rubric.record import summarize
 
 PRICES_FILE = Path(__file__).with_name("prices.json")
@@ -83,23 +83,13 @@ class Usage:
 _COUNTS = tuple(part.name for part in fields(Usage) if part.type is int)
 
 
-class CountedModel:
+class CountedModel(Around[Model]):
     """A model whose outcomes are counted. Retries are counted by `HttpModel`, given the same `Usage`."""
 
     def __init__(self, model: Model, usage: Usage | None = None) -> None:
-        self._model = model
+        super().__init__(model)
         self.usage = usage if usage is not None else Usage()
         self.usage.model = self.usage.model or model.name
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is counted."""
-        return self._model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model that is counted."""
-        return self._model.identity
 
     async def complete(self, request: Request) -> Outcome:
         """Ask the model and count what came of it. A cancelled call or a `ModelError` is no outcome."""
@@ -109,9 +99,24 @@ class CountedModel:
         self.usage.add(outcome)
         return outcome
 
-    async def close(self) -> None:
-        """Close the model that is counted."""
-        await self._model.close()
+
+class CountedYesNo(Around[YesNoModel]):
+    """A model of probabilities whose calls are counted; one that gave none counts as a failure."""
+
+    def __init__(self, model: YesNoModel, usage: Usage) -> None:
+        super().__init__(model)
+        self._usage = usage
+        usage.model = usage.model or model.name
+
+    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
+        """Ask the model and count the call."""
+        try:
+            found = await self._model.probabilities(conversation, response, statements)
+        except UnjudgedError as error:
+            self._usage.add(Failure("reply", str(error)))
+            raise
+        self._usage.calls += 1
+        return found
 
 
 @checked_dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any, Self
 import orjson
 
 from prorubric.errors import SourceError
-from prorubric.llm.model import Model, Outcome, Reply, Request
+from prorubric.llm.model import Around, Model, Outcome, Reply, Request
 
 VERSION = 1
 _APPLICATION_ID = 0x50725262  # "PrRb", where SQLite keeps the mark of a file's maker
@@ -114,24 +114,14 @@ class Journal:
         self.close()
 
 
-class CachedModel:
+class CachedModel(Around[Model]):
     """A model that is asked each question once. The journal stays its maker's to close."""
 
     def __init__(self, model: Model, journal: Journal) -> None:
-        self._model = model
+        super().__init__(model)
         self._journal = journal
         self._meta = {"model": model.name}
         self._running: dict[str, asyncio.Future[Outcome | None]] = {}
-
-    @property
-    def name(self) -> str:
-        """The name of the model behind the cache."""
-        return self._model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model behind the cache."""
-        return self._model.identity
 
     async def complete(self, request: Request) -> Outcome:
         """Answer from the journal, from the same question in flight, or by asking."""
@@ -142,10 +132,6 @@ class CachedModel:
             if outcome is not None:
                 return replace(outcome, cached=True) if isinstance(outcome, Reply) else outcome
         return self._journal.get(key) or await self._ask(key, request)
-
-    async def close(self) -> None:
-        """Close the model behind the cache."""
-        await self._model.close()
 
     async def _ask(self, key: str, request: Request) -> Outcome:
         """Make the one call. If it ends without an outcome, the next in waiting makes it."""

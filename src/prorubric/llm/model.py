@@ -6,7 +6,7 @@ A failed call is a value with its reason, because one bad call must not end a ru
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from prorubric.rubric.records import Message
 
@@ -88,3 +88,27 @@ class YesNoModel(Protocol):
 
     async def close(self) -> None:
         """Let go of what it holds. Safe to call twice."""
+
+
+ModelT = TypeVar("ModelT", bound=Model | YesNoModel)
+
+
+class Around(Generic[ModelT]):
+    """What stands around a model and is known by its name: a cache, a count."""
+
+    def __init__(self, model: ModelT) -> None:
+        self._model: ModelT = model
+
+    @property
+    def name(self) -> str:
+        """The name of the model inside."""
+        return self._model.name
+
+    @property
+    def identity(self) -> str:
+        """The identity of the model inside."""
+        return self._model.identity
+
+    async def close(self) -> None:
+        """Close the model inside."""
+        await self._model.close()

@@ -4,29 +4,19 @@ from collections.abc import Sequence
 
 from prorubric.llm.accounting import Usage
 from prorubric.llm.journal import Journal, key_of
-from prorubric.llm.model import Reply, Request, YesNoModel
+from prorubric.llm.model import Around, Reply, Request, YesNoModel
 from prorubric.rubric.files import parse_json, render_json
 from prorubric.rubric.records import Message
 
 
-class CachedYesNo:
+class CachedYesNo(Around[YesNoModel]):
     """A model that is asked for each probability once. The journal stays its maker's to close."""
 
     def __init__(self, model: YesNoModel, journal: Journal, usage: Usage) -> None:
-        self._model = model
+        super().__init__(model)
         self._journal = journal
         self._usage = usage
         usage.model = usage.model or model.name
-
-    @property
-    def name(self) -> str:
-        """The name of the model behind the cache."""
-        return self._model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model behind the cache."""
-        return self._model.identity
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """Answer from the journal, or by asking."""
@@ -44,7 +34,3 @@ class CachedYesNo:
         self._usage.calls += 1
         self._usage.cached += kept.cached
         return [float(value) for value in parse_json(kept.text)]
-
-    async def close(self) -> None:
-        """Close the model behind the cache."""
-        await self._model.close()

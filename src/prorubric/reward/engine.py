@@ -10,7 +10,7 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 
 import orjson
 
-from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.errors import ConfigError
 from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.llm.accounting import CountedModel, Usage
+from prorubric.llm.accounting import CountedModel, CountedYesNo, Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model
-from prorubric.llm.model import Failure, Model, YesNoModel
+from prorubric.llm.model import Model, YesNoModel
 
 ResultT = TypeVar("ResultT")
 
@@ -78,38 +78,6 @@ class Engine:
         elif self._model is None:
             self._model = _count(self.bare, self.usage)
         return self._model
-
-
-class CountedYesNo:
-    """A model of probabilities whose calls are counted; one that gave none counts as a failure."""
-
-    def __init__(self, model: YesNoModel, usage: Usage) -> None:
-        self._model, self._usage = model, usage
-        usage.model = usage.model or model.name
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is counted."""
-        return self._model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model that is counted."""
-        return self._model.identity
-
-    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
-        """Ask the model and count the call."""
-        try:
-            found = await self._model.probabilities(conversation, response, statements)
-        except UnjudgedError as error:
-            self._usage.add(Failure("reply", str(error)))
-            raise
-        self._usage.calls += 1
-        return found
-
-    async def close(self) -> None:
-        """Close the model that is counted."""
-        await self._model.close()
 
 
 def _count(model: Model | YesNoModel, usage: Usage) -> Model | YesNoModel:
