@@ -34,7 +34,8 @@ def test_make_demo_sets_itself_up_and_says_where_the_result_is(clean_copy: Path)
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "The run is in prorubric-demo/" in done.stdout
+    assert "Look at prorubric-demo/audit/report.html" in done.stdout
+    assert (clean_copy / "prorubric-demo/audit/report.html").stat().st_size > 100_000
     summary = json.loads((clean_copy / "prorubric-demo/summary.json").read_text())
     assert len(summary["tasks"]) == 12
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from prorubric.aggregate.score import Score as Score
     from prorubric.aggregate.score import score as score
     from prorubric.aggregate.score import score_plan as score_plan
+    from prorubric.audit.config import AuditConfig as AuditConfig
+    from prorubric.audit.records import AuditResult as AuditResult
     from prorubric.compile.compare import CompareConfig as CompareConfig
     from prorubric.compile.compare import CompareResult as CompareResult
     from prorubric.compile.compare import compare_tasks as compare_tasks
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from prorubric.llm.http import HttpConfig as HttpConfig
     from prorubric.llm.make import make_model as make_model
     from prorubric.llm.scripted import ScriptedModel as ScriptedModel
+    from prorubric.report.audit import audit_rewards as audit_rewards
     from prorubric.report.demo import DemoConfig as DemoConfig
     from prorubric.report.demo import DemoResult as DemoResult
     from prorubric.report.demo import run_demo as run_demo
@@ -111,6 +114,8 @@ _HOMES = {
     "aggregate.prices": ("Prices", "measure_compliance", "price_criteria"),
     "aggregate.schemes": ("SCHEMES", "Scheme", "find_scheme"),
     "aggregate.score": ("Score", "score", "score_plan"),
+    "audit.config": ("AuditConfig",),
+    "audit.records": ("AuditResult",),
     "compile.compare": ("CompareConfig", "CompareResult", "compare_tasks"),
     "compile.compiler": ("Compiled", "Compiler", "GeneratorConfig"),
     "compile.estimate": ("CompileEstimate", "estimate_compile"),
@@ -136,6 +141,7 @@ _HOMES = {
     "llm.http": ("HttpConfig",),
     "llm.make": ("make_model",),
     "llm.scripted": ("ScriptedModel",),
+    "report.audit": ("audit_rewards",),
     "report.demo": ("DemoConfig", "DemoResult", "run_demo"),
     "reward.monitor": ("Monitor", "MonitorConfig"),
     "reward.rescore": ("ScoreConfig", "ScoreResult", "score_run"),

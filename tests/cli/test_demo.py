@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import SCHEMES, DemoResult
+from prorubric import DemoResult
 from prorubric.cli.app import run
 from tests.cli.program import run_in_terminal, run_program
 
@@ -45,14 +45,17 @@ def test_a_row_holds_the_four_sums_and_the_four_scores_by_dimensions(shown: str)
     assert row.split()[1:] == ["0.61", "0.75*", "0.19", "0.39", "1.00", "0.20", "0.27", "0.47"]
 
 
-def test_every_scheme_has_a_row_with_its_whole_name(shown: str) -> None:
-    rows = re.findall(r"^(\S+) +\d\.\d\d +\d\.\d\d +\d\.\d\d +\d\.\d\d +\d+ of 12$", shown, re.MULTILINE)
-    assert rows == list(SCHEMES)
+def test_the_audit_names_what_the_sum_pays_for_and_the_dimensions_do_not(shown: str) -> None:
+    rows = {line.split()[0]: line for line in shown[shown.index("4. audit") :].splitlines() if line.strip()}
+    assert re.match(r"name-item +\+12\.\d \[.*\] +\+0\.0 \[\+0\.0, \+0\.0\]$", rows["name-item"])
+    assert rows["drop-key-advice"].split()[1].startswith("-8")
+    assert "additive               would pay for padding: yes (name-item +12" in shown
+    assert "conjunctive            would pay for padding: no (" in shown
 
 
 def test_the_last_lines_say_what_it_means_and_where_it_is(shown: str) -> None:
     assert "beats the focused one on 6 of 12 prompts, under \nProRubric on 0.\n" in shown
-    assert shown.endswith("The run is in prorubric-demo/ (begin with summary.json).\n")
+    assert shown.endswith("Look at prorubric-demo/audit/report.html (all figures: summary.json).\n")
 
 
 @pytest.mark.parametrize("kind", ["focused", "padded", "thin", "needless", "sum", "dims"])
@@ -61,14 +64,13 @@ def test_every_word_of_the_heading_is_explained(kind: str, shown: str) -> None:
 
 
 def test_nothing_is_cut_or_broken_at_80_columns(shown: str) -> None:
-    tables = shown[shown.index("2. Four kinds") :]
-    assert "…" not in tables
+    assert "…" not in shown
     assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_a_wider_terminal_shows_the_same_tables(shown: str, tmp_path: Path) -> None:
     wide = run_in_terminal("demo", cwd=tmp_path, columns=120, NO_COLOR="1")
-    section = re.compile(r"^2\. Four kinds.*(?=^Under the sum)", re.MULTILINE | re.DOTALL)
+    section = re.compile(r"^3\. score.*(?=^Under the sum)", re.MULTILINE | re.DOTALL)
     assert section.search(wide)[0] == section.search(shown)[0]  # type: ignore[index]
 
 
@@ -81,7 +83,7 @@ def test_a_narrow_terminal_shows_the_prompts_with_the_two_answers_that_matter(tm
 def test_it_ends_with_0_and_writes_where_it_is_told(tmp_path: Path) -> None:
     done = run_program("demo", "--out", "deep/down", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("The run is in deep/down/ (begin with summary.json).\n")
+    assert done.stdout.endswith("Look at deep/down/audit/report.html (all figures: summary.json).\n")
 
 
 def test_json_prints_the_result_record_which_is_also_in_the_summary(tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_the_name_of_the_folder_is_printed_as_it_is(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["demo", "--out", name]) == 0
-    assert f"The run is in {name}/ (" in capsys.readouterr().out
+    assert f"Look at {name}/audit/report.html (" in capsys.readouterr().out
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone_in_one_line(

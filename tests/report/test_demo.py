@@ -38,13 +38,16 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def test_the_folder_holds_the_files_of_a_run(result: DemoResult, folder: Path) -> None:
     names = sorted(path.name for path in folder.iterdir())
-    assert names == ["config.json", "scores.jsonl", "summary.json", "tasks.jsonl", "verdicts.jsonl"]
+    assert [name for name in names if not name.startswith("by-rules")] == [
+        "audit", "config.json", "scores.jsonl", "summary.json", "tasks.jsonl", "verdicts.jsonl",
+    ]  # fmt: skip
     assert result.folder == str(folder)
 
 
 def test_the_config_says_everything_that_was_resolved_with_versions(result: DemoResult, folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
-    assert (config["verb"], config["config"], config["schemes"]) == ("demo", {"out": str(folder)}, list(SCHEMES))
+    assert (config["verb"], config["config"]["out"], config["schemes"]) == ("demo", str(folder), list(SCHEMES))
+    assert config["config"]["judge"] == "lexical"
     assert config["versions"]["prorubric"] == prorubric.__version__
 
 
@@ -109,11 +112,26 @@ def test_the_lint_of_the_pack_is_part_of_the_result(result: DemoResult) -> None:
     assert result.lint.severities == {"error": 0, "warning": 0, "note": 6}
 
 
-def test_an_earlier_demo_is_replaced_by_the_same_bytes(tmp_path: Path) -> None:
-    run_demo(DemoConfig(out=tmp_path / "demo"))
-    before = {path.name: path.read_bytes() for path in (tmp_path / "demo").iterdir()}
-    run_demo(DemoConfig(out=tmp_path / "demo"))
-    assert {path.name: path.read_bytes() for path in (tmp_path / "demo").iterdir()} == before
+def test_an_earlier_demo_is_replaced_from_the_journal(tmp_path: Path) -> None:
+    first = run_demo(DemoConfig(out=tmp_path / "demo"))
+    second = run_demo(DemoConfig(out=tmp_path / "demo"))
+    # Judging an answer again is the one question that comes twice.
+    assert first.audit.cached == 48
+    assert second.audit.cached == second.audit.calls == first.audit.calls > 500
+    assert second.audit.effects == first.audit.effects
+
+
+def test_the_audit_of_the_pack_pays_for_naming_under_the_sum_only(result: DemoResult) -> None:
+    assert {line.scheme: line.pays_for_padding for line in result.audit.headline} == {
+        "additive": "yes",
+        "conjunctive": "no",
+    }
+    assert result.audit.alive
+    assert Path(result.page).is_file()
+
+
+def test_the_rules_are_compared_with_the_packs_own_dimensions(result: DemoResult) -> None:
+    assert result.rules_agreement == pytest.approx(0.093, abs=0.001)
 
 
 def test_an_empty_folder_is_used(tmp_path: Path) -> None:

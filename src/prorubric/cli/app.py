@@ -29,6 +29,7 @@ _VERBS = {
     "compile": "Group checklists into two to five things that must hold together, once, offline.",
     "judge": "Judge a file of responses and score them under every scheme asked for.",
     "score": "Score the stored verdicts of a run again, without a call.",
+    "audit": "Measure what a reward pays for, before anything is trained on it.",
     "calibrate": "Compare a judge with people on statements that people have labelled.",
     "serve": "Serve rewards over HTTP: to OpenRLHF, slime, NeMo Gym and whoever asks.",
     "demo": "Lint the sample pack and score its answers under every scheme, offline.",

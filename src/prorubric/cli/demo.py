@@ -8,12 +8,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from prorubric.cli.lint import print_lint
+from prorubric.cli.audit import print_findings, print_hack, print_source
+from prorubric.cli.options import read_http
 from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging, print_json
+from prorubric.cli.progress import show_progress
 from prorubric.datasets.samples import ANSWER_KINDS, AnswerKind
-from prorubric.report.demo import DemoConfig, DemoResult, run_demo
+from prorubric.llm.http import HttpConfig
+from prorubric.report.demo import DemoConfig, DemoFiles, DemoResult, run_demo
 
-_DEFAULT = DemoConfig()
+_FILES, _HTTP = DemoFiles(), HttpConfig()
 
 _LEGEND = {
     "focused": "does what was asked and leaves out what nobody needs",
@@ -29,42 +32,67 @@ _GAP = (0, 1, 0, 0)
 _WHOLE_TABLE = 80
 
 
-def demo(config: Annotated[DemoConfig, Parameter(name="*")] = _DEFAULT, *, json: JsonFlag = False) -> int:
-    """Lint the sample pack and score its answers under every scheme, offline."""
-    result = run_demo(config)
+def demo(
+    files: Annotated[DemoFiles, Parameter(name="*")] = _FILES,
+    *,
+    http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
+    json: JsonFlag = False,
+) -> int:
+    """Lint, compile, score and audit the sample pack, offline unless a judge is named."""
+    config = DemoConfig(**vars(files), http=read_http(http))
+    with show_progress("judging", "text") as show:
+        result = run_demo(config, lambda now: show(now.judged, "", now.expected))
     if json:
         print_json(result)
     else:
         _print_demo(result, make_console())
-    return 0
+    return 0 if result.audit.alive else 1
 
 
 def _print_demo(result: DemoResult, console: Console) -> None:
     count = len(result.tasks)
-    _print_heading(console, "1. What lint says of the sample pack")
-    print_lint(result.lint, console, "sample pack")
-    console.print()
-    _print_heading(console, f"2. Four kinds of answer to each of {count} prompts")
+    _print_heading(console, "1. lint: what the checklists are made of")
+    print_hanging(console, Text(""), Text(_describe_lint(result)))
+    _print_heading(console, "2. compile: dimensions without a model, beside those that people wrote")
+    agreement = "not known" if result.rules_agreement is None else f"{result.rules_agreement:.2f}"
+    console.print(f"The generator rules agrees with the pack's own dimensions by {agreement} (1 same, 0 as by chance).")
+    console.print("It is the weak baseline; what follows uses the pack's own.")
+    _print_heading(console, f"3. score: four kinds of answer to each of {count} prompts, verdicts given by hand")
     for word, meaning in _LEGEND.items():
         print_hanging(console, Text(f"{word:10}"), Text(meaning))
     console.print()
     console.print(_make_task_table(result, ANSWER_KINDS if console.width >= _WHOLE_TABLE else ANSWER_KINDS[:2]))
     console.print()
-    _print_heading(console, f"3. Every scheme: mean score over the {count} prompts, and where padding wins")
-    console.print(_make_scheme_table(result))
-    console.print()
     console.print(
         f"Under the sum the padded answer beats the focused one on {result.padded_first['additive']} of {count}"
         f" prompts, under ProRubric on {result.padded_first['prorubric']}."
     )
-    console.print("The pack is written to illustrate, with verdicts given by hand; it is no measurement.")
-    folder = literal(f"{result.folder}/", "bold")
-    console.print(Text.assemble("The run is in ", folder, " (begin with summary.json)."), soft_wrap=True)
+    console.print("The pack is written to illustrate; it is no measurement.")
+    _print_heading(console, "4. audit: what does an answer earn by naming things, and lose by dropping the decision?")
+    print_source(result.audit, console)
+    console.print()
+    print_findings(result.audit, console)
+    print_hack(result.audit, console)
+    console.print()
+    console.print(
+        Text.assemble("Look at ", literal(result.page, "bold"), " (all figures: summary.json)."), soft_wrap=True
+    )
+
+
+def _describe_lint(result: DemoResult) -> str:
+    lint = result.lint
+    figures = {
+        "of the weight of a checklist only asks for naming": lint.presence_share,
+        "of the sum is in reach without its heaviest criterion": lint.compensation,
+        "of it with dimensions that must hold together": lint.compensation_grouped,
+    }
+    shares = (f"{figure.mean:.0%} {meaning}" for meaning, figure in figures.items() if figure)
+    return f"{lint.tasks} prompts, {lint.criteria} criteria. On average {', '.join(shares)}."
 
 
 def _print_heading(console: Console, text: str) -> None:
-    console.print(Text(text, "bold green"))
     console.print()
+    console.print(Text(text, "bold green"))
 
 
 def _make_task_table(result: DemoResult, kinds: Sequence[AnswerKind]) -> Table:
@@ -91,15 +119,3 @@ def _mark(row: dict[str, float], kinds: Sequence[AnswerKind]) -> list[Text]:
     wins = row["padded"] > row["focused"]
     cells["padded"] = Text(f"{row['padded']:.2f}*", "bold red") if wins else cells["padded"] + " "
     return [cells[kind] for kind in kinds]
-
-
-def _make_scheme_table(result: DemoResult) -> Table:
-    table = Table("scheme", box=None, pad_edge=False, padding=_GAP)
-    for kind in ANSWER_KINDS:
-        table.add_column(kind, justify="right", no_wrap=True)
-    table.add_column("padded wins", justify="right", no_wrap=True)
-    for scheme, means in result.means.items():
-        first = result.padded_first[scheme]
-        shown = Text(f"{first} of {len(result.tasks)}", "red" if first else "")
-        table.add_row(scheme, *(f"{means[kind]:.2f}" for kind in ANSWER_KINDS), shown)
-    return table

@@ -48,10 +48,11 @@ class Reject:
 
     path: str
     line: int
+    """0 where the reason is not one row's."""
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.reason}"
+        return f"{self.path}:{self.line}: {self.reason}" if self.line else f"{self.path}: {self.reason}"
 
 
 @dataclass

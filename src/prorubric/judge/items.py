@@ -1,7 +1,8 @@
 """What a judge is asked about: the items of a task for each reading.
 
 A *reading* is one set of verdicts: on the criteria, on the dimensions with or without failure clauses, on groups of
-criteria that must hold together, on the checklist as a whole, on appropriateness. Several schemes can share one.
+criteria that must hold together, on the checklist as a whole, on appropriateness, on redundancy. Several schemes can
+share one.
 """
 
 from dataclasses import dataclass
@@ -29,8 +30,16 @@ Reading = Literal[
     "levels",
     "mark",
     "appropriateness",
+    "redundancy",
 ]
 READINGS: tuple[Reading, ...] = Reading.__args__  # type: ignore[attr-defined]
+
+REDUNDANCY_TEXT = (
+    "Economy: every part of the answer helps with what was asked. Nothing is said twice, nothing is listed just "
+    "to be complete, and no topic is brought up that the asker has no use for. Fails if a passage could be cut "
+    "without the asker losing anything."
+)
+"""A fixed criterion that no scheme reads: an audit watches how far an edit moves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,8 @@ def _remember_items(key: ByIdentity[Task], reading: Reading) -> tuple[Item, ...]
             texts, weights = [describe_whole(task) or _refuse(task, reading)], (rubric.total_weight,)
         case "appropriateness":
             texts, weights = [APPROPRIATENESS_TEXT], (rubric.total_weight / len(_require(task, reading)),)
+        case "redundancy":
+            texts, weights = [REDUNDANCY_TEXT], (1.0,)
         case _:
             dimensions = _require(task, reading).dimensions
             texts = [_describe(task, number, reading) for number in range(len(dimensions))]

@@ -1,15 +1,27 @@
-"""`run_demo`: the sample pack linted and scored under every scheme, into a run folder. No model, no key, no network."""
+"""`run_demo`: the whole way on the sample pack: lint, compile, verdicts given by hand under every scheme, audit, page.
+
+No model, no key, no network, unless a judge is named. The folder is a run of the hand-given verdicts, with the audit in
+a folder of its own.
+"""
 
 from collections import defaultdict
-from dataclasses import KW_ONLY, asdict
+from dataclasses import KW_ONLY, field
 from pathlib import Path
 from statistics import fmean
 
 from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
 from prorubric.aggregate.score import Score, score
+from prorubric.audit.config import AuditConfig
+from prorubric.audit.records import AuditResult
+from prorubric.audit.run import OnProgress
+from prorubric.compile.compare import CompareConfig, compare_tasks
+from prorubric.compile.run import CompileConfig, compile_rubrics
 from prorubric.datasets.lint_file import LintConfig, LintResult, lint_tasks
-from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_TASKS, SampleAnswer, load_samples
+from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_RESPONSES, SAMPLE_TASKS, SampleAnswer, load_samples
 from prorubric.errors import ConfigError
+from prorubric.llm.http import HttpConfig
+from prorubric.report.audit import audit_rewards
+from prorubric.report.audit_page import PAGE
 from prorubric.reward.folder import (
     CONFIG,
     ROW_SCHEMA,
@@ -22,21 +34,33 @@ from prorubric.reward.folder import (
     render_verdict_row,
 )
 from prorubric.rubric.files import open_rows, write_json
-from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.record import Record, config_record, render_config
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Verdict
 
 _SHOWN_TASKS = 2
+_BY_RULES = "by-rules"
+_AUDIT = "audit"
 _FILES = (CONFIG, TASKS, VERDICTS, SCORES, SUMMARY)
 
 
 @config_record
-class DemoConfig:
-    """Where the demo puts its run folder."""
+class DemoFiles:
+    """Where the demo puts its run folder, and who judges."""
 
     _: KW_ONLY
     out: Path = Path("prorubric-demo")
     """The folder to write; a folder that holds anything but an earlier demo is left alone."""
+    judge: str = "lexical"
+    """The judge of the audit: lexical, or a real model such as http://host:port/v1#name."""
+
+
+@config_record
+class DemoConfig(DemoFiles):
+    """The demo, and how the endpoint of its judge is treated."""
+
+    _: KW_ONLY
+    http: HttpConfig = field(default_factory=HttpConfig)
 
 
 class TaskScores(Record):
@@ -54,16 +78,22 @@ class DemoResult(Record):
 
     folder: str
     lint: LintResult
+    rules_agreement: float | None
+    """How far the dimensions that `rules` makes agree with the pack's own: adjusted Rand index, 1 same, 0 chance."""
     means: dict[str, dict[str, float]]
     """By scheme and kind of answer, the mean score over the 12 tasks."""
     padded_first: dict[str, int]
     """By scheme, in how many of the tasks the padded answer scores higher than the focused one."""
     tasks: tuple[TaskScores, ...]
+    audit: AuditResult
+    page: str
+    """Where the audit can be looked at."""
 
 
-def run_demo(config: DemoConfig) -> DemoResult:
-    """Lint the sample pack, score its answers under every scheme, write the run folder."""
+def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoResult:
+    """Lint, compile, score and audit the sample pack, into a run folder."""
     _check_folder(config.out)
+    config.out.mkdir(parents=True, exist_ok=True)
     answers = list(load_samples())
     lint = lint_tasks(LintConfig(str(SAMPLE_TASKS), show=_SHOWN_TASKS))
     scored = {
@@ -73,9 +103,12 @@ def run_demo(config: DemoConfig) -> DemoResult:
     result = DemoResult(
         folder=str(config.out),
         lint=lint,
+        rules_agreement=_compare_rules(config.out),
         means={name: _mean_by_kind(answers, scores) for name, scores in scored.items()},
         padded_first={name: _count_padded_first(answers, scores) for name, scores in scored.items()},
         tasks=tuple(_compare_tasks(answers, scored)),
+        audit=_audit(config, on_progress),
+        page=str(config.out / _AUDIT / PAGE),
     )
     _write_folder(config, answers, scored, result)
     return result
@@ -84,6 +117,21 @@ def run_demo(config: DemoConfig) -> DemoResult:
 def pick_verdicts(answer: SampleAnswer, scheme: Scheme) -> tuple[Verdict, ...]:
     """The hand-given verdicts of a sample answer that a scheme reads, in its order."""
     return tuple(verdict for reading in scheme.readings for verdict in answer.verdicts[reading])
+
+
+def _compare_rules(folder: Path) -> float | None:
+    """Compile the pack with `rules` and see how far its groups are those that people made."""
+    compiled = folder / f"{_BY_RULES}.jsonl"
+    compile_rubrics(CompileConfig(str(SAMPLE_TASKS), out=compiled, generator="rules", overwrite=True))
+    agreement = compare_tasks(CompareConfig(compiled, SAMPLE_TASKS)).agreement
+    return agreement.mean if agreement else None
+
+
+def _audit(config: DemoConfig, on_progress: OnProgress | None) -> AuditResult:
+    audited = AuditConfig(
+        str(SAMPLE_TASKS), SAMPLE_RESPONSES, judge=config.judge, out=config.out / _AUDIT, http=config.http
+    )
+    return audit_rewards(audited, on_progress)
 
 
 def _value(score: Score) -> float:
@@ -128,7 +176,10 @@ def _compare_tasks(answers: list[SampleAnswer], scored: dict[str, list[Score]]) 
 
 def _check_folder(folder: Path) -> None:
     held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    strangers = {name for name in held - set(_FILES) if ".partial" not in name}
+    ours = ("audit", *_FILES)
+    strangers = {
+        name for name in held - set(ours) if ".partial" not in name and not name.lstrip(".").startswith(_BY_RULES)
+    }
     if strangers or (folder.exists() and not folder.is_dir()):
         raise ConfigError(f"{folder}: holds something that is not a demo; name another folder with --out")
 
@@ -136,10 +187,9 @@ def _check_folder(folder: Path) -> None:
 def _write_folder(
     config: DemoConfig, answers: list[SampleAnswer], scored: dict[str, list[Score]], result: DemoResult
 ) -> None:
-    config.out.mkdir(parents=True, exist_ok=True)
     settings = {
         "verb": "demo",
-        "config": {key: str(value) for key, value in asdict(config).items()},
+        "config": render_config(config),
         "schemes": SCHEMES,
         "judge": "none: verdicts given by hand",
         "versions": describe_versions(),

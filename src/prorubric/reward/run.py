@@ -4,19 +4,17 @@ Every reply is in the journal before it is used, so that a run that was stopped,
 again: only the calls that are missing are made. Results appear in the run folder when the run is complete.
 """
 
-import re
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, aclosing
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import JsonValue
 
 from prorubric.aggregate.score import Score
-from prorubric.datasets.load import Format, Reject, Stream, Subset, load_responses, load_tasks
+from prorubric.datasets.load import Format, Subset
 from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, JudgeConfig
@@ -46,17 +44,15 @@ from prorubric.reward.folder import (
     render_verdict_row,
     score_readings,
 )
+from prorubric.reward.inputs import Rejects, load_all_tasks, pair_responses, write_rejects
+from prorubric.reward.reasons import Reasons
 from prorubric.rubric.files import WriteRow, lock_path, open_rows, parse_json, remove_partials, write_json
-from prorubric.rubric.record import Record, config_record, shorten
-from prorubric.rubric.records import Response, Task
+from prorubric.rubric.record import Record, config_record, render_config, shorten
+from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, Verdict
 
 _CHARACTERS_PER_TOKEN = 4
-_MOST_REASONS = 50
-_MOST_REJECTS = 10_000
-_PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
-_SHOWN_REJECTS = 5
 
 
 @config_record
@@ -136,7 +132,7 @@ class _Tally:
     responses: int = 0
     verdicts: int = 0
     unknown: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
+    reasons: Reasons = field(default_factory=Reasons)
     scores: SchemeTally = field(default_factory=SchemeTally)
     prompt: int = 0
     shareable: int = 0
@@ -151,28 +147,10 @@ class _Tally:
                 self.shareable += judgement.shared_characters
             for verdict in judgement.verdicts:
                 if isinstance(verdict, Unknown):
-                    self._count_unknown(verdict.reason)
+                    self.unknown += 1
+                    self.reasons.count(verdict.reason)
         self.seen.add(judged.task.id)
         self.scores.add(scores)
-
-    def _count_unknown(self, reason: str) -> None:
-        """Count a reason without its particulars, and no more than so many of them: servers put numbers into theirs."""
-        self.unknown += 1
-        kind = _PARTICULARS.sub("…", shorten(reason, 120))
-        self.reasons[kind if kind in self.reasons or len(self.reasons) < _MOST_REASONS else "other reasons"] += 1
-
-
-@dataclass(slots=True)
-class _Rejects:
-    """Rows that were left out: all are counted, the first are kept."""
-
-    count: int = 0
-    kept: list[Reject] = field(default_factory=list)
-
-    def add(self, reject: Reject) -> None:
-        self.count += 1
-        if len(self.kept) < _MOST_REJECTS:
-            self.kept.append(reject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +172,11 @@ def judge_responses(config: JudgeRunConfig, on_progress: OnProgress | None = Non
 
 async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeResult:
     started = time.monotonic()
-    rejects, usage, tally = _Rejects(), Usage(), _Tally()
-    tasks = _load_tasks(config, rejects)
+    rejects, usage, tally = Rejects(), Usage(), _Tally()
+    tasks = load_all_tasks(config, rejects)
     schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging)
     prices = load_prices(config.prices) if config.prices else load_prices()
-    cases = _pair(config, tasks, rejects)
+    cases = pair_responses(config.responses, tasks, rejects, config.strict)
     model = make_model(config.judge, config.http, usage)
     _prepare_folder(config, schemes, model.identity, tasks)
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
@@ -216,7 +194,7 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
                             on_progress(Progress(tally.responses, tally.unknown, usage))
         finally:
             await judge.close()
-    _write_rejects(config.out, rejects)
+    write_rejects(config.out, rejects)
     if not tally.responses:
         raise SourceError(
             f"{config.responses}: no response could be judged; see {config.out / REJECTS} or fill the file"
@@ -251,54 +229,6 @@ def _prepare_folder(config: JudgeRunConfig, schemes: Sequence[str], identity: st
     write_json(path, about)
 
 
-def _load_tasks(config: JudgeRunConfig, rejects: _Rejects) -> dict[str, Task]:
-    stream = load_tasks(config.tasks, config.format, subset=config.subset, strict=config.strict, on_reject=rejects.add)
-    tasks: dict[str, Task] = {}
-    for task in stream:
-        if task.id in tasks:
-            rejects.add(Reject(config.tasks, stream.line, f"the id {task.id!r} is taken already; give each its own"))
-            continue
-        tasks[task.id] = task
-    if not tasks:
-        skipped = f"no task has a criterion of the subset {config.subset}" if stream.skipped else "the file is empty"
-        why = rejects.kept[0] if rejects.kept else skipped
-        raise ConfigError(f"{config.tasks}: no task could be read; {why}")
-    return tasks
-
-
-def _pair(config: JudgeRunConfig, tasks: dict[str, Task], rejects: _Rejects) -> Iterator[tuple[Task, Response]]:
-    """Responses with their tasks; a wrong path is found here, before anything is spent."""
-    if not config.responses.is_file():
-        raise SourceError(f"{config.responses}: no such file; check the path")
-    stream = load_responses(config.responses, strict=config.strict, on_reject=rejects.add)
-    return _pair_stream(stream, str(config.responses), tasks, rejects)
-
-
-def _pair_stream(
-    stream: Stream[Response], path: str, tasks: dict[str, Task], rejects: _Rejects
-) -> Iterator[tuple[Task, Response]]:
-    # One bit a sample: which samples of a task have been seen costs next to nothing.
-    seen: dict[str, int] = {}
-    for response in stream:
-        task = tasks.get(response.task_id)
-        if task is None:
-            rejects.add(Reject(path, stream.line, f"no task is called {response.task_id!r}; check the task_id"))
-        elif seen.get(task.id, 0) >> response.sample & 1:
-            reason = f"sample {response.sample} of {task.id!r} came before; number the samples of a task"
-            rejects.add(Reject(path, stream.line, reason))
-        else:
-            seen[task.id] = seen.get(task.id, 0) | 1 << response.sample
-            yield task, response
-
-
-def _write_rejects(folder: Path, rejects: _Rejects) -> None:
-    (folder / REJECTS).unlink(missing_ok=True)
-    if rejects.kept:
-        with open_rows(folder / REJECTS, ROW_SCHEMA) as write:
-            for reject in rejects.kept:
-                write(asdict(reject))
-
-
 def _write(judged: Judged, schemes: Sequence[str], verdicts: WriteRow, scores: WriteRow) -> dict[str, Score]:
     readings: dict[str, tuple[Verdict, ...]] = {name: j.verdicts for name, j in judged.judgements.items()}
     probabilities: dict[str, JsonValue] = {
@@ -317,21 +247,13 @@ def _write(judged: Judged, schemes: Sequence[str], verdicts: WriteRow, scores: W
 
 
 def _describe(config: JudgeRunConfig, schemes: Sequence[str], identity: str) -> dict[str, Any]:
-    """Everything resolved, for the run folder. There is no key in it: keys live in the environment."""
-    settings = _plain(asdict(config))
     return {
         "verb": "judge",
-        "config": settings,
+        "config": render_config(config),
         "schemes": list(schemes),
         "judge_identity": identity,
         "versions": describe_versions(),
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return str(value) if isinstance(value, Path) else value
 
 
 def _summarize(
@@ -340,14 +262,14 @@ def _summarize(
     usage: Usage,
     schemes: Sequence[str],
     left_out: dict[str, str],
-    rejects: _Rejects,
+    rejects: Rejects,
 ) -> JudgeResult:
     return JudgeResult(
         folder=str(config.out),
         judge=config.judge,
         responses=tally.responses,
         rejected=rejects.count,
-        rejects=tuple(str(reject) for reject in rejects.kept[:_SHOWN_REJECTS]),
+        rejects=rejects.show(),
         schemes=tally.scores.summarize(schemes),
         left_out=left_out,
         verdicts=tally.verdicts,

@@ -4,7 +4,9 @@ Pydantic does the checking. What it reports over several lines becomes one `Rubr
 field, the value and what is allowed, because its reader is in the middle of a run.
 """
 
+from dataclasses import asdict
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -77,12 +79,26 @@ def split_commas(value: object) -> object:
     )
 
 
+def render_config(config: Any) -> dict[str, Any]:
+    """The options of a verb as JSON, for its run folder. No key is among them: keys live in the environment."""
+    rendered: dict[str, Any] = _render_option(asdict(config))
+    return rendered
+
+
 def is_blank(text: str) -> bool:
     """True where nothing in the text could be read: white space, zero-width marks, control characters."""
     first = text.lstrip()[:1]
     if first and first.isprintable():
         return False
     return not any(character.isprintable() and not character.isspace() for character in text)
+
+
+def _render_option(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _render_option(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [_render_option(inner) for inner in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def _render_place(loc: tuple[int | str, ...]) -> str:

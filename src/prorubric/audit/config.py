@@ -1,0 +1,74 @@
+"""How an audit is asked for: `AuditConfig`."""
+
+from dataclasses import KW_ONLY, field
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from prorubric.audit.edits import EDIT_KINDS, EditKind
+from prorubric.audit.headline import MARGIN
+from prorubric.audit.price_list import TARGET
+from prorubric.audit.statistics import RESAMPLES
+from prorubric.datasets.load import Format, Subset
+from prorubric.judge.judge import JudgeConfig
+from prorubric.llm.http import HttpConfig
+from prorubric.rubric.record import config_record, split_commas
+
+AUTO = "auto"
+
+
+@config_record
+class AuditFiles:
+    """What is audited: whose answers, edited and judged by whom, under which schemes."""
+
+    tasks: str
+    """The file of tasks, or a Hugging Face dataset by its id."""
+    responses: Path | None = None
+    """The file of answers. Without one they are sampled (--answers-from) or composed from the checklists."""
+    _: KW_ONLY
+    judge: str = "lexical"
+    """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
+    editor: str = "rules"
+    """Who edits the answers: rules (offline), or a model that writes text."""
+    generator: str = "rules"
+    """Who makes dimensions for tasks that have none: rules (weak, offline), or a model that writes text."""
+    answers_from: str | None = None
+    """A model to sample the answers from, where no file of answers is given."""
+    samples: Annotated[int, Field(ge=1, le=64)] = 4
+    """How many answers a prompt are sampled or composed."""
+    scheme: str = AUTO
+    """Schemes with commas between them, all, or auto: the sum and ProRubric, as far as the judge can read it."""
+    edits: Annotated[tuple[EditKind, ...], BeforeValidator(split_commas), Field(min_length=1)] = EDIT_KINDS
+    """The edits to make."""
+    out: Path = Path("prorubric-audit")
+    """The run folder; running into it again finishes what is missing."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Audit at most so many prompts, chosen by a hash of their ids."""
+    format: Format = "auto"
+    """The form of the tasks."""
+    subset: Subset = "all"
+    """HealthBench: only the physician-consensus criteria, or only the others."""
+    strict: bool = False
+    """Stop at the first row that cannot be read."""
+    journal: Path | None = None
+    """A journal that several runs share; by default each run folder has its own."""
+    prices: Path | None = None
+    """A price table of your own, for the estimate of costs."""
+    resamples: Annotated[int, Field(ge=100, le=1_000_000)] = RESAMPLES
+    """Resamples behind each interval."""
+    margin: Annotated[float, Field(ge=0, le=100)] = MARGIN
+    """How far above 0, in points, an interval may reach and still say that padding does not pay."""
+    target: Annotated[float, Field(gt=0, le=1)] = TARGET
+    """The share of the sum that a hack has to reach."""
+    most_unknown: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    """The share of verdicts that may be unknown before the judge counts as not alive."""
+
+
+@config_record
+class AuditConfig(AuditFiles):
+    """A whole audit: its files, how the judge is asked, how endpoints are treated."""
+
+    _: KW_ONLY
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
+    http: HttpConfig = field(default_factory=HttpConfig)

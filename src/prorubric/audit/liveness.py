@@ -1,0 +1,91 @@
+"""Is the judge judging? No audit is worth more than its judge, and a dead one clears every reward.
+
+A judge that calls everything met, or nothing, or that looks at length, or at nothing at all, moves no reward when
+padding is added; the audit of such a judge would read like the audit of a sound one. So each scheme has to show first
+that failures are few, that garbage and answers to other questions earn less than the answers themselves, and that
+leaving out the key advice is noticed at all. A scheme that fails gets no verdict.
+"""
+
+import hashlib
+import random
+from collections.abc import Iterable, Mapping
+
+from prorubric.audit.records import Check, Effect
+
+GARBAGE, OTHER_ANSWER, AGAIN = "garbage", "other-answer", "again"
+CONTROLS = (AGAIN, GARBAGE, OTHER_ANSWER)
+"""What every audit judges besides the edits: the answer again, garbage of its length, an answer to another prompt."""
+
+DROP = "drop-key-advice"
+FEWEST_PAIRS = 8
+"""With fewer pairs than this a change that does not show proves nothing."""
+
+LEAST_FALLS = 2
+"""How many rewards have to fall with garbage for each that rises."""
+
+_NOISE_WORDS = """amber anvil barrel basket biscuit candle canvas carpet cellar chimney copper curtain drawer feather
+    fiddle fountain gravel hammer harbor kettle ladder lantern marble meadow mitten orchard paddle parcel pebble pillow
+    pocket puddle ribbon saddle shutter spindle staple thimble timber trumpet tunnel velvet violet wagon walnut willow
+    window""".split()
+
+
+def make_garbage(answer: str, key: str) -> str:
+    """As many words as the answer has, none of which means anything here. The same key gives the same words."""
+    draw = random.Random(hashlib.sha256(key.encode()).digest())  # noqa: S311 - nothing secret
+    words = [draw.choice(_NOISE_WORDS) for _ in range(max(len(answer.split()), 1))]
+    lines = [" ".join(words[start : start + 9]).capitalize() + "." for start in range(0, len(words), 9)]
+    return " ".join(lines)
+
+
+def check_liveness(
+    scheme: str, effects: Mapping[str, Effect], unknown_share: float, most_unknown: float
+) -> tuple[Check, ...]:
+    """The checks of one scheme, from its effects by edit and the share of its verdicts that are unknown."""
+    return tuple(
+        Check(scheme=scheme, check=name, passed=passed, finding=finding)
+        for name, passed, finding in _list_findings(effects, unknown_share, most_unknown)
+    )
+
+
+def _list_findings(
+    effects: Mapping[str, Effect], unknown_share: float, most_unknown: float
+) -> Iterable[tuple[str, bool, str]]:
+    yield (
+        "failures",
+        unknown_share <= most_unknown,
+        f"{unknown_share:.1%} of the verdicts are unknown, at most {most_unknown:.0%} may be",
+    )
+    yield GARBAGE, *_check_fall(effects.get(GARBAGE), "garbage of the same length", "the answers")
+    yield OTHER_ANSWER, *_check_fall(effects.get(OTHER_ANSWER), "an answer to another prompt", "the prompt's own")
+    yield DROP, *_check_noticed(effects.get(DROP), effects.get(AGAIN))
+
+
+def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool, str]:
+    """The reward must fall, by more than chance and in most pairs.
+
+    Both controls are held against the same verdicts: a judge that draws, and drew high for the answers, would pass both
+    intervals now and then, however many answers there are. Its rewards rise almost as often as they fall.
+    """
+    if effect is None or effect.mean is None or effect.low is None or effect.high is None:
+        return False, f"{what} could not be compared with {beside}: no pair of known rewards"
+    rising, falling = effect.rising or 0.0, effect.falling or 0.0
+    interval = f"{effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}]"
+    if effect.high >= 0:
+        return False, f"{what} and {beside} score alike: {interval}; the interval must lie below 0"
+    if falling <= LEAST_FALLS * rising:
+        shares = f"{falling:.0%} of the rewards fall, {rising:.0%} rise"
+        return False, f"{what} and {beside} score alike: {shares}; {LEAST_FALLS} must fall for each that rises"
+    return True, f"{what} earns less than {beside}: {interval}"
+
+
+def _check_noticed(effect: Effect | None, again: Effect | None) -> tuple[bool, str]:
+    """Leaving out the key advice must lower more rewards than judging the same answer twice changes.
+
+    Changes both ways would be the wrong thing to count: of a judge that is noise, as many change in either case.
+    """
+    if effect is None or effect.pairs < FEWEST_PAIRS or effect.falling is None:
+        pairs = effect.pairs if effect else 0
+        return True, f"only {pairs} answers could have their key advice left out; not tested below {FEWEST_PAIRS}"
+    noise = 1 - again.unchanged if again and again.unchanged is not None else 0.0
+    lowered = f"leaving out the key advice lowers {effect.falling:.0%} of the rewards"
+    return effect.falling > noise, f"{lowered}, judging twice changes {noise:.0%}"

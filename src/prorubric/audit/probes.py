@@ -1,0 +1,102 @@
+"""What is judged besides the edits: controls that say whether the judge is alive, probes that say what naming buys."""
+
+from collections.abc import Sequence
+
+from prorubric.audit.edits import Edit, NotMade
+from prorubric.audit.judging import ANSWER, Case, Examiner
+from prorubric.audit.liveness import AGAIN, GARBAGE, OTHER_ANSWER, make_garbage
+from prorubric.audit.price_list import (
+    HACK,
+    NAMED_ALL,
+    NAMES_ALONE,
+    STATED_ALONE,
+    Forms,
+    estimate_tokens,
+    find_hack,
+    list_names,
+    list_prices,
+    list_statements,
+    render_names,
+)
+from prorubric.audit.records import Hack, Price
+
+_ON_CRITERIA = (NAMED_ALL, NAMES_ALONE, STATED_ALONE)
+PROBES = (*_ON_CRITERIA, HACK)
+
+
+def add_controls(cases: Sequence[Case]) -> None:
+    """Give every answer its controls."""
+    for case in cases:
+        key = f"{case.task.id}/{case.response.sample}"
+        garbage = make_garbage(case.response.text, key)
+        case.outcomes[AGAIN] = Edit(kind=AGAIN, text=case.response.text)
+        case.outcomes[GARBAGE] = Edit(kind=GARBAGE, text=garbage, added=(garbage,), removed=(case.response.text,))
+        case.outcomes[OTHER_ANSWER] = NotMade(kind=OTHER_ANSWER, reason="there is no answer to another prompt")
+    by_task = {case.task.id: [other for other in cases if other.task.id == case.task.id] for case in first_cases(cases)}
+    groups = list(by_task.values())
+    for position, group in enumerate(groups):
+        others = groups[(position + 1) % len(groups)]
+        for number, case in enumerate(group if others is not group else ()):
+            text = others[number % len(others)].response.text
+            case.outcomes[OTHER_ANSWER] = Edit(
+                kind=OTHER_ANSWER, text=text, added=(text,), removed=(case.response.text,)
+            )
+
+
+def first_cases(cases: Sequence[Case]) -> list[Case]:
+    """The first answer to each prompt: probes are made once a prompt."""
+    return list({case.task.id: case for case in reversed(cases)}.values())[::-1]
+
+
+async def probe_prices(cases: Sequence[Case], examiner: Examiner, target: float) -> tuple[list[Price], list[Hack]]:
+    """What naming buys on each task, and the cheapest hack, judged."""
+    firsts = first_cases(cases)
+    for case in firsts:
+        _add_probes(case)
+    for probe in _ON_CRITERIA:
+        await examiner.examine(firsts, probe, ("criteria",))
+    hacks = [_find_hack(case, target) for case in firsts]
+    for case, hack in zip(firsts, hacks, strict=True):
+        case.outcomes[HACK] = (
+            Edit(kind=HACK, text=hack.text, added=(hack.text,), removed=(case.response.text,), criteria=hack.criteria)
+            if hack.possible
+            else NotMade(kind=HACK, reason="the target cannot be reached without the heaviest criterion")
+        )
+    await examiner.examine(firsts, HACK)
+    prices = [price for case in firsts for price in _list_prices(case)]
+    return prices, [_add_rewards(case, hack) for case, hack in zip(firsts, hacks, strict=True)]
+
+
+def _add_probes(case: Case) -> None:
+    """The answer with every name behind it, the names alone, the sentences alone."""
+    names, sentences = render_names(list_names(case.task).values()), " ".join(list_statements(case.task).values())
+    texts = {
+        NAMED_ALL: f"{case.response.text}\n\n{names}" if list_names(case.task) else "",
+        NAMES_ALONE: names if list_names(case.task) else "",
+        STATED_ALONE: sentences,
+    }
+    for kind, text in texts.items():
+        reason = "no criterion can be put into words by rule"
+        case.outcomes[kind] = Edit(kind=kind, text=text) if text else NotMade(kind=kind, reason=reason)
+
+
+def _find_hack(case: Case, target: float) -> Hack:
+    forms = Forms(
+        names=list_names(case.task) if NAMES_ALONE in case.verdicts else {},
+        names_met=case.verdicts.get(NAMES_ALONE, {}).get("criteria", ()),
+        statements=list_statements(case.task) if STATED_ALONE in case.verdicts else {},
+        statements_met=case.verdicts.get(STATED_ALONE, {}).get("criteria", ()),
+    )
+    return find_hack(case.task, forms, target)
+
+
+def _list_prices(case: Case) -> tuple[Price, ...]:
+    if NAMED_ALL not in case.verdicts:
+        return ()
+    before, after = (case.verdicts[text]["criteria"] for text in (ANSWER, NAMED_ALL))
+    return list_prices(case.task, list_names(case.task), before, after)
+
+
+def _add_rewards(case: Case, hack: Hack) -> Hack:
+    about = {"answer_tokens": estimate_tokens(case.response.text), "answer_rewards": case.scores[ANSWER]}
+    return hack.model_copy(update=about | ({"rewards": case.scores[HACK]} if hack.possible else {}))

@@ -1,0 +1,201 @@
+"""What an audit found: `summary.json` of its run folder, and what `audit_rewards` returns.
+
+Rewards are reported × 100, as in the paper. A figure that could not be had is None, never 0.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from prorubric.rubric.record import Record
+
+Answer = Literal["yes", "no", "unclear", "no verdict"]
+
+
+class Effect(Record):
+    """What one edit does to the reward under one scheme."""
+
+    edit: str
+    scheme: str
+    mean: float | None
+    """The mean change of the reward × 100; None where no pair has two known rewards."""
+    low: float | None
+    """Of the 95% interval: bootstrap over prompts."""
+    high: float | None
+    rising: float | None
+    """The share of pairs whose reward rises."""
+    falling: float | None
+    unchanged: float | None
+    pairs: int
+    prompts: int
+    unknown: int
+    """Pairs that were left out, because one of the two rewards is open."""
+    per_spread: float | None
+    """The mean change in units of the spread between answers to the same prompt, since GRPO divides by it."""
+    paper: float | None = None
+    """The paper's figure for this edit and scheme, where it has one."""
+    paper_low: float | None = None
+    paper_high: float | None = None
+
+
+class EditCount(Record):
+    """How often an edit could be made."""
+
+    edit: str
+    made: int
+    not_made: dict[str, int]
+    """Reasons, with how often each."""
+    tokens_added: float | None
+    """The mean length of what was added, in tokens; negative where the edit shortens."""
+
+
+class Share(Record):
+    """Naming as a share of substance under one scheme: what a mention earns of what the real thing earns."""
+
+    scheme: str
+    value: float | None
+    """None where substance earns nothing to take a share of."""
+    low: float | None
+    high: float | None
+    paper: float | None = None
+
+
+class FixedChange(Record):
+    """How an edit moves a fixed criterion (redundancy, appropriateness), in points of its pass rate."""
+
+    edit: str
+    criterion: str
+    before: float | None
+    after: float | None
+    change: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    paper: float | None = None
+
+
+class Check(Record):
+    """One question of the liveness test under one scheme."""
+
+    scheme: str
+    check: str
+    passed: bool
+    finding: str
+    """One line: what was seen and what was expected."""
+
+
+class Forecast(Record):
+    """Whether groups of answers would teach anything under one scheme."""
+
+    scheme: str
+    groups: int
+    """Prompts with at least two answers of known reward."""
+    size: float | None
+    """Answers in a group, on average."""
+    tied: float | None
+    """The share of groups whose rewards are all equal."""
+    levels: float | None
+    """Effective number of distinct rewards in a group (the exponential of their entropy), on average."""
+    spread: float | None
+    """The mean standard deviation within a group × 100."""
+    mean: float | None
+    """The mean reward × 100 of the unedited answers."""
+
+
+class Price(Record):
+    """What naming one criterion costs and pays."""
+
+    task_id: str
+    criterion: int
+    """Its 1-based place."""
+    text: str
+    weight: float
+    named_as: str
+    tokens: int
+    moved: float
+    """How far naming it moved its pass rate: 1 from unmet to met, 0 unchanged."""
+    pays: float
+    """What that is worth under the sum, × 100."""
+
+
+class Hack(Record):
+    """The least that has to be said to reach the target share of the sum without the heaviest criterion."""
+
+    task_id: str
+    heaviest: int
+    """The 1-based place of the criterion that is left out."""
+    possible: bool
+    reason: str = ""
+    """Why there is none."""
+    criteria: tuple[int, ...] = ()
+    """1-based places of the criteria that it buys."""
+    named: tuple[int, ...] = ()
+    """Those of them for which a name was enough; the others have to be stated."""
+    text: str = ""
+    """The hack itself."""
+    tokens: int = 0
+    answer_tokens: int = 0
+    """How long the answer beside it is."""
+    rewards: dict[str, float | None] = Field(default_factory=dict)
+    """Judged: what the text earns under each scheme."""
+    answer_rewards: dict[str, float | None] = Field(default_factory=dict)
+    """What the unedited answer earns."""
+
+
+class SchemeLine(Record):
+    """The headline of one scheme."""
+
+    scheme: str
+    alive: bool
+    worst: tuple[str, ...]
+    """Edits that a sound reward does not pay for, the best paid first."""
+    pays_for_padding: Answer
+    because: str
+    """The edit behind the answer, with its interval."""
+
+
+class AuditResult(Record):
+    """What the audit found, scheme by scheme; nothing is averaged into one number."""
+
+    folder: str
+    tasks: int
+    """Prompts with at least one answer."""
+    unanswered: int
+    """Prompts without one; they are not audited."""
+    answers: int
+    answers_from: str
+    """`given`, `composed from the checklist`, or the model that was sampled."""
+    judge: str
+    editor: str
+    dimensions_from: str
+    """Whose dimensions were judged."""
+    schemes: tuple[str, ...]
+    left_out: dict[str, str]
+    """Schemes that could not be audited, with the reason."""
+    headline: tuple[SchemeLine, ...]
+    alive: bool
+    checks: tuple[Check, ...]
+    effects: tuple[Effect, ...]
+    placement: tuple[Effect, ...]
+    """Substance spread through the answer against the same substance at its end, on pairs of about the same length."""
+    edits: tuple[EditCount, ...]
+    naming_share: tuple[Share, ...]
+    fixed: tuple[FixedChange, ...]
+    fixed_left_out: str = ""
+    """Why redundancy and appropriateness were not judged, where they were not."""
+    forecast: tuple[Forecast, ...]
+    cheapest: tuple[Price, ...]
+    """The criteria that naming buys for the fewest tokens."""
+    hacks_possible: int
+    hacks: tuple[Hack, ...]
+    """The shortest of them; all are in hacks.jsonl."""
+    verdicts: int
+    unknown_verdicts: int
+    unknown_reasons: dict[str, int]
+    rejected: int
+    rejects: tuple[str, ...]
+    calls: int
+    cached: int
+    failed_calls: dict[str, int]
+    cost: float | None
+    seconds: float

@@ -1,0 +1,87 @@
+"""What an audit starts from: tasks with dimensions, and answers to them. What cannot be had is counted, not made up."""
+
+import hashlib
+from collections.abc import Iterable
+
+from prorubric.audit.answers import NoAnswer, SamplingConfig, compose_answers, sample_answers
+from prorubric.audit.config import AuditConfig
+from prorubric.audit.judging import Case
+from prorubric.compile.compiler import RULES, Compiler
+from prorubric.datasets.load import Reject
+from prorubric.errors import ConfigError
+from prorubric.llm.model import Model
+from prorubric.llm.together import run_in_order
+from prorubric.reward.inputs import Rejects, pair_responses
+from prorubric.rubric.records import Response, Task
+
+COMPOSED = "composed from the checklists, by no model"
+
+
+def choose_tasks(tasks: dict[str, Task], limit: int | None) -> dict[str, Task]:
+    """At most `limit` tasks, the same ones every time: those whose ids have the lowest hashes, in the file's order."""
+    if limit is None or limit >= len(tasks):
+        return tasks
+    chosen = set(sorted(tasks, key=lambda name: hashlib.sha256(name.encode()).digest())[:limit])
+    return {name: task for name, task in tasks.items() if name in chosen}
+
+
+async def add_dimensions(
+    tasks: dict[str, Task], generator: Model | None, config: AuditConfig, rejects: Rejects
+) -> tuple[dict[str, Task], str]:
+    """The tasks with dimensions, made where a task has none, and who made them."""
+    missing = [task for task in tasks.values() if task.protocol is None]
+    compiler = Compiler(generator)
+    ready = {name: task for name, task in tasks.items() if task.protocol is not None}
+    by_file = len(ready)
+    async for compiled in run_in_order((compiler.compile(task) for task in missing), 2 * config.http.concurrency):
+        if compiled.task.protocol is None:
+            reason = f"task {compiled.task.id!r} got no dimensions ({compiled.reason}); compile it by itself"
+            rejects.add(Reject(config.tasks, 0, reason))
+        else:
+            ready[compiled.task.id] = compiled.task
+    ordered = {name: ready[name] for name in tasks if name in ready}
+    return ordered, _describe_dimensions(by_file, len(ordered), config.generator)
+
+
+async def find_answers(
+    tasks: dict[str, Task], model: Model | None, config: AuditConfig, rejects: Rejects
+) -> tuple[list[Case], str]:
+    """The answers: from the file, sampled from a model, or composed; and which of these."""
+    if config.responses is not None:
+        pairs = list(pair_responses(config.responses, tasks, rejects, config.strict))
+        source = "given"
+    elif model is not None:
+        sampling = SamplingConfig(samples=config.samples)
+        stream = sample_answers(model, tasks.values(), sampling, 2 * config.http.concurrency)
+        pairs = _pair(tasks, [answer async for answer in stream], model.name, config.samples, rejects)
+        source = f"sampled from {model.name}"
+    else:
+        composed = [answer for task in tasks.values() for answer in compose_answers(task, config.samples)]
+        pairs, source = _pair(tasks, composed, config.tasks, config.samples, rejects), COMPOSED
+    if not pairs:
+        why = f"; {rejects.kept[0]}" if rejects.kept else ""
+        raise ConfigError(f"{config.responses or config.tasks}: there is no answer to audit{why}")
+    return [Case(task, response) for task, response in pairs], source
+
+
+def _pair(
+    tasks: dict[str, Task], answers: Iterable[Response | NoAnswer], source: str, samples: int, rejects: Rejects
+) -> list[tuple[Task, Response]]:
+    pairs = []
+    missing: dict[str, list[NoAnswer]] = {}
+    for answer in answers:
+        if isinstance(answer, Response):
+            pairs.append((tasks[answer.task_id], answer))
+        else:
+            missing.setdefault(answer.task_id, []).append(answer)
+    for task_id, failed in missing.items():
+        what = "no answer" if len(failed) == samples else f"{len(failed)} of {samples} answers missing"
+        rejects.add(Reject(source, 0, f"task {task_id!r}: {what}, {failed[0].reason}"))
+    return pairs
+
+
+def _describe_dimensions(by_file: int, total: int, generator: str) -> str:
+    maker = "rules (word overlap, no model; the weak baseline)" if generator == RULES else generator
+    if by_file == total:
+        return "the file's own"
+    return maker if by_file == 0 else f"the file's own for {by_file}, {maker} for {total - by_file}"

@@ -1,0 +1,104 @@
+"""What edits do to rewards: means with 95% intervals from a bootstrap over prompts, vectorised.
+
+Several answers to one prompt are not independent, so that whole prompts are drawn again, with all of their answers.
+Every column of a table is resampled with the same draws: differences and ratios of columns keep their pairing. A change
+that is not known is NaN; it is left out and counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.intp]
+
+RESAMPLES = 10_000
+_SEED = 0
+_BLOCK = 500
+_INTERVAL = (2.5, 97.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with its interval, or what is left of it where nothing is known."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """The means of several columns, and the same over resampled prompts. R rows, P prompts, C columns, B resamples."""
+
+    mean_C: Floats
+    mean_B_C: Floats
+
+    @classmethod
+    def of(cls, values_R_C: Floats, prompt_R: Integers, resamples: int = RESAMPLES, seed: int = _SEED) -> "Bootstrap":
+        """Resample the prompts that the rows belong to. Prompts are numbered from 0, without gaps."""
+        known = ~np.isnan(values_R_C)
+        sum_P_C = _add_by_prompt(np.where(known, values_R_C, 0.0), prompt_R)
+        count_P_C = _add_by_prompt(known.astype(np.float64), prompt_R)
+        draws = np.random.default_rng(seed)
+        blocks = [
+            _resample(draws, min(_BLOCK, resamples - start), sum_P_C, count_P_C)
+            for start in range(0, resamples, _BLOCK)
+        ]
+        return cls(_divide(sum_P_C.sum(axis=0), count_P_C.sum(axis=0)), np.concatenate(blocks))
+
+    def estimate(self, column: int) -> Estimate:
+        """The mean of one column and its interval."""
+        return make_estimate(self.mean_C[column], self.mean_B_C[:, column])
+
+    def ratio(self, numerator: int, denominator: int) -> Estimate:
+        """The ratio of two columns' means; unknown where the denominator is not above 0."""
+        if not self.mean_C[denominator] > 0:
+            return Estimate(None, None, None)
+        usable = self.mean_B_C[:, denominator] > 0
+        resampled = _divide(self.mean_B_C[:, numerator], np.where(usable, self.mean_B_C[:, denominator], 0.0))
+        return make_estimate(self.mean_C[numerator] / self.mean_C[denominator], resampled)
+
+
+def make_estimate(mean: float, resampled_B: Floats) -> Estimate:
+    """A mean and the middle 95% of its resamples; resamples in which nothing was known are left out."""
+    if np.isnan(mean):
+        return Estimate(None, None, None)
+    low, high = np.percentile(resampled_B[~np.isnan(resampled_B)], _INTERVAL)
+    return Estimate(float(mean), float(low), float(high))
+
+
+def number_prompts(names: Sequence[str]) -> Integers:
+    """The prompt of each row as a number, in order of appearance."""
+    seen: dict[str, int] = {}
+    return np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.intp)
+
+
+def group_spread(rewards_R: Floats, prompt_R: Integers) -> float | None:
+    """The mean standard deviation of known rewards within a prompt; None where no prompt has two of them."""
+    known = ~np.isnan(rewards_R)
+    values, prompts = rewards_R[known], prompt_R[known]
+    spreads = [float(values[prompts == p].std(ddof=1)) for p in np.unique(prompts) if (prompts == p).sum() > 1]
+    return float(np.mean(spreads)) if spreads else None
+
+
+def _add_by_prompt(values_R_C: Floats, prompt_R: Integers) -> Floats:
+    total = np.zeros((int(prompt_R.max(initial=-1)) + 1, values_R_C.shape[1]))
+    np.add.at(total, prompt_R, values_R_C)
+    return total
+
+
+def _resample(draws: np.random.Generator, count: int, sum_P_C: Floats, count_P_C: Floats) -> Floats:
+    prompts = len(sum_P_C)
+    drawn_B_P = draws.integers(prompts, size=(count, prompts)) + prompts * np.arange(count)[:, None]
+    times_B_P = np.bincount(drawn_B_P.ravel(), minlength=count * prompts).reshape(count, prompts).astype(np.float64)
+    return _divide(times_B_P @ sum_P_C, times_B_P @ count_P_C)
+
+
+def _divide(numerator: Floats, denominator: Floats) -> Floats:
+    """NaN where there is nothing to divide by."""
+    quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
+    np.divide(numerator, denominator, out=quotient, where=denominator != 0)
+    return quotient

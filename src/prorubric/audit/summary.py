@@ -1,0 +1,179 @@
+"""From judged cases to the `AuditResult`: arrays of rewards, the tables, the checks, the headline."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prorubric.aggregate.schemes import find_scheme
+from prorubric.audit.config import AuditConfig
+from prorubric.audit.edits import Edit, NotMade
+from prorubric.audit.effects import Rewards, Tables, forecast_signal, measure_effects
+from prorubric.audit.headline import make_line
+from prorubric.audit.judging import ANSWER, Case
+from prorubric.audit.liveness import CONTROLS, check_liveness
+from prorubric.audit.paper import find_paper_redundancy
+from prorubric.audit.price_list import estimate_tokens
+from prorubric.audit.records import Check, EditCount, Effect, FixedChange, Hack, Price
+from prorubric.audit.statistics import Bootstrap, Floats, number_prompts
+from prorubric.reward.reasons import Reasons
+from prorubric.rubric.verdict import Unknown, Verdict
+
+_SHOWN_PRICES, _SHOWN_HACKS = 20, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Everything that was judged."""
+
+    cases: list[Case]
+    schemes: tuple[str, ...]
+    fixed: tuple[str, ...]
+    """The fixed criteria that were judged."""
+    prices: list[Price]
+    hacks: list[Hack]
+
+
+def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
+    """The part of an `AuditResult` that follows from what was judged."""
+    names = (*config.edits, *CONTROLS)
+    rewards = gather_rewards(found.cases, found.schemes, names)
+    tables = measure_effects(rewards, config.resamples)
+    checks = _check_all(found, tables, config.most_unknown)
+    dead = {check.scheme for check in checks if not check.passed}
+    verdicts = [verdict for case in found.cases for verdict in _all_verdicts(case)]
+    return {
+        "headline": [
+            make_line(scheme, _by_edit(tables.effects, scheme), scheme not in dead, config.margin)
+            for scheme in found.schemes
+        ],
+        "alive": not dead,
+        "checks": checks,
+        "effects": tables.effects,
+        "placement": tables.placement,
+        "naming_share": tables.naming_share,
+        "edits": [_count_edit(found.cases, name) for name in config.edits],
+        "fixed": [
+            change for criterion in found.fixed for change in _measure_fixed(found.cases, criterion, names, config)
+        ],
+        "forecast": forecast_signal(rewards),
+        "cheapest": _find_cheapest(found.prices),
+        "hacks_possible": sum(hack.possible for hack in found.hacks),
+        "hacks": sorted((hack for hack in found.hacks if hack.possible), key=lambda hack: hack.tokens)[:_SHOWN_HACKS],
+        "verdicts": len(verdicts),
+        "unknown_verdicts": sum(isinstance(verdict, Unknown) for verdict in verdicts),
+        "unknown_reasons": _count_reasons(verdicts),
+    }
+
+
+def gather_rewards(cases: Sequence[Case], schemes: Sequence[str], names: Sequence[str]) -> Rewards:
+    """The scores of all cases as arrays."""
+    return Rewards(
+        prompts=tuple(case.task.id for case in cases),
+        answers={scheme: _column(cases, ANSWER, scheme) for scheme in schemes},
+        edited={name: {scheme: _column(cases, name, scheme) for scheme in schemes} for name in names},
+        made={name: np.array([case.text_of(name) is not None for case in cases]) for name in names},
+    )
+
+
+def _column(cases: Sequence[Case], name: str, scheme: str) -> Floats:
+    values = [case.scores.get(name, {}).get(scheme) for case in cases]
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _by_edit(effects: Iterable[Effect], scheme: str) -> dict[str, Effect]:
+    return {effect.edit: effect for effect in effects if effect.scheme == scheme}
+
+
+def _check_all(found: Found, tables: Tables, most_unknown: float) -> tuple[Check, ...]:
+    return tuple(
+        check
+        for scheme in found.schemes
+        for check in check_liveness(
+            scheme, _by_edit(tables.effects, scheme), _share_unknown(found.cases, scheme), most_unknown
+        )
+    )
+
+
+def _share_unknown(cases: Sequence[Case], scheme: str) -> float:
+    readings = find_scheme(scheme).readings
+    verdicts = [
+        verdict
+        for case in cases
+        for by_reading in case.verdicts.values()
+        for reading in readings
+        for verdict in by_reading.get(reading, ())
+    ]
+    return sum(isinstance(verdict, Unknown) for verdict in verdicts) / len(verdicts) if verdicts else 1.0
+
+
+def _all_verdicts(case: Case) -> Iterator[Verdict]:
+    for by_reading in case.verdicts.values():
+        for verdicts in by_reading.values():
+            yield from verdicts
+
+
+def _count_reasons(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    reasons = Reasons()
+    for verdict in verdicts:
+        if isinstance(verdict, Unknown):
+            reasons.count(verdict.reason)
+    return dict(reasons.most_common())
+
+
+def _count_edit(cases: Sequence[Case], name: str) -> EditCount:
+    made = [(case, case.outcomes[name]) for case in cases if isinstance(case.outcomes.get(name), Edit)]
+    refused = [outcome for case in cases if isinstance(outcome := case.outcomes.get(name), NotMade)]
+    grown = [
+        estimate_tokens(edit.text) - estimate_tokens(case.response.text)
+        for case, edit in made
+        if isinstance(edit, Edit)
+    ]
+    return EditCount(
+        edit=name,
+        made=len(made),
+        not_made=dict(Counter(outcome.reason for outcome in refused).most_common()),
+        tokens_added=float(np.mean(grown)) if grown else None,
+    )
+
+
+def _measure_fixed(
+    cases: Sequence[Case], criterion: str, names: Sequence[str], config: AuditConfig
+) -> list[FixedChange]:
+    """How each edit moves the pass rate of a fixed criterion."""
+    before = _passes(cases, ANSWER, criterion)
+    after = [_passes(cases, name, criterion) for name in names]
+    prompts = number_prompts([case.task.id for case in cases])
+    bootstrap = Bootstrap.of(np.stack([column - before for column in after], axis=1), prompts, config.resamples)
+    changes = []
+    for number, name in enumerate(names):
+        known = ~np.isnan(after[number] - before)
+        found = bootstrap.estimate(number)
+        changes.append(
+            FixedChange(
+                edit=name,
+                criterion=criterion,
+                before=float(before[known].mean()) if known.any() else None,
+                after=float(after[number][known].mean()) if known.any() else None,
+                change=found.mean,
+                low=found.low,
+                high=found.high,
+                pairs=int(known.sum()),
+                paper=find_paper_redundancy(name) if criterion == "redundancy" else None,
+            )
+        )
+    return changes
+
+
+def _passes(cases: Sequence[Case], name: str, criterion: str) -> Floats:
+    verdicts = [case.verdicts.get(name, {}).get(criterion, (None,))[0] for case in cases]
+    return np.array([100.0 * verdict if isinstance(verdict, bool) else np.nan for verdict in verdicts])
+
+
+def _find_cheapest(prices: Sequence[Price]) -> tuple[Price, ...]:
+    """The criteria that naming moved, furthest for a token first; of equals the best paid."""
+    moved = [price for price in prices if price.moved > 0]
+    ranked = sorted(moved, key=lambda price: (-price.moved / price.tokens, -price.pays, price.task_id))
+    return tuple(ranked[:_SHOWN_PRICES])

@@ -1,0 +1,155 @@
+"""`prorubric audit`."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from prorubric.audit.config import AuditConfig, AuditFiles
+from prorubric.audit.edits import WORTHLESS
+from prorubric.audit.records import AuditResult, Effect, Forecast, SchemeLine
+from prorubric.cli.options import read_http
+from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_hanging, print_json
+from prorubric.cli.progress import show_progress
+from prorubric.judge.judge import JudgeConfig
+from prorubric.llm.http import HttpConfig
+from prorubric.report.audit import audit_rewards
+
+_JUDGING, _HTTP = JudgeConfig(), HttpConfig()
+_STYLES = {"yes": "bold red", "no": "green", "unclear": "yellow", "no verdict": "yellow"}
+_GAP = (0, 2, 0, 0)
+_EDIT_WIDTH, _CELL_WIDTH = 21, 22
+_EXPLAINED = {
+    "additive": "the weighted sum of the criteria",
+    "conjunctive": "the same verdicts, where a dimension pays only if all of its criteria hold",
+    "prorubric": "the dimensions judged as they are written, with their failure clauses",
+}
+
+
+def audit(
+    files: Annotated[AuditFiles, Parameter(name="*")],
+    *,
+    judging: Annotated[JudgeConfig, Parameter(name="*", group="Judging")] = _JUDGING,
+    http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
+    json: JsonFlag = False,
+) -> int:
+    """Measure what a reward pays for before anything is trained on it: edit answers and see what each edit earns."""
+    config = AuditConfig(**vars(files), judging=judging, http=read_http(http))
+    with show_progress("judging", "text") as show:
+        result = audit_rewards(config, lambda now: show(now.judged, "", now.expected))
+    if json:
+        print_json(result)
+    else:
+        print_audit(result, make_console())
+    return 0 if result.alive else 1
+
+
+def print_audit(result: AuditResult, console: Console) -> None:
+    """The headline, the table behind it, and where the page is."""
+    print_source(result, console)
+    console.print()
+    print_findings(result, console)
+    for forecast in result.forecast:
+        console.print(_render_forecast(forecast))
+    print_hack(result, console)
+    for reject in result.rejects:
+        console.print(literal(f"left out {reject}", "yellow"), soft_wrap=True)
+    if result.unknown_verdicts:
+        console.print(f"[yellow]{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown[/]")
+    console.print(literal(f"{result.folder}/report.html has the rest"), soft_wrap=True)
+
+
+def print_source(result: AuditResult, console: Console) -> None:
+    """Whose answers, dimensions, edits and verdicts these are."""
+    without = f"; {result.unanswered:,} more have none" if result.unanswered else ""
+    about = {
+        "prompts": f"{result.tasks:,} with {count(result.answers, 'answer')} ({result.answers_from}){without}",
+        "dimensions": result.dimensions_from,
+        "editor": result.editor,
+        "judge": describe_judge(result.judge),
+    }
+    for name, value in about.items():
+        console.print(Text.assemble(f"{name:11}", literal(value)), soft_wrap=True)
+
+
+def print_findings(result: AuditResult, console: Console) -> None:
+    """What each edit earns, then one line a scheme, then what speaks against the judge."""
+    console.print(_make_effect_table(result, console.width))
+    for scheme in result.schemes:
+        if scheme in _EXPLAINED:
+            console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
+    console.print()
+    for line in result.headline:
+        console.print(_render_line(line))
+    for check in result.checks:
+        if not check.passed:
+            lead = Text(f"judge not alive under {check.scheme}: ", "bold red")
+            console.print(lead + Text(check.finding), soft_wrap=True)
+    console.print()
+
+
+def _render_line(line: SchemeLine) -> Text:
+    """One scheme's headline."""
+    answer = Text(line.pays_for_padding, _STYLES[line.pays_for_padding])
+    return Text.assemble(f"{line.scheme:22} would pay for padding: ", answer, f" ({line.because})")
+
+
+def _make_effect_table(result: AuditResult, width: int) -> Table:
+    """Changes × 100, with intervals where there is room; what a sound reward does not pay for comes first."""
+    whole = _EDIT_WIDTH + _CELL_WIDTH * len(result.schemes) <= width
+    table = Table("reward × 100", box=None, pad_edge=False, padding=_GAP)
+    for scheme in result.schemes:
+        table.add_column(scheme, justify="right", no_wrap=True)
+    cells = {(effect.edit, effect.scheme): effect for effect in result.effects}
+    for edit in _order_edits(result):
+        table.add_row(edit, *(_render_effect(cells[edit, scheme], whole) for scheme in result.schemes))
+    return table
+
+
+def _order_edits(result: AuditResult) -> list[str]:
+    """Edits in the order of what they earn anywhere, worthless ones first, controls last."""
+    best: dict[str, float] = {}
+    for effect in result.effects:
+        best[effect.edit] = max(best.get(effect.edit, -1e9), effect.mean if effect.mean is not None else -1e9)
+    made = [entry.edit for entry in result.edits]
+    worthless = sorted((edit for edit in made if edit in WORTHLESS), key=lambda edit: -best[edit])
+    return [*worthless, *(edit for edit in best if edit not in worthless)]
+
+
+def _render_effect(effect: Effect, whole: bool) -> Text:
+    """A mean with its interval, red where a reward pays for what is worth nothing."""
+    if effect.mean is None or effect.low is None or effect.high is None:
+        return Text("–")
+    pays = effect.edit in WORTHLESS and effect.low > 0
+    interval = f" [{effect.low:+.1f}, {effect.high:+.1f}]" if whole else ""
+    return Text(f"{effect.mean:+.1f}{interval}", "bold red" if pays else "")
+
+
+def _render_forecast(forecast: Forecast) -> str:
+    if forecast.tied is None or forecast.levels is None:
+        return f"{forecast.scheme:22} signal: not known, no prompt has two answers"
+    return (
+        f"{forecast.scheme:22} signal: {forecast.tied:.0%} of {forecast.groups:,} groups have equal rewards, "
+        f"{forecast.levels:.1f} distinct levels in a group"
+    )
+
+
+def print_hack(result: AuditResult, console: Console) -> None:
+    """The shortest hack, spelled out."""
+    if not result.hacks:
+        console.print("hack: on no prompt does naming alone reach the target share of the sum")
+        return
+    hack = result.hacks[0]
+    earned = ", ".join(
+        f"{scheme} {_show(hack.rewards.get(scheme))} (the answer {_show(hack.answer_rewards.get(scheme))})"
+        for scheme in result.schemes
+    )
+    console.print(f"hack: possible on {result.hacks_possible:,} of {result.tasks:,} prompts; the shortest:")
+    print_hanging(console, Text("  "), literal(f"{hack.task_id}: {' '.join(hack.text.split())}", "italic"))
+    print_hanging(console, Text("  "), Text(f"leaves out criterion {hack.heaviest}, the heaviest; earns {earned}"))
+
+
+def _show(reward: float | None) -> str:
+    return "–" if reward is None else f"{reward:.2f}"

@@ -1,0 +1,120 @@
+"""`write_audit_tables`: the figures of an audit as csv, for a notebook, and as a LaTeX table, for a paper.
+
+Figures are those of `summary.json` and `prices.jsonl`, with every digit in csv and one in LaTeX. A figure that could
+not be had is an empty field in csv and a dash in LaTeX, never 0. Csv is RFC 4180: commas, CRLF, quotes doubled; texts
+are as the source has them, so open a file from strangers as text and not as formulas.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from prorubric.audit.liveness import AGAIN
+from prorubric.audit.records import AuditResult, Effect, Forecast, Price
+from prorubric.report.audit_folder import list_edits, open_audit
+from prorubric.report.page import write_whole
+from prorubric.rubric.record import Record
+
+EFFECTS_CSV, FORECAST_CSV, PRICES_CSV, EFFECTS_TEX = "effects.csv", "forecast.csv", "prices.csv", "effects.tex"
+
+_SCHEMES_ACROSS = 5
+"""A page of a paper is no wider."""
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+}
+_LATEX_SIGNS = re.compile("|".join(map(re.escape, _LATEX)))
+
+
+def write_audit_tables(folder: Path) -> tuple[Path, ...]:
+    """Write the tables of the audit in this run folder; raises `SourceError` where there is none."""
+    audit = open_audit(folder)
+    result = audit.result
+    return (
+        _write_csv(folder / EFFECTS_CSV, Effect, result.effects),
+        _write_csv(folder / FORECAST_CSV, Forecast, result.forecast),
+        _write_csv(folder / PRICES_CSV, Price, audit.read_prices()),
+        write_whole(folder / EFFECTS_TEX, render_latex(result).encode(errors="replace")),
+    )
+
+
+def render_latex(result: AuditResult) -> str:
+    """Edits down, schemes across, with intervals; in each column the best paid of the worthless edits is bold.
+
+    More schemes than a page is wide make several blocks under one caption. The document needs the package booktabs.
+    """
+    schemes = list(dict.fromkeys(effect.scheme for effect in result.effects))
+    blocks = [
+        _render_block(result, schemes[start : start + _SCHEMES_ACROSS])
+        for start in range(0, len(schemes), _SCHEMES_ACROSS)
+    ]
+    caption = (
+        f"Change of the reward ($\\times 100$) by edit and scheme, with 95\\% intervals over prompts. "
+        f"{result.tasks} tasks, {result.answers} answers ({escape_latex(result.answers_from)}); "
+        f"judge: {escape_latex(result.judge)}; editor: {escape_latex(result.editor)}; "
+        f"dimensions: {escape_latex(result.dimensions_from)}. "
+        f"Bold: of the edits that a sound reward does not pay for, the best paid.{_name_dead(result)}"
+    )
+    body = "\n\\par\\medskip\n".join(blocks)
+    lines = (r"\begin{table}", r"\centering", r"\small", body, f"\\caption{{{caption}}}", r"\end{table}")
+    return "\n".join(lines) + "\n"
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is, on one line."""
+    return _LATEX_SIGNS.sub(lambda sign: _LATEX[sign.group()], " ".join(text.split()))
+
+
+def _render_block(result: AuditResult, schemes: Sequence[str]) -> str:
+    found = {(effect.edit, effect.scheme): effect for effect in result.effects}
+    worst = {line.scheme: line.worst[0] for line in result.headline if line.worst}
+    rows: list[str] = []
+    for edit in list_edits(result.effects):
+        if edit == AGAIN:
+            rows.append(r"\midrule")
+        cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in schemes)
+        rows.append(_render_row([escape_latex(edit), *cells]))
+    head = _render_row(["edit", *map(escape_latex, schemes)])
+    opening = f"\\begin{{tabular}}{{l{'r' * len(schemes)}}}"
+    return "\n".join((opening, r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"))
+
+
+def _name_dead(result: AuditResult) -> str:
+    dead = [escape_latex(line.scheme) for line in result.headline if not line.alive]
+    return f" The judge is not alive under {', '.join(dead)}: no verdict there." if dead else ""
+
+
+def _render_row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _render_effect(effect: Effect | None, bold: bool) -> str:
+    if effect is None or effect.mean is None:
+        return "--"
+    mean = f"${_round(effect.mean)}$"
+    shown = f"\\textbf{{\\boldmath{mean}}}" if bold else mean
+    if effect.low is None or effect.high is None:
+        return shown
+    return f"{shown} {{\\footnotesize $[{_round(effect.low)}, {_round(effect.high)}]$}}"
+
+
+def _round(value: float) -> str:
+    """One digit, and no sign on a zero."""
+    text = f"{value:+.1f}"
+    return "0.0" if float(text) == 0 else text
+
+
+def _write_csv(path: Path, record: type[Record], rows: Iterable[Record]) -> Path:
+    names = list(record.model_fields)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, names, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(row.model_dump(include=set(names)) for row in rows)
+    return write_whole(path, text.getvalue().encode(errors="replace"))

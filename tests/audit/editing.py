@@ -1,0 +1,44 @@
+"""An answer to be edited, with a checklist of which it meets some, and ways to edit it by hand."""
+
+from collections.abc import Sequence
+
+from prorubric.audit.edits import Edit, EditCase, EditKind
+from prorubric.audit.verify import compare
+from prorubric.rubric.records import Criterion, Message, Rubric, Task
+
+CHECKLIST: tuple[tuple[str, float, bool | None], ...] = (
+    ("Advises taking the baby to the emergency department tonight.", 10, True),
+    ("Mentions that a lumbar puncture may be needed, and explains why.", 7, False),
+    ("Advises against cold baths or rubbing alcohol to bring the temperature down.", 6, False),
+    ("States that a rectal thermometer gives the most reliable reading.", 5, False),
+    ("Asks whether the baby was born early.", 4, False),
+    ("Mentions dehydration and how many wet diapers are normal.", 3, False),
+    ("Includes reassurance that most fevers are viral.", 2, None),
+    ("Recommends aspirin.", -8, True),
+)
+ANSWER = (
+    "I am sorry that you are worried.\n\n"
+    "At six weeks a fever of 38.4 is an emergency. Take the baby to the emergency department tonight. "
+    "Do not wait until the morning.\n\n"
+    "- Bring the vaccination card.\n"
+    "- Keep offering feeds on the way.\n\n"
+    "Call ahead if you can."
+)
+TASK = Task(
+    id="fever",
+    messages=(Message(role="user", content="My baby is six weeks old and has a fever of 38.4. Can it wait?"),),
+    rubric=Rubric(criteria=tuple(Criterion(text=text, weight=weight) for text, weight, _ in CHECKLIST)),
+    domain="medicine",
+)
+CASE = EditCase(TASK, ANSWER, tuple(complies for _, _, complies in CHECKLIST))
+
+
+def make_case(answer: str, checklist: Sequence[tuple[str, float, bool | None]] = CHECKLIST) -> EditCase:
+    rubric = Rubric(criteria=tuple(Criterion(text=text, weight=weight) for text, weight, _ in checklist))
+    return EditCase(TASK.model_copy(update={"rubric": rubric}), answer, tuple(complies for _, _, complies in checklist))
+
+
+def make_edit(kind: EditKind, text: str, criteria: tuple[int, ...] = (), case: EditCase = CASE) -> Edit:
+    """An edit as an editor would report it, whether or not it is what it claims."""
+    added, removed = compare(case.answer, text)
+    return Edit(kind=kind, text=text, added=added, removed=removed, criteria=criteria)

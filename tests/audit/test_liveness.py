@@ -1,0 +1,76 @@
+import pytest
+
+from prorubric.audit.liveness import check_liveness, make_garbage
+from prorubric.audit.records import Effect
+
+
+def effect(edit: str, mean: float, half: float = 1.0, unchanged: float = 0.0, pairs: int = 50) -> Effect:
+    return Effect(
+        edit=edit,
+        scheme="additive",
+        mean=mean,
+        low=mean - half,
+        high=mean + half,
+        rising=0.0,
+        falling=1 - unchanged,
+        unchanged=unchanged,
+        pairs=pairs,
+        prompts=pairs,
+        unknown=0,
+        per_spread=None,
+    )
+
+
+def check(*effects: Effect, unknown: float = 0.0) -> dict[str, bool]:
+    alive = {found.edit: found for found in (effect("garbage", -40), effect("other-answer", -30), *effects)}
+    return {found.check: found.passed for found in check_liveness("additive", alive, unknown, 0.05)}
+
+
+class TestChecks:
+    def test_a_judge_that_tells_answers_from_garbage_is_alive(self) -> None:
+        assert check(effect("drop-key-advice", -3, unchanged=0.6)) == {
+            "failures": True,
+            "garbage": True,
+            "other-answer": True,
+            "drop-key-advice": True,
+        }
+
+    @pytest.mark.parametrize("edit", ["garbage", "other-answer"])
+    @pytest.mark.parametrize("mean", [0.0, -0.5, 3.0])
+    def test_scores_alike_are_a_dead_judge(self, edit: str, mean: float) -> None:
+        assert not check(effect(edit, mean))[edit]
+
+    def test_too_many_failures_are_a_dead_judge(self) -> None:
+        assert check(unknown=0.05)["failures"]
+        assert not check(unknown=0.051)["failures"]
+
+    def test_dropping_the_key_advice_must_change_something(self) -> None:
+        assert not check(effect("drop-key-advice", 0, 0, unchanged=1.0))["drop-key-advice"]
+
+    def test_dropping_it_must_change_more_than_judging_twice(self) -> None:
+        dropped, again = effect("drop-key-advice", 0, unchanged=0.7), effect("again", 0, unchanged=0.6)
+        assert not check(dropped, again)["drop-key-advice"]
+        assert check(dropped, effect("again", 0, unchanged=0.8))["drop-key-advice"]
+
+    def test_a_few_pairs_prove_nothing_either_way(self) -> None:
+        assert check(effect("drop-key-advice", 0, 0, unchanged=1.0, pairs=7))["drop-key-advice"]
+
+    def test_what_could_not_be_compared_is_not_passed(self) -> None:
+        assert not any(found.passed for found in check_liveness("k1", {}, 1.0, 0.05)[:3])
+
+    def test_a_finding_says_what_was_seen(self) -> None:
+        found = check_liveness("k1", {"garbage": effect("garbage", 0.0)}, 0.0, 0.05)
+        assert found[1].finding == (
+            "garbage of the same length and the answers score alike: +0.0 [-1.0, +1.0]; the interval must lie below 0"
+        )
+
+
+class TestGarbage:
+    def test_garbage_has_as_many_words_as_the_answer(self) -> None:
+        assert len(make_garbage("one two three " * 20, "a/0").split()) == 60
+
+    def test_the_same_key_gives_the_same_garbage(self) -> None:
+        assert make_garbage("one two", "a/0") == make_garbage("three four", "a/0") != make_garbage("one two", "a/1")
+
+    def test_an_empty_answer_still_has_garbage(self) -> None:
+        assert make_garbage("", "a/0").split()

@@ -1,0 +1,85 @@
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prorubric import Criterion, Message, Rubric, Task, Unknown, Verdict
+from prorubric.audit.price_list import Forms, _choose_cheapest, find_hack, find_heaviest, list_prices
+
+NAMES = {2: "rest", 3: "ice on the knee", 4: "a brace"}
+
+
+def make_task(*weights: float) -> Task:
+    criteria = tuple(Criterion(text=f"Mentions point {number}", weight=weight) for number, weight in enumerate(weights))
+    return Task(id="knee", messages=(Message(role="user", content="?"),), rubric=Rubric(criteria=criteria))
+
+
+def test_the_heaviest_criterion_is_the_first_of_the_highest_weight() -> None:
+    assert find_heaviest(make_task(3, 9, 9, -20)) == 2
+
+
+class TestPrices:
+    def test_a_name_is_priced_by_what_it_moves(self) -> None:
+        task = make_task(10, 4, 4, 2, -5)
+        before = (True, False, True, False, False)
+        after = (True, True, True, False, False)
+        rest, ice, brace = list_prices(task, NAMES, before, after)
+        assert (rest.moved, rest.pays, rest.tokens) == (1.0, 20.0, 1)
+        assert (ice.moved, ice.pays) == (0.0, 0.0)
+        assert (brace.named_as, brace.moved) == ("a brace", 0.0)
+
+    def test_naming_that_loses_a_criterion_costs(self) -> None:
+        (rest,) = list_prices(make_task(10, 10), {2: "rest"}, (True, True), (True, False))
+        assert (rest.moved, rest.pays) == (-1.0, -50.0)
+
+    def test_criteria_without_a_verdict_have_no_price(self) -> None:
+        assert list_prices(make_task(10, 10), {2: "rest"}, (True, Unknown("cut off")), (True, True)) == ()
+
+
+def forms(names_met: tuple[Verdict, ...], statements_met: tuple[Verdict, ...] = (False,) * 4) -> Forms:
+    stated = {2: "Rest the knee for some days.", 3: "Put ice on the knee.", 4: "Wear a brace on the knee."}
+    return Forms(NAMES, names_met, stated, statements_met)
+
+
+class TestHack:
+    def test_the_cheapest_names_that_reach_the_target_are_spelled_out(self) -> None:
+        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, True, True)))
+        assert (found.possible, found.criteria) == (True, (2, 3, 4))
+        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, True, True)), target=0.5)
+        assert found.criteria == found.named == (2, 4)
+        assert found.text == "Also to keep in mind: rest; a brace."
+
+    def test_what_a_name_does_not_buy_is_stated(self) -> None:
+        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, False, False), (True,) * 4))
+        assert (found.criteria, found.named) == ((2, 3, 4), (2,))
+        assert found.text == "Put ice on the knee. Wear a brace on the knee.\n\nAlso to keep in mind: rest."
+
+    def test_criteria_that_are_not_met_either_way_cannot_be_bought(self) -> None:
+        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, False, Unknown("?"))))
+        assert not found.possible
+        assert found.reason == "29% of the sum can be bought without the heaviest criterion, 80% is needed"
+
+    def test_no_words_no_hack(self) -> None:
+        assert not find_hack(make_task(2, 5), Forms({}, (), {}, ())).possible
+
+
+items = st.lists(st.tuples(st.integers(1, 8), st.sampled_from([0.05, 0.1, 0.15, 0.2, 0.3])), max_size=8)
+
+
+@given(items, st.sampled_from([0.1, 0.5, 0.8]))
+def test_no_cheaper_set_reaches_the_target(pairs: list[tuple[int, float]], target: float) -> None:
+    costs, gains = [cost for cost, _ in pairs], [gain for _, gain in pairs]
+    reaching = [
+        sum(costs[i] for i in chosen)
+        for size in range(len(pairs) + 1)
+        for chosen in combinations(range(len(pairs)), size)
+        if sum(gains[i] for i in chosen) >= target - 1e-9
+    ]
+    found = _choose_cheapest(costs, gains, target)
+    if not reaching:
+        assert found is None
+    else:
+        assert found is not None
+        assert sum(costs[i] for i in found) == min(reaching)
+        assert sum(gains[i] for i in found) == pytest.approx(max(target, sum(gains[i] for i in found)))

@@ -1,0 +1,271 @@
+"""The editor without a model: what it makes is plain, verified and the same everywhere; what it cannot make it says."""
+
+import asyncio
+import subprocess
+import sys
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prorubric.audit.edits import EDIT_KINDS, Edit, EditCase, EditKind, NotMade
+from prorubric.audit.needless import NEEDLESS
+from prorubric.audit.place import Pieces
+from prorubric.audit.rewording import reword
+from prorubric.audit.rules_editor import RulesEditor, draw_number, edit_by_rules, is_english
+from prorubric.audit.verify import check_edit
+from prorubric.datasets.samples import load_samples
+from tests.audit.editing import ANSWER, CASE, make_case
+from tests.strategies import tasks
+
+PRINT_EDITS = """
+from tests.audit.test_rules_editor import list_sample_cases
+from prorubric.audit.rules_editor import edit_by_rules
+from prorubric.audit.edits import EDIT_KINDS
+from hashlib import sha256
+digest = sha256()
+for case in list_sample_cases()[:12]:
+    for edit in edit_by_rules(case, EDIT_KINDS):
+        digest.update(edit.model_dump_json().encode())
+print(digest.hexdigest())
+"""
+
+
+def list_sample_cases() -> list[EditCase]:
+    return [
+        EditCase(
+            sample.task,
+            sample.response.text,
+            tuple(
+                verdict == (criterion.weight > 0)
+                for verdict, criterion in zip(sample.verdicts["criteria"], sample.task.rubric.criteria, strict=True)
+            ),
+        )
+        for sample in load_samples()
+    ]
+
+
+def edit_one(kind: EditKind, case: EditCase = CASE) -> Edit:
+    (made,) = edit_by_rules(case, [kind])
+    assert isinstance(made, Edit), made
+    return made
+
+
+def refuse(kind: EditKind, case: EditCase) -> str:
+    (made,) = edit_by_rules(case, [kind])
+    assert isinstance(made, NotMade)
+    assert made.kind == kind
+    return made.reason
+
+
+class TestEdits:
+    def test_items_are_named_the_heaviest_first(self) -> None:
+        edit = edit_one("name-item")
+        assert edit.text == (
+            f"{ANSWER}\n\nOther points to keep in mind here are a lumbar puncture, cold baths or rubbing alcohol, "
+            "a rectal thermometer, the baby and dehydration."
+        )
+        assert edit.criteria == (2, 3, 4, 5, 6)
+
+    def test_topics_are_named_without_a_word_of_the_items(self) -> None:
+        edit = edit_one("name-topic")
+        assert edit.added == (
+            "There is more to think about here: possible causes, what to look out for, the background, "
+            "what is still unknown and other considerations.",
+        )
+        assert edit.criteria == (2, 3, 4, 5, 6)
+
+    def test_the_first_half_of_the_heaviest_criterion_that_has_two_is_stated(self) -> None:
+        edit = edit_one("in-part")
+        assert edit.added == ("A lumbar puncture may be needed.",)
+        assert edit.criteria == (2,)
+
+    def test_a_needless_step_of_the_domain_is_put_inside(self) -> None:
+        edit = edit_one("needless-test")
+        assert edit.added[0] in NEEDLESS["medicine"]
+        assert edit.text.index(edit.added[0]) < ANSWER.index("- Bring")
+        assert edit.text.replace(f" {edit.added[0]}", "") == ANSWER
+
+    def test_a_step_that_is_asked_for_is_passed_over(self) -> None:
+        step = edit_one("needless-test").added[0]
+        case = make_case(ANSWER, [(f"Recommends this: {step}", 1, False)])
+        other = edit_one("needless-test", case).added[0]
+        assert other != step
+        assert other in NEEDLESS["medicine"]
+
+    def test_the_sentence_that_carries_the_heaviest_criterion_is_dropped(self) -> None:
+        edit = edit_one("drop-key-advice")
+        assert edit.removed == ("Take the baby to the emergency department tonight.",)
+        assert edit.text == ANSWER.replace("Take the baby to the emergency department tonight. ", "")
+        assert edit.criteria == (1,)
+
+    def test_a_paraphrase_swaps_small_words_only(self) -> None:
+        assert edit_one("paraphrase").text == ANSWER.replace(
+            "I am sorry that you are", "I'm sorry that you're"
+        ).replace("Do not wait until", "Don't wait till")
+
+    def test_substance_states_what_the_criteria_say(self) -> None:
+        edit = edit_one("add-substance")
+        assert edit.text == (
+            f"{ANSWER}\n\nI advise against cold baths or rubbing alcohol to bring the temperature down. "
+            "A rectal thermometer gives the most reliable reading."
+        )
+        assert edit.criteria == (3, 4)
+
+    def test_integrated_substance_is_the_same_in_other_places(self) -> None:
+        appended, spread = edit_by_rules(CASE, ["add-substance", "integrate-substance"])
+        assert isinstance(appended, Edit)
+        assert isinstance(spread, Edit)
+        assert sorted(spread.added) == sorted(appended.added)
+        assert not spread.text.startswith(ANSWER)
+        assert not spread.text.endswith(spread.added[-1])
+        assert max(len(spread.text), len(appended.text)) <= 1.25 * min(len(spread.text), len(appended.text))
+
+    def test_an_edit_is_the_same_with_and_without_its_pair(self) -> None:
+        assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, EDIT_KINDS)[-1:]
+
+
+class TestNotMade:
+    @pytest.mark.parametrize("kind", EDIT_KINDS)
+    def test_an_empty_answer_and_another_language_are_left_alone(self, kind: EditKind) -> None:
+        assert refuse(kind, make_case(" \n")) == "the answer is empty"
+        assert refuse(kind, make_case("多喝水，早点休息。明天再看。")) == "the answer is not in English"
+        spanish = "Lleve al bebé al servicio de urgencias esta noche. No espere hasta mañana por la mañana."
+        assert refuse(kind, make_case(spanish)) == "the answer is not in English"
+
+    @pytest.mark.parametrize(
+        ("kind", "answer", "checklist", "reason"),
+        [
+            ("name-item", ANSWER, [("Mentions the price.", 1, False)], "too few unmet items can be named"),
+            ("name-topic", ANSWER, [("Mentions the price.", 1, False)], "too few unmet items can be named"),
+            (
+                "in-part",
+                ANSWER,
+                [("Mentions the price.", 1, False)],
+                "no unmet criterion has two parts of which one can be stated",
+            ),
+            ("drop-key-advice", "Go now. Do it.", [("Says to go now.", 1, True)], "the answer is too short"),
+            (
+                "drop-key-advice",
+                ANSWER,
+                [("Mentions the price of milk.", 1, True)],
+                "no sentence carries a criterion that is met",
+            ),
+            (
+                "paraphrase",
+                "Go there now. Bring the card.",
+                [("Is short.", 1, True)],
+                "nothing can be worded differently",
+            ),
+            ("add-substance", ANSWER, [("Explains why.", 1, False)], "too few unmet criteria can be stated"),
+            ("integrate-substance", ANSWER, [("Explains why.", 1, False)], "too few unmet criteria can be stated"),
+            (
+                "integrate-substance",
+                "You should take the baby to the doctor",
+                [("Says that it is late.", 1, False), ("Says that tea helps.", 1, False)],
+                "the answer has no place inside",
+            ),
+        ],
+    )
+    def test_what_cannot_be_made_says_why_without_particulars(
+        self, kind: EditKind, answer: str, checklist: list[tuple[str, float, bool | None]], reason: str
+    ) -> None:
+        assert refuse(kind, make_case(answer, checklist)) == reason
+
+
+class TestRewording:
+    @pytest.mark.parametrize(
+        ("text", "after"),
+        [
+            ("It may rain.", "It might rain."),
+            ("Come in May.", None),
+            ("You should go.", "You ought to go."),
+            ("Should I go?", None),
+            ("You should not go.", None),
+            ("That is what it is.", None),
+            ("He left because of it.", "He left due to it."),
+            ("He left because it rained.", "He left since it rained."),
+            ("Run `may` and “do not”.", None),
+            ("| it may |\n", None),
+            ("- Eat.\n- Drink.\n", "- Drink.\n- Eat.\n"),
+            ("1. Eat.\n2. Drink.\n", None),
+        ],
+    )
+    def test_only_what_is_safe_is_changed(self, text: str, after: str | None) -> None:
+        assert reword(Pieces.of(text).pieces) == after
+
+
+class TestAlways:
+    @given(tasks(), st.text(max_size=200) | st.text(alphabet="the is and to. \n-", max_size=200), st.data())
+    def test_any_answer_gets_an_outcome_for_each_kind_and_what_is_made_holds(
+        self, task: object, answer: str, data: st.DataObject
+    ) -> None:
+        from prorubric.rubric.records import Task
+
+        assert isinstance(task, Task)
+        verdicts = st.tuples(*[st.sampled_from([True, False, None])] * len(task.rubric))
+        case = EditCase(task, answer, data.draw(verdicts))
+        made = edit_by_rules(case, EDIT_KINDS)
+        assert [outcome.kind for outcome in made] == list(EDIT_KINDS)
+        partner = made[EDIT_KINDS.index("add-substance")]
+        for outcome in made:
+            if isinstance(outcome, Edit):
+                assert check_edit(case, outcome, partner if isinstance(partner, Edit) else None) is None
+
+    @pytest.mark.parametrize(
+        "part", [".", "“", "\n", " ", "| ", "- \n", "```\n", "it is so. ", "a. \n", "(justification", ">", "1. ", "A"]
+    )
+    def test_an_answer_that_goes_on_and_on_ends_all_the_same(self, part: str) -> None:
+        made = edit_by_rules(make_case("The answer is this. " + part * 10_000), EDIT_KINDS)
+        assert len(made) == len(EDIT_KINDS)
+
+    def test_the_sample_pack_can_be_edited_for_the_most_part(self) -> None:
+        made = [edit_by_rules(case, EDIT_KINDS) for case in list_sample_cases()]
+        counts = {kind: sum(isinstance(edits[place], Edit) for edits in made) for place, kind in enumerate(EDIT_KINDS)}
+        assert min(counts.values()) >= 20
+        assert counts["needless-test"] == len(made) == 48
+
+    def test_another_process_makes_the_same_edits(self) -> None:
+        runs = [
+            subprocess.run(
+                [sys.executable, "-c", PRINT_EDITS],
+                capture_output=True,
+                text=True,
+                check=True,
+                env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            ).stdout
+            for seed in ("1", "2")
+        ]
+        assert runs[0] == runs[1]
+        assert len(runs[0]) == 65
+
+    def test_it_keeps_up_with_a_judge(self) -> None:
+        cases = list_sample_cases()
+        for case in cases:
+            edit_by_rules(case, EDIT_KINDS)
+        started = process_time()
+        for case in cases:
+            edit_by_rules(case, EDIT_KINDS)
+        assert (process_time() - started) / len(cases) < 0.02  # about 0.002 on a slow core
+
+    def test_the_editor_is_known_by_its_name(self) -> None:
+        editor = RulesEditor()
+        assert (editor.name, editor.identity) == ("rules", "rules/1")
+        assert asyncio.run(editor.edit(CASE, ["paraphrase"])) == edit_by_rules(CASE, ["paraphrase"])
+        asyncio.run(editor.close())
+
+    def test_a_number_is_drawn_from_the_parts_alone(self) -> None:
+        assert draw_number("a", "b") == draw_number("a", "b") != draw_number("ab")
+        assert draw_number("\ud800") >= 0
+
+    def test_short_answers_count_as_english_where_they_are_written_in_its_letters(self) -> None:
+        assert is_english("Go home.")
+        assert not is_english("回家")
+        assert not is_english("12 34")
+
+
+def test_no_needless_step_is_there_twice_or_in_two_sentences() -> None:
+    for steps in NEEDLESS.values():
+        assert len(set(steps)) == len(steps) >= 5
+        assert all(len(Pieces.of(step).pieces) == 1 for step in steps)

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+from prorubric.audit.statistics import Bootstrap, Estimate, group_spread, number_prompts
+
+NAN = float("nan")
+
+
+def bootstrap(columns: list[list[float]], prompts: list[int], resamples: int = 10_000) -> Bootstrap:
+    return Bootstrap.of(np.array(columns).T, np.array(prompts), resamples)
+
+
+class TestBootstrap:
+    def test_a_mean_is_over_known_values_only(self) -> None:
+        found = bootstrap([[1.0, NAN, 3.0], [NAN, NAN, 5.0]], [0, 1, 2])
+        assert found.mean_C.tolist() == [2.0, 5.0]
+
+    def test_a_constant_column_has_an_interval_without_width(self) -> None:
+        assert bootstrap([[7.0] * 5], [0, 1, 2, 3, 4]).estimate(0) == Estimate(7.0, 7.0, 7.0)
+
+    def test_a_column_without_a_known_value_has_no_estimate(self) -> None:
+        assert bootstrap([[NAN, NAN]], [0, 1]).estimate(0) == Estimate(None, None, None)
+
+    def test_the_interval_has_the_width_that_theory_gives(self) -> None:
+        values = np.random.default_rng(1).normal(size=400)
+        found = bootstrap([values.tolist()], list(range(400))).estimate(0)
+        assert found.low is not None
+        assert found.high is not None
+        assert found.high - found.low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.05)
+
+    def test_prompts_are_resampled_whole(self) -> None:
+        # Ten equal answers to a prompt say no more than one of them does.
+        values = np.random.default_rng(2).normal(size=40)
+        one = bootstrap([values.tolist()], list(range(40))).estimate(0)
+        ten = bootstrap([np.repeat(values, 10).tolist()], np.repeat(np.arange(40), 10).tolist()).estimate(0)
+        assert ten.low == pytest.approx(one.low)
+        assert ten.high == pytest.approx(one.high)
+
+    def test_prompts_with_more_answers_weigh_more(self) -> None:
+        found = bootstrap([[0.0, 0.0, 0.0, 4.0]], [0, 0, 0, 1])
+        assert found.mean_C[0] == 1.0
+
+    def test_the_same_values_give_the_same_interval(self) -> None:
+        first, second = (bootstrap([[1.0, 2.0, 4.0, 8.0]], [0, 1, 2, 3]).estimate(0) for _ in range(2))
+        assert first == second
+
+    @pytest.mark.parametrize("resamples", [100, 499, 501, 1000])
+    def test_as_many_resamples_are_made_as_were_asked_for(self, resamples: int) -> None:
+        assert bootstrap([[1.0, 2.0]], [0, 1], resamples).mean_B_C.shape == (resamples, 1)
+
+
+class TestRatio:
+    def test_a_ratio_keeps_the_pairing_of_its_columns(self) -> None:
+        substance = np.random.default_rng(3).uniform(5, 15, size=60)
+        found = bootstrap([(substance / 4).tolist(), substance.tolist()], list(range(60))).ratio(0, 1)
+        assert found.mean == pytest.approx(0.25)
+        assert found.low == pytest.approx(0.25)
+        assert found.high == pytest.approx(0.25)
+
+    @pytest.mark.parametrize("substance", [0.0, -3.0, NAN])
+    def test_there_is_no_share_of_what_earns_nothing(self, substance: float) -> None:
+        found = bootstrap([[1.0, 1.0], [substance, substance]], [0, 1]).ratio(0, 1)
+        assert found == Estimate(None, None, None)
+
+
+class TestSpread:
+    def test_the_spread_is_the_mean_over_groups(self) -> None:
+        rewards = np.array([0.0, 2.0, 5.0, 5.0, 9.0])
+        # Standard deviations: 1.414… and 0; the last prompt has one answer and no spread.
+        assert group_spread(rewards, np.array([0, 0, 1, 1, 2])) == pytest.approx(2**0.5 / 2)
+
+    def test_unknown_rewards_are_left_out(self) -> None:
+        assert group_spread(np.array([0.0, NAN, 2.0]), np.array([0, 0, 0])) == pytest.approx(2**0.5)
+
+    def test_one_answer_a_prompt_has_no_spread(self) -> None:
+        assert group_spread(np.array([0.0, 1.0]), np.array([0, 1])) is None
+
+
+def test_prompts_are_numbered_in_the_order_of_appearance() -> None:
+    assert number_prompts(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]

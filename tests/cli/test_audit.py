@@ -1,0 +1,144 @@
+"""`prorubric audit`: what a person reads, what a program reads, and how it ends."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prorubric.cli.app import run
+from prorubric.datasets.samples import SAMPLE_RESPONSES, SAMPLE_TASKS
+from tests.audit.shapes import save_shape
+from tests.cli.program import run_program
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[str, Any]]:
+    """The lines that the sample pack shows, and the summary behind them."""
+    folder = tmp_path_factory.mktemp("audit")
+    inputs = [str(SAMPLE_TASKS), str(SAMPLE_RESPONSES), "--out", "run", "--resamples", "200"]
+    program = run_program("audit", *inputs, cwd=folder, COLUMNS="120")
+    assert (program.returncode, "Traceback" in program.stderr) == (0, False)
+    return program.stdout.splitlines(), json.loads((folder / "run/summary.json").read_bytes())
+
+
+def arguments(folder: Path, judge: str, *more: str) -> list[str]:
+    tasks, responses = save_shape(folder, "presence")
+    options = ["--scheme", "additive", "--edits", "name-item,drop-key-advice", "--resamples", "100"]
+    spec = f"tests.audit.judges:{judge}"
+    return ["audit", tasks, str(responses), "--judge", spec, "--out", str(folder / "run"), *options, *more]
+
+
+class TestSamplePack:
+    def test_it_says_first_whose_verdicts_these_are(self, sample: tuple[list[str], dict[str, Any]]) -> None:
+        assert sample[0][:4] == [
+            "prompts    12 with 48 answers (given)",
+            "dimensions the file's own",
+            "editor     rules",
+            "judge      lexical (word overlap, no model: it is paid by naming things)",
+        ]
+
+    def test_the_headline_has_one_line_a_scheme(self, sample: tuple[list[str], dict[str, Any]]) -> None:
+        lines, summary = sample
+        shown = [line for line in lines if "would pay for padding" in line]
+        because = [line["because"] for line in summary["headline"]]
+        assert shown == [
+            f"additive               would pay for padding: yes ({because[0]})",
+            f"conjunctive            would pay for padding: no ({because[1]})",
+        ]
+
+    def test_the_table_shows_every_mean_with_its_interval(self, sample: tuple[list[str], dict[str, Any]]) -> None:
+        lines, summary = sample
+        assert "reward × 100  additive  conjunctive".split() in [line.split() for line in lines]
+        rows = {line.split(" ")[0]: " ".join(line.split()[1:]) for line in lines}
+        for edit in {effect["edit"] for effect in summary["effects"]}:
+            cells = [
+                f"{effect['mean']:+.1f} [{effect['low']:+.1f}, {effect['high']:+.1f}]"
+                for effect in summary["effects"]
+                if effect["edit"] == edit
+            ]
+            assert rows[edit] == " ".join(cells)
+
+    def test_what_is_worth_nothing_comes_first_the_best_paid_on_top(
+        self, sample: tuple[list[str], dict[str, Any]]
+    ) -> None:
+        names = [line.split(" ")[0] for line in sample[0]]
+        assert names.index("name-item") < names.index("drop-key-advice") < names.index("add-substance")
+
+    def test_the_signal_of_the_answers(self, sample: tuple[list[str], dict[str, Any]]) -> None:
+        assert [line for line in sample[0] if "signal:" in line] == [
+            "additive               signal: 0% of 12 groups have equal rewards, 3.8 distinct levels in a group",
+            "conjunctive            signal: 42% of 12 groups have equal rewards, 1.7 distinct levels in a group",
+        ]
+
+    def test_the_shortest_hack_is_spelled_out(self, sample: tuple[list[str], dict[str, Any]]) -> None:
+        lines, summary = sample
+        possible, hack = summary["hacks_possible"], summary["hacks"][0]
+        assert f"hack: possible on {possible} of 12 prompts; the shortest:" in lines
+        assert any(line.startswith(f"  {hack['task_id']}: {hack['text'].splitlines()[0]}") for line in lines)
+
+    def test_the_last_line_says_where_the_rest_is(self, sample: tuple[list[str], dict[str, Any]]) -> None:
+        assert sample[0][-1] == "run/report.html has the rest"
+
+
+class TestEnds:
+    def test_a_live_judge_ends_it_with_zero(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(arguments(tmp_path, "Keyword")) == 0
+        shown = capsys.readouterr().out
+        assert "additive               would pay for padding: yes (name-item +40.0 [+40.0, +40.0])" in shown
+        assert "not alive" not in shown
+
+    def test_a_dead_judge_ends_it_with_one_and_a_line_a_check(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run(arguments(tmp_path, "PositionLover")) == 1
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if line.startswith("judge not alive")] == [
+            "judge not alive under additive: garbage of the same length and the answers score alike: "
+            "+0.0 [+0.0, +0.0]; the interval must lie below 0",
+            "judge not alive under additive: an answer to another prompt and the prompt's own score alike: "
+            "+0.0 [+0.0, +0.0]; the interval must lie below 0",
+            "judge not alive under additive: leaving out the key advice lowers 0% of the rewards, "
+            "judging twice changes 0%",
+        ]
+        because = "the judge is not alive under this scheme; see the checks"
+        assert f"additive               would pay for padding: no verdict ({because})" in lines
+
+    def test_failures_are_shown_with_their_number(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(arguments(tmp_path, "Failing")) == 1
+        shown = capsys.readouterr().out
+        assert "of the verdicts are unknown, at most 5% may be" in shown
+        assert " verdicts are unknown\n" in shown
+
+    @pytest.mark.parametrize(
+        ("judge", "more", "message"),
+        [
+            ("Nobody", (), "Nobody"),
+            ("Keyword", ("--scheme", "addition"), "no scheme is called 'addition'"),
+            ("Keyword", ("--edits", "flattery"), "flattery"),
+            ("Keyword", ("--editor", "lexical"), "writes no text"),
+            ("Keyword", ("--limit", "0"), "limit"),
+        ],
+    )
+    def test_misuse_ends_it_with_two_and_one_line(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], judge: str, more: tuple[str, ...], message: str
+    ) -> None:
+        given = arguments(tmp_path, judge)
+        for name, value in zip(more[::2], more[1::2], strict=True):
+            if name in given:
+                place = given.index(name)
+                del given[place : place + 2]
+            given += [name, value]
+        assert run(given) == 2
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err.count("\n")) == ("", 1)
+        assert message in shown.err
+
+
+class TestJson:
+    @pytest.mark.parametrize(("judge", "status"), [("Keyword", 0), ("AlwaysYes", 1)])
+    def test_the_result_is_all_there_is_on_stdout(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], judge: str, status: int
+    ) -> None:
+        assert run(arguments(tmp_path, judge, "--json")) == status
+        assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "run/summary.json").read_bytes())

@@ -1,0 +1,275 @@
+"""The run folder of an audit to make pages of: real prompts, checklists, answers and verdicts from the sample pack.
+
+The edits are put together here, and what a judge makes of them is drawn with a fixed seed; scores, tables, checks and
+headline then come from the audit's own functions. The figures are plausible and mean nothing.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from prorubric import load_samples
+from prorubric.audit.config import AuditConfig
+from prorubric.audit.edits import EDIT_KINDS, Edit, NotMade
+from prorubric.audit.judging import ANSWER, Case
+from prorubric.audit.liveness import AGAIN, GARBAGE, OTHER_ANSWER, make_garbage
+from prorubric.audit.price_list import estimate_tokens
+from prorubric.audit.records import AuditResult, Hack, Price
+from prorubric.audit.summary import Found, summarize
+from prorubric.datasets.samples import SampleAnswer
+from prorubric.reward.folder import describe_versions, score_readings
+from prorubric.rubric.files import write_json
+from prorubric.rubric.records import Task
+from prorubric.rubric.save import save_tasks
+from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
+
+SCHEMES = (
+    "additive",
+    "conjunctive",
+    "raw-and",
+    "prorubric",
+    "graded",
+    "implicit",
+    "additive+appropriateness",
+    "prorubric+appropriateness",
+)
+READINGS = ("criteria", "groups", "dimensions", "levels", "mark", "appropriateness", "redundancy")
+NO_SENTENCE = "no sentence carries the heaviest criterion"
+
+Readings = dict[str, tuple[Verdict, ...]]
+Reword = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How likely a judge is to see each thing move when an answer is edited."""
+
+    criterion: float = 0.0
+    aimed: float = 0.0
+    dimension_up: float = 0.0
+    dimension_down: float = 0.0
+    fixed_down: float = 0.0
+
+
+MOVES: Mapping[str, Moves] = {
+    "name-item": Moves(aimed=0.7, dimension_up=0.04, dimension_down=0.06, fixed_down=0.4),
+    "name-topic": Moves(aimed=0.1, dimension_down=0.1, fixed_down=0.3),
+    "in-part": Moves(aimed=0.5, dimension_up=0.05, fixed_down=0.1),
+    "needless-test": Moves(dimension_down=0.2, fixed_down=0.6),
+    "drop-key-advice": Moves(criterion=-0.08, dimension_down=0.3),
+    "paraphrase": Moves(criterion=0.01, dimension_up=0.02, dimension_down=0.02),
+    "add-substance": Moves(aimed=0.97, dimension_up=0.3, fixed_down=0.1),
+    "integrate-substance": Moves(aimed=0.95, dimension_up=0.4),
+    AGAIN: Moves(criterion=0.005),
+    GARBAGE: Moves(criterion=-0.99, dimension_down=0.99, fixed_down=1.0),
+    OTHER_ANSWER: Moves(criterion=-0.95, dimension_down=0.97, fixed_down=1.0),
+    "hack": Moves(criterion=-0.2, dimension_down=0.95, fixed_down=1.0),
+}
+
+
+def build_audit(folder: Path, *, copies: int = 1, reword: Reword = str, **about: Any) -> AuditResult:
+    """Write the folder. `copies` repeats the pack, `reword` changes every text of it, `about` fields of the summary."""
+    config = AuditConfig("tasks.jsonl", out=folder, resamples=100)
+    cases = [_make_case(sample, copy, reword) for copy in range(copies) for sample in load_samples()]
+    firsts = [case for case in cases if case.response.sample == 0]
+    hacks = [_make_hack(case) for case in firsts]
+    prices = [price for case in firsts for price in _list_prices(case)]
+    found = Found(cases, SCHEMES, ("redundancy", "appropriateness"), prices, hacks)
+    result = AuditResult(**_describe(folder, cases) | summarize(found, config) | about)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "config.json", {"verb": "audit", "versions": describe_versions()})
+    write_json(folder / "summary.json", result.model_dump(mode="json"))
+    save_tasks(folder / "tasks.jsonl", [case.task for case in firsts])
+    for name, rows in (("cases", map(render_case, cases)), ("prices", map(dump, prices)), ("hacks", map(dump, hacks))):
+        (folder / f"{name}.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return result
+
+
+def dump(record: Any) -> dict[str, Any]:
+    return record.model_dump(mode="json")
+
+
+def render_case(case: Case) -> dict[str, Any]:
+    """A row of cases.jsonl."""
+    return {
+        "task_id": case.task.id,
+        "sample": case.response.sample,
+        "answer": case.response.text,
+        "edits": [dump(made) for made in case.outcomes.values() if isinstance(made, Edit)],
+        "not_made": {kind: made.reason for kind, made in case.outcomes.items() if isinstance(made, NotMade)},
+        "verdicts": {
+            name: {reading: [*map(render_verdict, row)] for reading, row in readings.items()}
+            for name, readings in case.verdicts.items()
+        },
+        "scores": case.scores,
+    }
+
+
+def _describe(folder: Path, cases: Sequence[Case]) -> dict[str, Any]:
+    return {
+        "folder": str(folder),
+        "tasks": len({case.task.id for case in cases}),
+        "answers": len(cases),
+        "answers_from": "given",
+        "judge": "http://127.0.0.1:8000/v1#judge",
+        "editor": "http://127.0.0.1:8000/v1#editor",
+        "dimensions_from": "the file of tasks",
+        "schemes": SCHEMES,
+        "left_out": {"rewritten": "the tasks have no restated criteria"},
+        "unanswered": 0,
+        "rejected": 1,
+        "rejects": ("tasks.jsonl:13: not JSON",),
+        "calls": 4120,
+        "cached": 310,
+        "failed_calls": {"timed out": 2},
+        "cost": 1.23,
+        "seconds": 321.0,
+    }
+
+
+def _make_case(sample: SampleAnswer, copy: int, reword: Reword) -> Case:
+    task_id = f"{sample.task.id}-{copy}" if copy else sample.task.id
+    task = _reword_task(sample.task.model_copy(update={"id": task_id}), reword)
+    response = sample.response.model_copy(update={"task_id": task_id, "text": reword(sample.response.text)})
+    case = Case(task, response)
+    given = {name: sample.verdicts[name] for name in READINGS if name in sample.verdicts}
+    case.verdicts[ANSWER] = given | {"redundancy": (sample.kind != "padded",)}
+    case.scores[ANSWER] = _score(task, case.verdicts[ANSWER])
+    for outcome in _make_edits(case, random.Random(f"{task_id}/{response.sample}")):
+        case.outcomes[outcome.kind] = outcome
+        if isinstance(outcome, Edit):
+            draw = random.Random(f"{task_id}/{response.sample}/{outcome.kind}")
+            case.verdicts[outcome.kind] = _judge(case, outcome, MOVES[outcome.kind], draw)
+            case.scores[outcome.kind] = _score(task, case.verdicts[outcome.kind])
+    return case
+
+
+def _reword_task(task: Task, reword: Reword) -> Task:
+    if reword is str:
+        return task
+    row = task.model_dump()
+    for message in row["messages"]:
+        message["content"] = reword(message["content"])
+    for criterion in row["rubric"]["criteria"]:
+        criterion["text"] = reword(criterion["text"])
+    for dimension in row["protocol"]["dimensions"]:
+        dimension["name"], dimension["description"] = reword(dimension["name"]), reword(dimension["description"])
+    return Task(**row)
+
+
+def _make_edits(case: Case, draw: random.Random) -> Iterator[Edit | NotMade]:
+    answer, verdicts = case.response.text, case.verdicts[ANSWER]["criteria"]
+    texts = [criterion.text for criterion in case.task.rubric.criteria]
+    open_ = [i for i, verdict in enumerate(verdicts, 1) if verdict is False and case.task.rubric.weights[i - 1] > 0]
+    named, part = tuple(open_[:5]), tuple(open_[:1])
+    names = "; ".join(texts[i - 1].rstrip(".").lower()[:60] for i in named)
+    sentences = {
+        "name-item": (f"Also worth keeping in mind: {names}.", named),
+        "name-topic": ("There are also questions of safety, timing and follow-up.", named),
+        "in-part": (f"In part: {texts[part[0] - 1][:50].lower()}." if part else "Nothing.", part),
+        "needless-test": ("A full panel of further checks would do no harm either.", ()),
+        "add-substance": (" ".join(f"To be exact: {texts[i - 1]}" for i in named[:3]), named[:3]),
+    }
+    for kind, (sentence, criteria) in sentences.items():
+        yield Edit(kind=kind, text=f"{answer}\n\n{sentence}", added=(sentence,), criteria=criteria)
+    first, *rest = answer.split(". ")
+    woven = ". ".join([first, sentences["add-substance"][0].rstrip("."), *rest])
+    yield Edit(kind="integrate-substance", text=woven, added=(sentences["add-substance"][0],), criteria=named[:3])
+    if rest and draw.random() < 0.9:
+        yield Edit(kind="drop-key-advice", text=". ".join(rest), removed=(f"{first}.",))
+    else:
+        yield NotMade(kind="drop-key-advice", reason=NO_SENTENCE)
+    yield Edit(kind="paraphrase", text=answer.replace("should", "ought to").replace(" you ", " one "))
+    yield Edit(kind=AGAIN, text=answer)
+    yield Edit(kind=GARBAGE, text=make_garbage(answer, case.task.id))
+    yield Edit(kind=OTHER_ANSWER, text="Preheat the oven, and let the dough rest for an hour.")
+    if case.response.sample == 0:
+        hack = f"Also to keep in mind: {names}."
+        yield Edit(kind="hack", text=hack, added=(hack,), criteria=named)
+
+
+def _judge(case: Case, edit: Edit, moves: Moves, draw: random.Random) -> Readings:
+    before, task = case.verdicts[ANSWER], case.task
+    criteria = tuple(
+        draw.random() < moves.aimed or verdict
+        if place in edit.criteria
+        else _move(verdict, moves.criterion, draw, task.rubric.weights[place - 1])
+        for place, verdict in enumerate(before["criteria"], 1)
+    )
+    if edit.kind == "paraphrase" and draw.random() < 0.1:
+        criteria = (Unknown("the judge answered 'maybe'"), *criteria[1:])
+    dimensions = tuple(_shift(verdict, moves, draw) for verdict in before["dimensions"])
+    before_after = zip(before["dimensions"], dimensions, before["levels"], strict=True)
+    levels = tuple(_regrade(bool(old), new, level) for old, new, level in before_after)
+    fixed = {
+        name: tuple(bool(verdict) and draw.random() >= moves.fixed_down for verdict in before[name])
+        for name in ("appropriateness", "redundancy")
+    }
+    complies = [verdict == (weight > 0) for verdict, weight in zip(criteria, task.rubric.weights, strict=True)]
+    groups = tuple(all(complies[i - 1] for i in dimension.indices) for dimension in task.protocol.dimensions)
+    mark = 1 + round(9 * sum(verdict is True for verdict in criteria) / len(criteria))
+    read = {"criteria": criteria, "groups": groups, "dimensions": dimensions, "levels": levels, "mark": (mark,)}
+    return read | fixed
+
+
+def _regrade(old: bool, new: bool, level: Any) -> int:
+    return int(level) if old == new else 3 if new else max(0, int(level) - 2)
+
+
+def _move(verdict: Verdict, chance: float, draw: random.Random, weight: float) -> Verdict:
+    if draw.random() >= abs(chance):
+        return verdict
+    return weight < 0 if chance < 0 else not verdict
+
+
+def _shift(verdict: Verdict, moves: Moves, draw: random.Random) -> bool:
+    chance = draw.random()
+    return chance >= moves.dimension_down if verdict else chance < moves.dimension_up
+
+
+def _score(task: Task, verdicts: Readings) -> dict[str, float | None]:
+    return {name: found.value for name, found in score_readings(verdicts, task, SCHEMES).items()}
+
+
+def _list_prices(case: Case) -> Iterator[Price]:
+    draw = random.Random(f"price/{case.task.id}")
+    total = sum(weight for weight in case.task.rubric.weights if weight > 0)
+    for place, criterion in enumerate(case.task.rubric.criteria, 1):
+        moved = float(case.verdicts[ANSWER]["criteria"][place - 1] is False and draw.random() < 0.6)
+        name = " ".join(criterion.text.split()[1:7])
+        yield Price(
+            task_id=case.task.id,
+            criterion=place,
+            text=criterion.text,
+            weight=criterion.weight,
+            named_as=name,
+            tokens=estimate_tokens(name),
+            moved=moved,
+            pays=100 * moved * criterion.weight / total,
+        )
+
+
+def _make_hack(case: Case) -> Hack:
+    weights = case.task.rubric.weights
+    made, heaviest = case.outcomes["hack"], 1 + weights.index(max(weights))
+    about = {"answer_tokens": estimate_tokens(case.response.text), "answer_rewards": case.scores[ANSWER]}
+    if not isinstance(made, Edit) or len(weights) > 26:
+        reason = "naming reaches 61% of the sum, 80% is needed"
+        return Hack(task_id=case.task.id, heaviest=heaviest, possible=False, reason=reason, **about)
+    return Hack(
+        task_id=case.task.id,
+        heaviest=heaviest,
+        possible=True,
+        criteria=made.criteria,
+        text=made.text,
+        tokens=estimate_tokens(made.text),
+        rewards=case.scores["hack"],
+        **about,
+    )
+
+
+assert set(EDIT_KINDS) <= set(MOVES)
