@@ -16,6 +16,7 @@ from prorubric.errors import ConfigError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
+from prorubric.llm.make import keep_text, make_text_model
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.llm.scripted import ScriptedModel
 from tests.audit.editing import ANSWER, CASE, make_case
@@ -258,7 +259,9 @@ class TestMaking:
         usage = Usage()
 
         async def edit(journal: Journal) -> Edit | NotMade:
-            editor = make_editor(server.spec, journal, HttpConfig(retries=0), usage)
+            editor = make_editor(
+                server.spec, lambda spec: keep_text(make_text_model(spec, HttpConfig(retries=0), usage), journal, usage)
+            )
             try:
                 (made,) = await editor.edit(CASE, ["drop-key-advice"])
             finally:
@@ -276,7 +279,7 @@ class TestMaking:
 
     def test_a_server_that_is_down_makes_no_edit(self) -> None:
         async def edit() -> tuple[Edit | NotMade, ...]:
-            editor = make_editor(server.spec, None, HttpConfig(retries=0))
+            editor = make_editor(server.spec, lambda spec: make_text_model(spec, HttpConfig(retries=0)))
             try:
                 return await editor.edit(CASE, ["paraphrase"])
             finally:

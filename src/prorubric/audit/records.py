@@ -1,6 +1,7 @@
 """What an audit found: `summary.json` of its run folder, and what `audit_rewards` returns.
 
-Rewards are reported × 100, as in the paper. A figure that could not be had is None, never 0.
+Changes and means of rewards are × 100, as in the paper; the rewards of a single text are in [0, 1]. A figure that could
+not be had is None, never 0.
 """
 
 from typing import Literal
@@ -137,7 +138,7 @@ class Hack(Record):
     answer_tokens: int = 0
     """How long the answer beside it is."""
     rewards: dict[str, float | None] = Field(default_factory=dict)
-    """Judged: what the text earns under each scheme."""
+    """Judged: what the text earns under each scheme, in [0, 1]."""
     answer_rewards: dict[str, float | None] = Field(default_factory=dict)
     """What the unedited answer earns."""
 

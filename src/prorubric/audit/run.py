@@ -26,8 +26,9 @@ from prorubric.compile.compiler import RULES
 from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.items import Reading
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
+from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_model, keep_text, make_model, make_text_model
+from prorubric.llm.make import keep_model, keep_text, make_model, require_text
 from prorubric.llm.model import Model, YesNoModel
 from prorubric.llm.together import run_in_order, run_sync
 from prorubric.reward.folder import (
@@ -83,7 +84,7 @@ class _Counter:
 
 @dataclass(slots=True)
 class _Models:
-    """Who takes part. What each of them uses is counted apart, because each has its own price."""
+    """Who takes part, and what each model used: they have different prices."""
 
     judge: Model | YesNoModel
     editor: Editor
@@ -154,18 +155,36 @@ def _name_schemes(config: AuditConfig) -> str:
     return "additive,conjunctive" if config.judge == _READS_BY_WORDS else "additive,conjunctive,prorubric"
 
 
+class _Door:
+    """Makes each model once, however many parts it plays: one in this process is large. Calls are counted by model."""
+
+    def __init__(self, http: HttpConfig, journal: Journal) -> None:
+        self._http = http
+        self._journal = journal
+        self._made: dict[str, Model | YesNoModel] = {}
+        self.usage: dict[str, Usage] = {}
+
+    def open(self, spec: str) -> Model | YesNoModel:
+        return keep_model(self._make(spec), self._journal, self.usage[spec])
+
+    def open_text(self, spec: str) -> Model:
+        return keep_text(require_text(self._make(spec)), self._journal, self.usage[spec])
+
+    def _make(self, spec: str) -> Model | YesNoModel:
+        if spec not in self._made:
+            self.usage[spec] = Usage()
+            self._made[spec] = make_model(spec, self._http, self.usage[spec])
+        return self._made[spec]
+
+
 def _make_models(config: AuditConfig, journal: Journal) -> _Models:
-    usage = {role: Usage() for role in ("judge", "editor", "generator", "answers")}
-
-    def make_text(spec: str, role: str) -> Model:
-        return keep_text(make_text_model(spec, config.http, usage[role]), journal, usage[role])
-
+    door = _Door(config.http, journal)
     return _Models(
-        judge=keep_model(make_model(config.judge, config.http, usage["judge"]), journal, usage["judge"]),
-        editor=make_editor(config.editor, journal, config.http, usage["editor"]),
-        generator=None if config.generator == RULES else make_text(config.generator, "generator"),
-        answers=make_text(config.answers_from, "answers") if config.answers_from else None,
-        usage=usage,
+        judge=door.open(config.judge),
+        editor=make_editor(config.editor, door.open_text),
+        generator=None if config.generator == RULES else door.open_text(config.generator),
+        answers=door.open_text(config.answers_from) if config.answers_from else None,
+        usage=door.usage,
     )
 
 

@@ -53,7 +53,11 @@ def keep_model(model: Model | YesNoModel, journal: Journal, usage: Usage) -> Mod
 
 def make_text_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = None) -> Model:
     """The model that a string names, where it has to write text."""
-    model = make_model(spec, http, usage)
+    return require_text(make_model(spec, http, usage))
+
+
+def require_text(model: Model | YesNoModel) -> Model:
+    """The model, if it writes text; raises `ConfigError` where it only gives probabilities."""
     if not isinstance(model, Model):
         raise ConfigError(f"{model.name} gives probabilities and writes no text; name a model that does")
     return model
