@@ -19,7 +19,9 @@ from prorubric import (
     run_demo,
     score,
 )
+from prorubric.llm.http import HttpConfig
 from prorubric.rubric.verdict import parse_verdict
+from tests.llm.server import MisbehavingServer
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +154,16 @@ def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path: Path) -> None
     with pytest.raises(ConfigError, match="holds something that is not a demo"):
         run_demo(DemoConfig(out=tmp_path / "demo"))
     assert (tmp_path / "demo").read_text() == "mine"
+
+
+def test_a_served_judge_takes_the_place_of_word_overlap(tmp_path: Path) -> None:
+    with MisbehavingServer() as server:
+        result = run_demo(DemoConfig(out=tmp_path / "demo", judge=server.spec, http=HttpConfig(concurrency=64)))
+        assert server.calls > 1_000
+    # The server only repeats what it is asked: no reply holds a verdict, and nothing is said of padding.
+    assert not result.audit.alive
+    assert {line.scheme: line.pays_for_padding for line in result.audit.headline} == {
+        "additive": "no verdict",
+        "conjunctive": "no verdict",
+        "prorubric": "no verdict",
+    }
