@@ -13,40 +13,13 @@ from pathlib import Path
 import pytest
 
 from prorubric import load_tasks, save_tasks
-from prorubric.llm.journal import Journal
 from tests.compile.generating import make_tasks
+from tests.compile.running import AT_ONCE, count_replies, finish, start
 from tests.llm.server import MisbehavingServer, wait_until
 
-ROOT = Path(__file__).parents[2]
 TASKS = 300
 MANY_TASKS = 1_500
-AT_ONCE = 8
 KILLS = 24
-
-
-def start(folder: Path, spec: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
-    arguments = ["compile", "tasks.jsonl", "--generator", spec, "--out", "out.jsonl", "--concurrency", str(AT_ONCE)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "prorubric", *arguments, *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-
-
-def finish(process: subprocess.Popen[bytes], seconds: float = 120) -> tuple[int, str]:
-    _, said = process.communicate(timeout=seconds)
-    return process.returncode, said.decode()
-
-
-def count_replies(folder: Path) -> int:
-    path = folder / "out.journal.sqlite"
-    if not path.exists():
-        return 0
-    with Journal(path) as journal:
-        return journal.counts()["replies"]
 
 
 @pytest.fixture

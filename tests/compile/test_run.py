@@ -150,6 +150,8 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
         ({"generator": "rules", "texts": ("k1",)}, "--texts k1 needs a model that writes them"),
         ({"group": "none"}, "there is nothing to do; name --texts or --transform"),
         ({"transform": ("raw-and",), "engine": "ray"}, "--engine ray spreads the calls to a generator"),
+        ({"generator": "http://h/v1#m", "engine": "ray", "processes": 2}, "with --engine ray name --workers instead"),
+        ({"generator": "rules", "processes": 2}, "--processes shares out the calls to an endpoint; name one"),
         ({"transform": ("weighted", "rewritten")}, "--transform weighted drops criteria, .* name it last"),
         ({"transform": ("appropriateness", "appropriateness")}, "--transform names appropriateness twice"),
         ({"transform": ("raw-and", "no-failure")}, "each of these writes the descriptions; name one"),

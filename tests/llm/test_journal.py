@@ -240,6 +240,74 @@ def test_a_journal_that_cannot_keep_a_reply_says_so(tmp_path: Path) -> None:
             journal.get("a")
 
 
+def count_commits(path: Path) -> int:
+    """How often the write-ahead log was committed to: the header of a frame says whether it ends a transaction."""
+    log = path.with_name(f"{path.name}-wal").read_bytes()
+    page = int.from_bytes(log[8:12], "big")
+    return sum(int.from_bytes(log[start + 4 : start + 8], "big") > 0 for start in range(32, len(log), 24 + page))
+
+
+def test_replies_of_the_same_moment_are_kept_by_one_commit_before_anybody_goes_on(journal: Journal) -> None:
+    async def keep(number: int) -> int:
+        await journal.keep(str(number), Reply(f"reply {number}"))
+        return journal.counts()["replies"]
+
+    async def work() -> list[int]:
+        return await asyncio.gather(*map(keep, range(5)))
+
+    before = count_commits(journal.path)
+    assert run(work()) == [5] * 5
+    assert count_commits(journal.path) - before == 1
+    assert journal.get("3") == Reply("reply 3", cached=True)
+
+
+def test_a_reply_is_kept_also_where_the_one_that_waits_for_it_is_cancelled(journal: Journal) -> None:
+    async def work() -> None:
+        one, other = (asyncio.create_task(journal.keep(key, Reply(key))) for key in "ab")
+        await asyncio.sleep(0)
+        one.cancel()
+        await other
+        assert one.cancelled()
+
+    run(work())
+    assert (journal.get("a"), journal.get("b")) == (Reply("a", cached=True), Reply("b", cached=True))
+
+
+def test_what_waits_to_be_kept_is_kept_when_the_journal_is_closed(tmp_path: Path) -> None:
+    async def work() -> None:
+        journal = Journal(tmp_path / "j.sqlite")
+        waiting = asyncio.create_task(journal.keep("a", Reply("Yes.")))
+        await asyncio.sleep(0)
+        journal.close()
+        await waiting
+
+    run(work())
+    with Journal(tmp_path / "j.sqlite") as journal:
+        assert journal.get("a") == Reply("Yes.", cached=True)
+
+
+def test_one_loop_after_another_keeps_its_replies(journal: Journal) -> None:
+    for key in "abc":
+        run(journal.keep(key, Reply(key)))
+    assert journal.counts()["replies"] == 3
+
+
+def test_a_journal_that_cannot_keep_replies_says_so_to_all_who_wait(tmp_path: Path) -> None:
+    async def work() -> list[BaseException | None]:
+        with Journal(tmp_path / "j.sqlite") as journal:
+            journal._connection.execute("PRAGMA query_only = 1")
+            waiting = [journal.keep(key, Reply(key)) for key in "ab"]
+            found = await asyncio.gather(*waiting, return_exceptions=True)
+            journal._connection.execute("PRAGMA query_only = 0")
+            await journal.keep("c", Reply("c"))  # the failed commit is not in its way
+            assert journal.counts()["replies"] == 1
+            return found
+
+    found = run(work())
+    assert [type(error) for error in found] == [SourceError, SourceError]
+    assert "the journal cannot keep a reply" in str(found[0])
+
+
 def test_closing_twice_is_safe(journal: Journal) -> None:
     journal.close()
     journal.close()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric.errors import ConfigError, ModelError
-from prorubric.llm.together import run_in_order, run_sync, run_together
+from prorubric.llm.together import collecting_rarely, run_in_order, run_sync, run_together
 from tests.llm.asking import run
 
 T = TypeVar("T")
@@ -156,6 +156,33 @@ class TestWindow:
 
         run(collect(run_in_order(source(), 10)))
         assert seen == [(0, []), (1, [0]), (2, [0, 1])]
+
+    def test_a_source_that_is_ready_at_once_leaves_turns_to_others(self) -> None:
+        async def nothing(number: int) -> int:
+            return number
+
+        async def check() -> int:
+            turns = 0
+
+            async def count_turns() -> None:
+                nonlocal turns
+                while True:
+                    turns += 1
+                    await asyncio.sleep(0)
+
+            other = asyncio.create_task(count_turns())
+            assert len(await collect(run_in_order(map(nothing, range(1_000)), 4))) == 1_000
+            other.cancel()
+            return turns
+
+        assert run(check()) >= 1_000 // 16
+
+
+def test_collections_are_rare_inside_and_as_before_outside() -> None:
+    before = gc.get_threshold()
+    with collecting_rarely():
+        assert gc.get_threshold() == (20_000, *before[1:])
+    assert gc.get_threshold() == before
 
 
 class TestErrors:

@@ -32,7 +32,8 @@ _VERBS = {
     "audit": "Measure what a reward pays for, before anything is trained on it.",
     "calibrate": "Compare a judge with people on statements that people have labelled.",
     "serve": "Serve rewards over HTTP: to OpenRLHF, slime, NeMo Gym and whoever asks.",
-    "demo": "Lint the sample pack and score its answers under every scheme, offline.",
+    "lab": "Watch a policy score higher and answer worse, in a miniature world.",
+    "demo": "Lint, compile, score and audit the sample pack, offline.",
 }
 for _verb, _help in _VERBS.items():
     app.command(f"prorubric.cli.{_verb}:{_verb}", help=_help)

@@ -9,7 +9,7 @@ For `X+appropriateness` bake X and then `appropriateness`; only `weighted`, whic
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from pydantic import JsonValue
@@ -132,9 +132,9 @@ def list_baked(task: Task) -> list[str]:
     return [str(entry.get("transform")) for entry in entries if isinstance(entry, dict)]
 
 
-def count_failure_sentences(task: Task) -> dict[str, int]:
-    """What `no-failure` found in a task that it was set into; nothing for any other."""
-    baked = task.meta.get(BAKED)
+def count_failure_sentences(meta: Mapping[str, JsonValue]) -> dict[str, int]:
+    """What `no-failure` found in a task that it was set into, by the task's `meta`; nothing for any other."""
+    baked = meta.get(BAKED)
     for entry in baked if isinstance(baked, list) else ():
         if isinstance(entry, dict) and entry.get("transform") == "no-failure":
             matched, removed, restored = (entry.get(key) for key in ("matched", "removed", "restored"))

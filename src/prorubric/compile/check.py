@@ -43,7 +43,8 @@ _WORD = re.compile(r"\w+")
 
 def find_faults(draft: Draft, n: int) -> list[Fault]:
     """What keeps a draft from being a protocol rubric of n criteria."""
-    return [*_check_fields(draft), *_check_count(len(draft.dimensions), n), *_check_partition(draft, n)]
+    partition = () if _is_partition(draft, n) else _check_partition(draft, n)
+    return [*_check_fields(draft), *_check_count(len(draft.dimensions), n), *partition]
 
 
 def find_text_faults(draft: Draft, task: Task, checks: Sequence[TextCheck] = TEXT_CHECKS) -> list[Fault]:
@@ -114,17 +115,25 @@ def _check_partition(draft: Draft, n: int) -> Iterator[Fault]:
         yield Fault("left out", f"Item {_show(missing)} is in no criterion; each belongs to one.")
 
 
+def _is_partition(draft: Draft, n: int) -> bool:
+    """True where nothing has to be looked for, as in nearly every draft."""
+    used = sorted(index for dimension in draft.dimensions for index in dimension.indices)
+    whole = all(dimension.indices and not dimension.unreadable for dimension in draft.dimensions)
+    return whole and used == list(range(1, n + 1))
+
+
 class _Subject:
     """What a task is about, in the forms that its dimensions are compared with; made once for all of them."""
 
     def __init__(self, task: Task) -> None:
         self.items = [criterion.text.casefold() for criterion in task.rubric.criteria]
         self.item_words = frozenset(_WORD.findall("\n".join(self.items)))
-        self.conversation = "\n".join(message.content for message in task.messages).casefold()
+        self._messages = task.messages
 
     def list_content(self) -> frozenset[str]:
         """The stems of the words that say something, in the conversation and in the checklist."""
-        return frozenset(find_content_words("\n".join([self.conversation, *self.items])))
+        turns = [message.content.casefold() for message in self._messages]
+        return frozenset(find_content_words("\n".join([*turns, *self.items])))
 
 
 def _check_text(dimension: DraftDimension, subject: _Subject) -> Iterator[tuple[TextCheck, str]]:
@@ -143,9 +152,10 @@ def _check_text(dimension: DraftDimension, subject: _Subject) -> Iterator[tuple[
     if _is_checklist(text, demands):
         yield "mentions", "the description is a list of things to mention; say what a good answer achieves."
     words = _WORD.findall(text.casefold())
-    if _measure_quoting(words, dimension, subject) > _MOST_QUOTED:
+    known = [word for word in words if word in subject.item_words]
+    if _may_quote(words, known) and _measure_quoting(words, dimension, subject) > _MOST_QUOTED:
         yield "quotes", "the description repeats items word for word; say in other words what they demand together."
-    if not _is_about(words, subject):
+    if not _is_about(words, known, subject):
         yield "generic", "the description would fit any question; say what it means for this one."
 
 
@@ -157,13 +167,14 @@ def _is_checklist(text: str, demands: Sequence[str]) -> bool:
     return mentions >= 2 and mentions * 2 > len(demands)
 
 
+def _may_quote(words: Sequence[str], known: Sequence[str]) -> bool:
+    """Each run of words begins with another one: no more runs can stand in an item than words do."""
+    count = len(words) - _QUOTED_RUN + 1
+    return count >= _QUOTED_RUN and len(known) > _MOST_QUOTED * count
+
+
 def _measure_quoting(words: Sequence[str], dimension: DraftDimension, subject: _Subject) -> float:
     """The share of runs of five words that stand in one of the dimension's items word for word."""
-    count = len(words) - _QUOTED_RUN + 1
-    # Each run begins with another word: no more runs can stand in an item than words do.
-    known = sum(word in subject.item_words for word in words)
-    if count < _QUOTED_RUN or known <= _MOST_QUOTED * count:
-        return 0.0
     runs = _list_runs(words)
     items = [subject.items[index - 1] for index in dimension.indices if 1 <= index <= len(subject.items)]
     theirs = {run for item in items for run in _list_runs(_WORD.findall(item))}
@@ -174,10 +185,9 @@ def _list_runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(words[start : start + _QUOTED_RUN]) for start in range(len(words) - _QUOTED_RUN + 1)]
 
 
-def _is_about(words: Sequence[str], subject: _Subject) -> bool:
+def _is_about(words: Sequence[str], known: Sequence[str], subject: _Subject) -> bool:
     """True where two words that say something, or as many as there are, occur in the conversation or the checklist."""
-    same = {word for word in words if word in subject.item_words and is_content(word)}
-    if len(same) >= _FEWEST_SHARED:
+    if len(set(filter(is_content, known))) >= _FEWEST_SHARED:
         return True
     wanted = subject.list_content()
     return len(wanted.intersection(find_content_words(" ".join(words)))) >= min(_FEWEST_SHARED, len(wanted))

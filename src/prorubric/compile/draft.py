@@ -128,6 +128,8 @@ def _list_indices(row: Mapping[str, Any]) -> list[Any]:
 
 
 def _read_index(value: Any) -> int | None:
+    if type(value) is int and 0 <= value <= _LARGEST_INDEX:
+        return value
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value)
         return int(match[1]) if match else None

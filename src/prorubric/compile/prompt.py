@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -59,6 +60,8 @@ class Prompt:
     question: Question
     domain: Domain
     sections: dict[str, str]
+    instructions: Message
+    """What every question begins with."""
     sha256: str
     """Of the prompt without a task in it: what a compiled task says it was made with."""
 
@@ -74,7 +77,8 @@ def load_prompt(question: Question, domain: Domain, path: Path | None = None) ->
     check_sections(place, question, sections, _SECTIONS)
     _refuse_strangers(place, sections)
     check_placeholders(place, sections, _FILLED)
-    return Prompt(question, domain, sections, hashlib.sha256(text.encode()).hexdigest())
+    instructions = Message(role="system", content=sections["instructions"])
+    return Prompt(question, domain, sections, instructions, hashlib.sha256(text.encode()).hexdigest())
 
 
 def _refuse_strangers(place: str | Path, sections: Mapping[str, str]) -> None:
@@ -84,6 +88,7 @@ def _refuse_strangers(place: str | Path, sections: Mapping[str, str]) -> None:
             raise ConfigError(f"{place}: no section is called [{section}]; allowed: {', '.join(_SECTIONS)}")
 
 
+@lru_cache(maxsize=1024)  # a file has many tasks and few domains
 def find_domain(name: str | None) -> Domain:
     """Our domain for what a dataset calls its own; what is not known is general."""
     words = re.split(r"[^a-z-]+", (name or "").casefold())
@@ -98,10 +103,7 @@ def render_prompt(prompt: Prompt, task: Task) -> tuple[Message, ...]:
         fill_section(prompt.sections, "anchor", fence("REFERENCE", render_anchor(task))),
         prompt.sections["closing"],
     ]
-    return (
-        Message(role="system", content=prompt.sections["instructions"]),
-        Message(role="user", content="\n\n".join(parts)),
-    )
+    return (prompt.instructions, Message(role="user", content="\n\n".join(parts)))
 
 
 def render_retry(messages: tuple[Message, ...], reply: str, faults: Sequence[str]) -> tuple[Message, ...]:

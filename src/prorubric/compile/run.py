@@ -25,9 +25,10 @@ from pydantic import BeforeValidator, Field
 
 from prorubric.compile.bake import Transform
 from prorubric.compile.compiler import RULES, Compiler, GeneratorConfig
+from prorubric.compile.processes import run_in_processes
 from prorubric.compile.prompt import DOMAINS, Question, load_prompt
 from prorubric.compile.texts import QUESTIONS, TextName
-from prorubric.compile.work import TEXT_OF, Done, Group, Plan, Tally, process
+from prorubric.compile.work import TEXT_OF, Done, Group, Plan, Row, Tally, process_to_row
 from prorubric.datasets.load import Format, Reject, Stream, Subset, load_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
@@ -35,9 +36,9 @@ from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_text, make_text_model
 from prorubric.llm.model import Model
-from prorubric.llm.together import run_in_order, run_sync
+from prorubric.llm.together import collecting_rarely, run_in_order, run_sync
 from prorubric.rubric.files import WriteRow, hash_file, lock_path, open_rows, remove_partials, split_suffix, write_json
-from prorubric.rubric.forms import TASK_SCHEMA, render_task
+from prorubric.rubric.forms import TASK_SCHEMA
 from prorubric.rubric.record import Record, config_record, split_commas
 from prorubric.rubric.records import Task
 
@@ -68,7 +69,9 @@ class CompileFiles:
     transform: Annotated[tuple[Transform, ...], BeforeValidator(split_commas)] = ()
     """Controls to set into the tasks, in this order."""
     engine: Literal["local", "ray"] = "local"
-    """Where the work is done: in this process, or in Ray actors on many machines."""
+    """Where the work is done: on this machine, or in Ray actors on many."""
+    processes: Annotated[int, Field(ge=1)] = 1
+    """Local: how many processes share the work; more than one pays where a thousand replies come in a second."""
     workers: Annotated[int, Field(ge=1)] = 2
     """Ray: how many actors share the work."""
     format: Format = "auto"
@@ -176,7 +179,8 @@ def compile_rubrics(
     Ctrl-C lets the calls that are under way finish, so that they are not paid for twice, and then raises
     `KeyboardInterrupt`; a second one ends the run at once. `on_stop` is told of the first.
     """
-    return run_sync(_run(config, on_progress, on_stop))
+    with collecting_rarely():
+        return run_sync(_run(config, on_progress, on_stop))
 
 
 def make_plan(config: CompileConfig) -> Plan:
@@ -190,10 +194,22 @@ def make_plan(config: CompileConfig) -> Plan:
         raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
     if config.engine == "ray" and not config.generator:
         raise ConfigError("--engine ray spreads the calls to a generator, and there is none; leave it out")
+    _check_processes(config)
     _check_order(config.transform)
     if group == "none" and not writes and not config.transform:
         raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
     return plan
+
+
+def _check_processes(config: CompileConfig) -> None:
+    if config.processes == 1:
+        return
+    if config.engine == "ray":
+        raise ConfigError("--processes is for one machine; with --engine ray name --workers instead")
+    if not config.generator.startswith(("http://", "https://")):
+        raise ConfigError("--processes shares out the calls to an endpoint; name one (http://…), or leave it out")
+    if sys.platform == "win32":
+        raise ConfigError("--processes needs sockets that only a Unix hands on; leave it out")
 
 
 def _check_order(transforms: tuple[Transform, ...]) -> None:
@@ -271,7 +287,7 @@ async def _compile(
                         f"{config.generator}: the last {_MOST_SILENT} tasks got no reply ({tally.last_failure}); what "
                         "was paid for is in the journal, and the same command goes on when the generator answers"
                     )
-                write["excluded" if done.state == "excluded" else "tasks"](render_task(done.task))
+                write["excluded" if done.state == "excluded" else "tasks"](done.task)
                 if on_progress:
                     on_progress(Progress(tally.tasks, tally.states["excluded"], usage))
         if stop.asked:
@@ -301,25 +317,33 @@ class Work:
     stop: Stop
 
 
-async def run_tasks(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done, None]:
+async def run_tasks(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Row], None]:
     """Every task through the plan, in order, by the engine that the configuration names."""
     config, plan = work.config, work.plan
     model = make_generator(config, work.usage)
-    if config.engine == "ray" and model is not None:
+    if model is not None and (config.engine == "ray" or config.processes > 1):
         await model.close()  # it was made to find out whether it can be; the workers make their own
-        from prorubric.compile.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
-
-        async for done in run_on_ray(work, tasks):
-            yield done
+        async with aclosing(_run_spread(work, tasks)) as results:
+            async for done in results:
+                yield done
         return
     with Journal(work.journal) if model is not None else nullcontext() as kept:
         keeping = model if kept is None or model is None else keep_text(model, kept, work.usage)
         compiler = Compiler(keeping, plan.generation)
         try:
-            async for done in run_in_order((process(compiler, task, plan) for task in tasks), window_of(config)):
+            work_on = (process_to_row(compiler, task, plan) for task in tasks)
+            async for done in run_in_order(work_on, window_of(config)):
                 yield done
         finally:
             await compiler.close()
+
+
+def _run_spread(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Row], None]:
+    if work.config.engine == "ray":
+        from prorubric.compile.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
+
+        return run_on_ray(work, tasks)
+    return run_in_processes(work, tasks)
 
 
 def window_of(config: CompileConfig) -> int:

@@ -3,20 +3,24 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from pydantic import JsonValue
 
 from prorubric.compile.bake import TRANSFORMS, Transform, count_failure_sentences, list_baked
 from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State
+from prorubric.compile.draft import Fault
 from prorubric.compile.texts import TextName, add_texts
 from prorubric.compile.transforms import read_one
 from prorubric.errors import SchemeError
+from prorubric.rubric.forms import render_task
 from prorubric.rubric.labels import is_labelled
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
 
 Group = Literal["all", "missing", "none"]
+Row = dict[str, JsonValue]
+TaskT = TypeVar("TaskT", Task, Row)
 _LONGEST_FAILURE = 120
 
 # Transforms that bake a text which a generator has to write first.
@@ -34,10 +38,11 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Done(Generic[TaskT]):
     """What became of one task, and what is counted about it."""
 
-    task: Task
+    task: TaskT
+    """A record while it is worked on, and at the end the row to write: plain values, which travel fast."""
     state: State
     reason: str | None = None
     attempts: int = 0
@@ -49,7 +54,13 @@ class Done:
     """What the failed call said, where a task got no reply."""
 
 
-async def process(compiler: Compiler, task: Task, plan: Plan) -> Done:
+async def process_to_row(compiler: Compiler, task: Task, plan: Plan) -> Done[Row]:
+    """Do to one task what the plan says, up to the row that is written."""
+    done = await process(compiler, task, plan)
+    return replace(done, task=render_task(done.task))  # type: ignore[arg-type,return-value]
+
+
+async def process(compiler: Compiler, task: Task, plan: Plan) -> Done[Task]:
     """Do to one task what the plan says. It comes out again in any case."""
     done = Done(task, "kept")
     if plan.group == "all" or (plan.group == "missing" and task.protocol is None):
@@ -66,26 +77,30 @@ def list_texts(task: Task, plan: Plan) -> tuple[TextName, ...]:
     return tuple(dict.fromkeys([*plan.texts, *needed]))
 
 
-async def _group(compiler: Compiler, task: Task) -> Done:
+async def _group(compiler: Compiler, task: Task) -> Done[Task]:
     made = await compiler.compile(task)
     return Done(
         made.task,
         made.state,
         made.reason,
         made.attempts,
-        Counter(fault.kind for fault in made.faults),
-        Counter(fault.kind for fault in made.text_faults),
+        _count(made.faults),
+        _count(made.text_faults),
         len(made.repairs),
         failure=made.failure,
     )
 
 
-async def _add_texts(compiler: Compiler, done: Done, plan: Plan) -> Done:
+def _count(faults: tuple[Fault, ...]) -> Counter[str]:
+    return Counter([fault.kind for fault in faults])
+
+
+async def _add_texts(compiler: Compiler, done: Done[Task], plan: Plan) -> Done[Task]:
     names = list_texts(done.task, plan)
     if not names:
         return done
     made = await add_texts(compiler, done.task, names)
-    faults = Counter(done.faults) + Counter(fault.kind for fault in made.faults)
+    faults = Counter(done.faults) + _count(made.faults)
     failed = {str(name): why for name, why in made.failed.items()}
     texts: dict[str, JsonValue] = {str(name): about for name, about in made.lineage.items()}
     task = _add_lineage(made.task, texts=texts)
@@ -98,7 +113,7 @@ async def _add_texts(compiler: Compiler, done: Done, plan: Plan) -> Done:
     return done
 
 
-def _bake(done: Done, transforms: tuple[Transform, ...]) -> Done:
+def _bake(done: Done[Task], transforms: tuple[Transform, ...]) -> Done[Task]:
     task = done.task
     try:
         for name in transforms:
@@ -111,7 +126,7 @@ def _bake(done: Done, transforms: tuple[Transform, ...]) -> Done:
     return replace(done, task=task)
 
 
-def _exclude(done: Done, reason: str) -> Done:
+def _exclude(done: Done[Task], reason: str) -> Done[Task]:
     task = _add_lineage(done.task, state="excluded", reason=reason)
     return replace(done, task=task, state="excluded", reason=reason)
 
@@ -151,21 +166,24 @@ class Tally:
         """How many tasks came to an end."""
         return self.states.total()
 
-    def add(self, done: Done) -> None:
+    def add(self, done: Done[Row]) -> None:
         """Count one task."""
+        meta, dimensions = done.task.get("meta"), done.task.get("protocol")
         self.states[done.state] += 1
         if done.reason is not None:
             self.reasons[done.reason] += 1
         if done.attempts:
             self.attempts[done.attempts] += 1
-        self.faults.update(done.faults)
-        self.text_faults.update(done.text_faults)
-        self.failed_texts.update(done.failed_texts.keys())
-        self.failure_sentences.update(count_failure_sentences(done.task))
+        if done.faults or done.text_faults or done.failed_texts:
+            self.faults.update(done.faults)
+            self.text_faults.update(done.text_faults)
+            self.failed_texts.update(done.failed_texts.keys())
+        if isinstance(meta, dict):
+            self.failure_sentences.update(count_failure_sentences(meta))
         self.repairs += done.repairs
         self.silent = self.silent + 1 if done.failure else 0
         if done.failure:
             self.last_failure = shorten(done.failure, _LONGEST_FAILURE)
             self.failures[self.last_failure] += 1
-        if done.task.protocol is not None and done.state != "excluded":
-            self.dimensions[len(done.task.protocol)] += 1
+        if isinstance(dimensions, list) and done.state != "excluded":
+            self.dimensions[len(dimensions)] += 1

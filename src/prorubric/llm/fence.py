@@ -35,7 +35,10 @@ def clean(text: str) -> str:
     behind the first sign it stays text.
     """
     sent = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    return _CONTROL_TOKEN.sub(lambda found: f"{found[0][0]}\u200b{found[0][1:]}", sent.replace("\x00", "␀"))
+    sent = sent.replace("\x00", "␀")
+    if "<" not in sent and "[" not in sent:  # no token begins otherwise
+        return sent
+    return _CONTROL_TOKEN.sub(lambda found: f"{found[0][0]}\u200b{found[0][1:]}", sent)
 
 
 def fence(name: str, text: str) -> str:

@@ -136,13 +136,9 @@ class HttpModel:
 
     async def _attempt(self, call: "_Call") -> "Reply | _Fault":
         """One request under the limiter; the limiter learns how it went."""
-        try:
-            async with asyncio.timeout_at(call.deadline):
-                permit = await self.limiter.acquire(call.ticket, call.tokens, is_retry=call.attempts > 0)
-        except TimeoutError:
+        permit = await self._wait_for_room(call)
+        if permit is None:
             return _Fault("gave-up", f"the limits left no room for a retry in time; last: {call.last_reason}")
-        if call.deadline is None:
-            call.deadline = asyncio.get_running_loop().time() + self.config.retry_budget_seconds
         used = None
         try:
             answer = await self._post(call)
@@ -153,6 +149,18 @@ class HttpModel:
         finally:
             self.limiter.release(permit, used)
         return result
+
+    async def _wait_for_room(self, call: "_Call") -> Permit | None:
+        """The permit for one attempt; None where a retry would come after its deadline."""
+        if call.deadline is None:
+            permit = await self.limiter.acquire(call.ticket, call.tokens)
+            call.deadline = asyncio.get_running_loop().time() + self.config.retry_budget_seconds
+            return permit
+        try:
+            async with asyncio.timeout_at(call.deadline):
+                return await self.limiter.acquire(call.ticket, call.tokens, is_retry=True)
+        except TimeoutError:
+            return None
 
     async def _post(self, call: "_Call") -> "_Answer | _Fault":
         """Send the request and take in the whole answer, whatever it says."""

@@ -1,18 +1,19 @@
 """Every reply ever paid for, in one SQLite file: a cache, and the journal that makes a long run resumable.
 
-Each reply is committed by itself before its caller sees it, so a killed run loses the calls in flight and nothing
-else. Several processes may write at once. Only replies are kept, never a failure; of a question only its hash, so
-neither a prompt nor a key is in the file. A file that is not a journal, or one of another version, is refused with
-`SourceError` and left as it was; a disk that cannot take a reply raises the same, because going on would pay for what
-is lost.
+Each reply is committed before its caller sees it, alone or with those that came at the same moment, so a killed run
+loses the calls in flight and nothing else. Several processes may write at once. Only replies are kept, never a failure;
+of a question only its hash, so neither a prompt nor a key is in the file. A file that is not a journal, or one of
+another version, is refused with `SourceError` and left as it was; a disk that cannot take a reply raises the same,
+because going on would pay for what is lost.
 """
 
 import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -50,6 +51,17 @@ _GET = "SELECT text, prompt_tokens, completion_tokens, finish FROM replies WHERE
 _COUNT = "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM replies"
 
 
+_Row = tuple[str, bytes, int, int, bytes | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Replies that are committed together, and the moment at which they are."""
+
+    kept: asyncio.Future[None]
+    rows: list[_Row] = field(default_factory=list)
+
+
 def key_of(identity: str, request: Request) -> str:
     """The hash of everything that can change an answer: the model, and every field of the request.
 
@@ -74,6 +86,7 @@ class Journal:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self._connection = _open(self.path)
+        self._batch: _Batch | None = None
 
     def get(self, key: str) -> Reply | None:
         """The reply to a question, marked as cached, or None."""
@@ -86,9 +99,18 @@ class Journal:
 
     def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
         """Keep a reply for good before this returns. The first reply to a question stays."""
-        finish = None if reply.finish is None else _encode(reply.finish)
-        row = (key, _encode(reply.text), reply.prompt_tokens, reply.completion_tokens, finish, json.dumps(meta or {}))
-        self._execute(_PUT, row, "cannot keep a reply")
+        self._execute(_PUT, _render_row(key, reply, meta), "cannot keep a reply")
+
+    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
+        """Like `put`, in one commit with whatever else is kept in the same turn of the event loop."""
+        loop = asyncio.get_running_loop()
+        if self._batch is None or self._batch.kept.get_loop() is not loop:
+            self._commit()  # what another loop has left behind
+            self._batch = _Batch(loop.create_future())
+            loop.call_soon(self._commit)
+        self._batch.rows.append(_render_row(key, reply, meta))
+        # Shielded: the others still wait for what a cancelled one waited for.
+        await asyncio.shield(self._batch.kept)
 
     def counts(self) -> dict[str, int]:
         """How many replies are kept, and the tokens they once used."""
@@ -97,7 +119,34 @@ class Journal:
 
     def close(self) -> None:
         """Let go of the file. Safe to call twice."""
+        self._commit()
         self._connection.close()
+
+    def _commit(self) -> None:
+        """Keep what is waiting, and tell those who wait for it."""
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return
+        try:
+            with self._transaction():
+                for row in batch.rows:
+                    self._execute(_PUT, row, "cannot keep a reply")
+        except SourceError as error:
+            batch.kept.set_exception(error)
+            batch.kept.exception()  # where nobody waits any more, nobody has to be told
+        else:
+            batch.kept.set_result(None)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._execute("BEGIN IMMEDIATE", (), "cannot keep a reply")
+        try:
+            yield
+            self._execute("COMMIT", (), "cannot keep a reply")
+        except SourceError:
+            with suppress(sqlite3.DatabaseError):  # a full disk has ended it already
+                self._connection.execute("ROLLBACK")
+            raise
 
     def _execute(self, statement: str, values: tuple[Any, ...], trouble: str) -> sqlite3.Cursor:
         try:
@@ -140,7 +189,7 @@ class CachedModel(Around[Model]):
         try:
             outcome = await self._model.complete(request)
             if isinstance(outcome, Reply):
-                self._journal.put(key, outcome, self._meta)
+                await self._journal.keep(key, outcome, self._meta)
             return outcome
         finally:
             del self._running[key]
@@ -192,6 +241,11 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             time.sleep(_BUSY_PAUSE_SECONDS)
         else:
             return
+
+
+def _render_row(key: str, reply: Reply, meta: Mapping[str, Any] | None) -> _Row:
+    finish = None if reply.finish is None else _encode(reply.finish)
+    return key, _encode(reply.text), reply.prompt_tokens, reply.completion_tokens, finish, json.dumps(meta or {})
 
 
 def _render(question: list[Any]) -> bytes:

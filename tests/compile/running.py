@@ -1,0 +1,36 @@
+"""The verb in a process of its own, which can be signalled and killed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from prorubric.llm.journal import Journal
+
+ROOT = Path(__file__).parents[2]
+AT_ONCE = 8
+
+
+def start(folder: Path, spec: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    arguments = ["compile", "tasks.jsonl", "--generator", spec, "--out", "out.jsonl", "--concurrency", str(AT_ONCE)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "prorubric", *arguments, *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(process: subprocess.Popen[bytes], seconds: float = 120) -> tuple[int, str]:
+    _, said = process.communicate(timeout=seconds)
+    return process.returncode, said.decode()
+
+
+def count_replies(folder: Path) -> int:
+    path = folder / "out.journal.sqlite"
+    if not path.exists():
+        return 0
+    with Journal(path) as journal:
+        return journal.counts()["replies"]
