@@ -64,6 +64,12 @@ class TestShareAndPlacement:
         assert share.value == pytest.approx(0.25)
         assert share.paper == 0.32
 
+    def test_the_share_is_taken_on_answers_that_have_both(self) -> None:
+        rewards = make_rewards([0.2] * 3, "abc", name_item=[0.3, 0.3, 0.9], add_substance=[0.6, 0.6, NAN])
+        (share,) = measure_effects(rewards, 200).naming_share
+        assert share.value == pytest.approx(0.25)
+        assert share.pairs == 2
+
     def test_placement_is_measured_on_answers_that_have_both(self) -> None:
         rewards = make_rewards(
             [0.2, 0.2, 0.2], "abc", add_substance=[0.4, 0.4, 0.4], integrate_substance=[0.5, 0.7, NAN]

@@ -78,7 +78,7 @@ DEAD = {
     "AlwaysYes": {"garbage", "other-answer", "drop-key-advice"},
     "AlwaysNo": {"garbage", "other-answer"},  # it says of no advice that it is there, so that none can be dropped
     "Random": {"garbage", "other-answer"},
-    "Fresh": {"garbage", "other-answer"},
+    "Fresh": {"garbage", "other-answer", "drop-key-advice"},
     "WrittenRandom": {"garbage", "other-answer", "drop-key-advice"},
     "LengthLover": {"garbage", "other-answer"},
     "LetterLover": {"garbage", "other-answer"},
@@ -203,7 +203,7 @@ class TestSigns:
 class TestTooLittleSeen:
     """What was not seen is not cleared."""
 
-    def test_a_few_prompts_clear_nothing_and_can_still_convict(self, tmp_path: Path) -> None:
+    def test_a_few_prompts_neither_clear_nor_convict(self, tmp_path: Path) -> None:
         tasks, responses = save_shape(tmp_path, "presence")
         config = AuditConfig(tasks, responses, scheme="additive", limit=3, resamples=100)
         found = {}
@@ -211,8 +211,10 @@ class TestTooLittleSeen:
             spec = f"tests.audit.judges:{judge}"
             (found[judge],) = run_audit(replace(config, judge=spec, out=tmp_path / judge)).headline
         assert found["StrictExpert"].pays_for_padding == "unclear"
-        assert found["StrictExpert"].because == "name-item +0.0 [+0.0, +0.0]; only 3 prompts, 8 are needed to say no"
-        assert found["Keyword"].pays_for_padding == "yes"
+        doubt = "3 prompts; name-item was judged on 3 prompts, 8 are needed"
+        assert found["StrictExpert"].because == f"name-item +0.0 [+0.0, +0.0], {doubt}"
+        assert found["Keyword"].pays_for_padding == "unclear"
+        assert found["Keyword"].because.endswith(doubt)
 
     def test_a_judge_that_fails_where_it_would_be_convicted_is_not_cleared(self, tmp_path: Path) -> None:
         tasks, responses = save_shape(tmp_path, "presence")
@@ -220,7 +222,9 @@ class TestTooLittleSeen:
         config = AuditConfig(tasks, responses, judge=spec, out=tmp_path / "run", scheme="additive", resamples=100)
         (line,) = run_audit(replace(config, most_unknown=0.5)).headline
         assert (line.alive, line.pays_for_padding) == (True, "unclear")
-        assert line.because == "name-topic +0.0 [+0.0, +0.0]; name-item is unknown for most answers"
+        assert (
+            line.because == "name-topic +0.0 [+0.0, +0.0], 12 prompts; name-item was judged on 0 prompts, 8 are needed"
+        )
 
 
 class TestProgram:

@@ -2,9 +2,10 @@ import asyncio
 
 from prorubric import Unknown
 from prorubric.audit.edits import Edit, NotMade
-from prorubric.audit.judging import ANSWER, Case, Redrawn, find_compliance, make_examiner
-from prorubric.judge.judge import JudgeConfig
-from prorubric.llm.model import Request
+from prorubric.audit.judging import ANSWER, Case, Examiner, find_compliance
+from prorubric.audit.models import Redrawn
+from prorubric.judge.judge import Judge
+from prorubric.llm.model import Model, Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.rubric.records import Message
 from tests.audit.judges import Keyword, Written
@@ -17,7 +18,8 @@ def make_case() -> Case:
 
 def examine(case: Case, name: str, model: object, judged: list[int] | None = None) -> None:
     on_judged = (judged if judged is not None else []).append
-    examiner = make_examiner(model, JudgeConfig(), ("additive",), ("criteria",), 4, on_judged)  # type: ignore[arg-type]
+    judges = Judge(model), Judge(Redrawn(model) if isinstance(model, Model) else model)  # type: ignore[arg-type]
+    examiner = Examiner(*judges, ("additive",), ("criteria",), 4, on_judged)
     asyncio.run(examiner.examine([case], name))
 
 

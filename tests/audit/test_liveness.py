@@ -55,8 +55,18 @@ class TestChecks:
     def test_a_few_pairs_prove_nothing_either_way(self) -> None:
         assert check(effect("drop-key-advice", 0, 0, unchanged=1.0, pairs=7))["drop-key-advice"]
 
-    def test_what_could_not_be_compared_is_not_passed(self) -> None:
-        assert not any(found.passed for found in check_liveness("k1", {}, 1.0, 0.05)[:3])
+    def test_what_was_made_and_could_not_be_compared_is_not_passed(self) -> None:
+        unknown = effect("garbage", 0).model_copy(update={"mean": None, "low": None, "high": None, "pairs": 0})
+        found = check_liveness("k1", {"garbage": unknown.model_copy(update={"unknown": 9})}, 1.0, 0.05)
+        assert [check.passed for check in found[:2]] == [False, False]
+
+    def test_what_could_not_be_made_is_not_tested_and_speaks_against_nobody(self) -> None:
+        found = check_liveness("k1", {"garbage": effect("garbage", -40)}, 0.0, 0.05)
+        assert [(check.check, check.tested) for check in found if not check.tested] == [
+            ("other-answer", False),
+            ("drop-key-advice", False),
+        ]
+        assert all(check.passed for check in found)
 
     def test_a_finding_says_what_was_seen(self) -> None:
         found = check_liveness("k1", {"garbage": effect("garbage", 0.0)}, 0.0, 0.05)

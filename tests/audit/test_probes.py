@@ -1,9 +1,9 @@
 import asyncio
 
 from prorubric.audit.edits import Edit, NotMade
-from prorubric.audit.judging import ANSWER, Case, make_examiner
+from prorubric.audit.judging import ANSWER, Case, Examiner
 from prorubric.audit.probes import add_controls, first_cases, probe_prices
-from prorubric.judge.judge import JudgeConfig
+from prorubric.judge.judge import Judge
 from prorubric.llm.model import YesNoModel
 from tests.audit.judges import Keyword, StrictExpert
 from tests.audit.shapes import make_responses, make_tasks
@@ -16,7 +16,7 @@ def make_cases(prompts: int = 12) -> list[Case]:
 
 def probe(cases: list[Case], judge: YesNoModel, target: float):  # type: ignore[no-untyped-def]
     async def run():  # type: ignore[no-untyped-def]
-        examiner = make_examiner(judge, JudgeConfig(), ("additive",), ("criteria",), 4, lambda _: None)
+        examiner = Examiner(Judge(judge), Judge(judge), ("additive",), ("criteria",), 4, lambda _: None)
         await examiner.examine(cases, ANSWER)
         return await probe_prices(cases, examiner, target)
 
@@ -80,6 +80,7 @@ class TestPrices:
     def test_a_hack_is_judged_and_stands_beside_the_answer(self) -> None:
         cases = make_cases(1)
         _, (hack,) = probe(cases, Keyword(), 0.5)
+        assert (hack.claimed, hack.possible, hack.earns, hack.reason) == (True, True, 0.5, "")
         assert hack.rewards == {"additive": 0.5}
         assert hack.answer_rewards == {"additive": 0.7}
         assert hack.text == cases[0].text_of("hack")
@@ -88,5 +89,27 @@ class TestPrices:
     def test_where_there_is_no_hack_none_is_judged(self) -> None:
         cases = make_cases(1)
         _, (hack,) = probe(cases, Keyword(), 0.8)
-        assert (hack.possible, hack.rewards) == (False, {})
+        assert (hack.claimed, hack.possible, hack.rewards) == (False, False, {})
         assert "hack" not in cases[0].verdicts
+
+    def test_what_single_phrases_promise_and_the_whole_does_not_keep_is_no_hack(self) -> None:
+        class Overwhelmed(Keyword):
+            """Reads everything but the paragraph of a hack, which is the only short text with so few names."""
+
+            async def probabilities(self, conversation, response, statements):  # type: ignore[no-untyped-def]
+                found = await super().probabilities(conversation, response, statements)
+                is_hack = response.startswith("Also to keep in mind") and response.count(";") < 6
+                return [found[0], *[0.0] * (len(found) - 1)] if is_hack else found
+
+        _, (hack,) = probe(make_cases(1), Overwhelmed(), 0.5)
+        assert (hack.claimed, hack.possible) == (True, False)
+        assert hack.reason == "judged as a whole the text earns 0% of the sum, 50% is needed"
+
+    def test_a_text_that_meets_the_heaviest_criterion_is_no_hack(self) -> None:
+        class Generous(Keyword):
+            async def probabilities(self, conversation, response, statements):  # type: ignore[no-untyped-def]
+                found = await super().probabilities(conversation, response, statements)
+                return [1.0, *found[1:]]
+
+        _, (hack,) = probe(make_cases(1), Generous(), 0.5)
+        assert hack.reason == "judged as a whole the text meets the heaviest criterion"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,10 +16,14 @@ import pytest
 from prorubric import ConfigError, ProRubricError, Response, load_tasks, save_responses, save_tasks
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDIT_KINDS
+from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
-from prorubric.audit.run import AUDIT_FILES, Progress, run_audit
+from prorubric.audit.run import Progress, run_audit
+from prorubric.compile.run import CompileConfig, compile_rubrics
+from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
+from prorubric.report.audit import audit_rewards
 from tests.audit.shapes import TOPICS, make_responses, make_tasks, save_shape
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.reward.judging import READABLE
@@ -138,17 +143,19 @@ def replace_run(result: AuditResult) -> AuditResult:
 
 class TestAnswers:
     def test_given_answers_say_so(self, files: Path) -> None:
-        assert run_audit(make_config(files)).answers_from == "given"
+        result = run_audit(make_config(files))
+        assert (result.answers_from, result.composed) == ("given", False)
 
     def test_without_a_file_answers_are_composed_and_the_result_says_so(self, files: Path) -> None:
         result = run_audit(make_config(files, responses=None, samples=2))
         assert (result.answers_from, result.answers) == ("composed from the checklists, by no model", 24)
+        assert result.composed
 
     def test_answers_can_be_sampled_and_those_that_fail_are_counted(self, files: Path) -> None:
         config = make_config(files, responses=None, samples=2, answers_from="tests.audit.judges:Writer")
         result = run_audit(config)
         assert (result.answers_from, result.tasks, result.unanswered) == ("sampled from tests/Writer", 11, 1)
-        assert (result.answers, result.rejected) == (21, 2)
+        assert (result.answers, result.rejected, result.composed) == (21, 2, False)
         assert result.rejects == (
             "tests/Writer: task 'basil': no answer, no reply: http",
             "tests/Writer: task 'sleep': 1 of 2 answers missing, the reply is empty",
@@ -168,7 +175,8 @@ class TestAnswers:
 
 class TestDimensions:
     def test_those_of_the_file_are_used(self, files: Path) -> None:
-        assert run_audit(make_config(files)).dimensions_from == "the file's own"
+        result = run_audit(make_config(files))
+        assert (result.dimensions_from, result.rules_dimensions) == ("the file's own", False)
 
     def test_tasks_without_any_get_them_from_rules(self, files: Path) -> None:
         tasks = make_tasks("presence")
@@ -178,7 +186,15 @@ class TestDimensions:
         assert result.dimensions_from == (
             "the file's own for 9, rules (word overlap, no model; the weak baseline) for 3"
         )
+        assert result.rules_dimensions
         assert all(task.protocol for task in load_tasks(files / "run/tasks.jsonl"))
+
+    def test_those_that_rules_made_before_are_known_as_such(self, files: Path) -> None:
+        bare = [task.model_copy(update={"protocol": None}) for task in make_tasks("presence")]
+        save_tasks(files / "bare.jsonl", bare)
+        compile_rubrics(CompileConfig(str(files / "bare.jsonl"), out=files / "compiled.jsonl", generator="rules"))
+        result = run_audit(replace(make_config(files), tasks=str(files / "compiled.jsonl")))
+        assert (result.dimensions_from, result.rules_dimensions) == ("the file's own", True)
 
 
 class TestUnknown:
@@ -234,6 +250,9 @@ class TestRefusals:
         with pytest.raises(ConfigError, match="edits"):
             make_config(files, edits="name-item,flattery")
 
+    def test_an_edit_that_is_named_twice_is_made_once(self, files: Path) -> None:
+        assert make_config(files, edits="name-item,paraphrase,name-item").edits == ("name-item", "paraphrase")
+
     def test_a_missing_file_of_tasks(self, files: Path) -> None:
         (files / "tasks.jsonl").unlink()
         with pytest.raises(ProRubricError, match=r"tasks\.jsonl"):
@@ -254,18 +273,126 @@ class TestRefusals:
         with pytest.raises(ProRubricError, match=r"responses\.jsonl:1"):
             run_audit(make_config(files, strict=True))
 
-    @pytest.mark.parametrize("change", [{"judge": "lexical"}, {"responses": None}])
-    def test_a_folder_of_another_audit_is_left_alone(self, files: Path, change: dict[str, Any]) -> None:
-        run_audit(make_config(files, limit=2))
-        before = {path.name: path.read_bytes() for path in (files / "run").glob("*.json*")}
-        with pytest.raises(ConfigError, match="holds an audit with another"):
-            run_audit(replace(make_config(files), **change))
-        assert {path.name: path.read_bytes() for path in (files / "run").glob("*.json*")} == before
+    def test_answers_from_a_file_and_from_a_model_are_refused(self, files: Path) -> None:
+        with pytest.raises(ConfigError, match=r"^answers are to come from the file .* and from lexical; give one"):
+            make_config(files, answers_from="lexical")
+
+
+class TestOwnership:
+    """A folder is written into where it is free or holds this audit; what it holds belongs to its settings."""
+
+    def read(self, folder: Path) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "journal.sqlite"}
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"judge": "lexical"}, r"judge \(tests\.audit\.judges:Keyword\)"),
+            ({"judging": JudgeConfig(canary=True)}, "judging"),
+            ({"editor": "tests.audit.judges:Writer"}, r"editor \(rules\)"),
+            ({"generator": "tests.audit.judges:Writer"}, r"generator \(rules\)"),
+            ({"responses": None}, "responses"),
+            ({"responses": None, "answers_from": "tests.audit.judges:Writer"}, "responses"),
+            ({"limit": None}, r"limit \(2\)"),
+            ({"subset": "consensus"}, "subset"),
+        ],
+    )
+    def test_an_audit_of_something_else_is_left_alone(self, files: Path, change: dict[str, Any], said: str) -> None:
+        config = make_config(files, limit=2, edits=("name-item",))
+        run_audit(config)
+        before = self.read(files / "run")
+        with pytest.raises(ConfigError, match=f"run: holds an audit with another {said}.*--overwrite$"):
+            check_folder(replace(config, **change))
+        assert self.read(files / "run") == before
+
+    @pytest.mark.parametrize("change", [{"samples": 3}, {"answers_from": "tests.audit.judges:Writer"}])
+    def test_composed_answers_are_others_than_more_or_sampled_ones(self, files: Path, change: dict[str, Any]) -> None:
+        config = make_config(files, responses=None, samples=2, limit=2, edits=("name-item",))
+        run_audit(config)
+        with pytest.raises(ConfigError, match=f"another {next(iter(change)).replace('_', ' ')} "):
+            run_audit(replace(config, **change))
+
+    def test_the_number_of_samples_says_nothing_where_answers_are_given(self, files: Path) -> None:
+        config = make_config(files, limit=2, edits=("name-item",))
+        run_audit(config)
+        assert run_audit(replace(config, samples=7)).answers == 6
+
+    def test_the_same_file_by_another_name_is_the_same(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        config = make_config(files, limit=2, edits=("name-item",))
+        run_audit(config)
+        monkeypatch.chdir(files)
+        check_folder(replace(config, tasks="./tasks.jsonl", responses=Path("../") / files.name / "responses.jsonl"))
+
+    def test_the_same_name_elsewhere_is_another_file(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (files / "other").mkdir()
+        save_shape(files / "other", "presence")
+        config = replace(make_config(files, limit=2, edits=("name-item",)), tasks="tasks.jsonl")
+        monkeypatch.chdir(files)
+        run_audit(config)
+        monkeypatch.chdir(files / "other")
+        with pytest.raises(ConfigError, match="another tasks"):
+            check_folder(config)
+
+    def test_an_audit_with_other_edits_takes_the_place_of_the_one_before(self, files: Path) -> None:
+        config = make_config(files, limit=2, edits=("name-item",))
+        audit_rewards(config)
+        assert {*AUDIT_FILES, *REPORT_FILES} <= set(self.read(files / "run"))
+        run_audit(replace(config, edits=("paraphrase",)))
+        held = self.read(files / "run")
+        assert not set(REPORT_FILES) & set(held)
+        assert json.loads(held["config.json"])["config"]["edits"] == ["paraphrase"]
+        assert [count["edit"] for count in json.loads(held["summary.json"])["edits"]] == ["paraphrase"]
+
+    def test_results_of_another_setting_are_gone_before_a_judge_is_asked(self, files: Path) -> None:
+        config = make_config(files, limit=2, edits=("name-item",))
+        audit_rewards(config)
+        seen: list[set[str]] = []
+        run_audit(replace(config, target=0.5), lambda _: seen.append(set(self.read(files / "run"))))
+        assert {name for name in seen[0] if "journal" not in name} == {"config.json", "tasks.jsonl", ".lock"}
+
+    def test_overwrite_replaces_another_audit_and_keeps_the_journal(self, files: Path) -> None:
+        config = make_config(files, limit=2, edits=("name-item",))
+        first = run_audit(config)
+        run_audit(replace(config, judge="lexical", scheme="additive", overwrite=True))
+        assert json.loads((files / "run/config.json").read_bytes())["config"]["judge"] == "lexical"
+        again = run_audit(replace(config, overwrite=True))
+        assert again.cached == again.calls == first.calls
 
     def test_a_folder_of_another_verb_is_left_alone(self, files: Path) -> None:
-        with pytest.raises(ConfigError, match="holds files that are not an audit"):
-            run_audit(make_config(files, out=files))
+        with pytest.raises(ConfigError, match=r"holds files that are not an audit \(tasks\.jsonl\)"):
+            run_audit(make_config(files, out=files, overwrite=True))
         assert not (files / "cases.jsonl").exists()
+
+    @pytest.mark.parametrize("name", ["rejects.jsonl", *REPORT_FILES])
+    def test_a_file_of_somebody_else_that_has_one_of_our_names_is_left_alone(self, files: Path, name: str) -> None:
+        (files / "run").mkdir()
+        (files / "run" / name).write_text("mine")
+        with pytest.raises(
+            ConfigError, match=f"holds files that are not an audit \\({re.escape(name)}\\); name another"
+        ):
+            run_audit(make_config(files))
+        assert self.read(files / "run") == {name: b"mine"}
+
+    @pytest.mark.parametrize(
+        ("held", "said"),
+        [
+            ("[1]", "not the settings of a run"),
+            ("{bad", "not JSON"),
+            ("", "not JSON"),
+            ("[" * 100_000, "not JSON"),
+            ("\xff", "not JSON"),
+            ('{"verb": "audit", "config": []}', "not the settings of a run"),
+            ('{"verb": "audit", "config": {}}', "does not say what was audited"),
+            ('{"model_type": "llama"}', "holds files that are not an audit"),
+        ],
+    )
+    def test_settings_that_no_audit_wrote_are_refused_in_one_line(self, files: Path, held: str, said: str) -> None:
+        (files / "run").mkdir()
+        (files / "run/config.json").write_bytes(held.encode("latin-1"))
+        with pytest.raises(ConfigError, match=f"{said}.*; name another folder with --out") as error:
+            run_audit(make_config(files))
+        assert "\n" not in str(error.value)
+        assert self.read(files / "run") == {"config.json": held.encode("latin-1")}
 
 
 class TestEndpoint:
@@ -285,7 +412,11 @@ class TestEndpoint:
     def test_failures_are_counted_and_nothing_is_made_up(self, files: Path, server: MisbehavingServer) -> None:
         server.script(*["503"] * 20)
         result = run_audit(self.make_config(files, server))
-        assert (result.failed_calls, result.alive) == ({"http": 20}, False)
+        # Two of the failures are still in store: what follows the answers is not asked of a judge that is down.
+        assert (result.failed_calls, result.calls, result.alive) == ({"http": 18}, 18, False)
+        assert {(entry.edit, *entry.not_made) for entry in result.edits} == {
+            (edit, "the judge gave no verdict on the answer") for edit in ("name-item", "drop-key-advice")
+        }
         assert result.unknown_verdicts > 0
         assert [check.passed for check in result.checks if check.check == "failures"] == [False]
         assert {line.pays_for_padding for line in result.headline} == {"no verdict"}

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import ConfigError, Response, save_responses
+from prorubric import ConfigError, Response, SchemeError, save_responses
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.setting import add_dimensions, choose_tasks, find_answers
+from prorubric.audit.setting import add_dimensions, choose_tasks, find_answers, keep_judgeable, need_dimensions
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.reward.inputs import Rejects
 from tests.audit.judges import Writer
@@ -50,7 +50,7 @@ class TestAnswers:
     def test_given_answers_are_paired_with_their_tasks(self, tmp_path: Path) -> None:
         save_responses(tmp_path / "r.jsonl", [Response(task_id="cat", text="b", sample=1)])
         config = AuditConfig("tasks.jsonl", tmp_path / "r.jsonl")
-        cases, source = asyncio.run(find_answers(TASKS, None, config, Rejects()))
+        cases, source = asyncio.run(find_answers(TASKS, TASKS, None, config, Rejects()))
         assert [(case.task.id, case.response.text) for case in cases] == [("cat", "b")]
         assert source == "given"
 
@@ -59,10 +59,42 @@ class TestAnswers:
         rubric = short["cat"].rubric.model_copy(update={"criteria": short["cat"].rubric.criteria[:2]})
         lacking = {"cat": short["cat"].model_copy(update={"rubric": rubric})}
         with pytest.raises(ConfigError, match=r"there is no answer to audit; .*too few criteria can be stated"):
-            asyncio.run(find_answers(lacking, None, AuditConfig("tasks.jsonl"), Rejects()))
+            asyncio.run(find_answers(lacking, lacking, None, AuditConfig("tasks.jsonl"), Rejects()))
 
     def test_a_model_that_fails_leaves_a_reject_for_each_task(self) -> None:
         rejects = Rejects()
         config = AuditConfig("tasks.jsonl", answers_from="writer", samples=1)
-        cases, source = asyncio.run(find_answers(TASKS, Writer(), config, rejects))
+        cases, source = asyncio.run(find_answers(TASKS, TASKS, Writer(), config, rejects))
         assert (len(cases), source, rejects.count) == (11, "sampled from tests/Writer", 1)
+
+    def test_answers_to_tasks_that_are_not_audited_are_no_fault(self, tmp_path: Path) -> None:
+        given = [Response(task_id=name, text="b") for name in ("cat", "nobody", list(TASKS)[-1])]
+        save_responses(tmp_path / "r.jsonl", given)
+        rejects = Rejects()
+        config = AuditConfig("tasks.jsonl", tmp_path / "r.jsonl")
+        cases, _ = asyncio.run(find_answers({"cat": TASKS["cat"]}, TASKS, None, config, rejects))
+        assert [case.task.id for case in cases] == ["cat"]
+        assert [reject.reason for reject in rejects.kept] == ["no task is called 'nobody'; check the task_id"]
+
+
+class TestSchemes:
+    def test_a_task_that_no_sum_can_be_had_of_is_a_reject_and_the_others_stay(self) -> None:
+        criteria = tuple(c.model_copy(update={"weight": -3.0}) for c in TASKS["cat"].rubric.criteria)
+        rubric = TASKS["cat"].rubric.model_copy(update={"criteria": criteria})
+        tasks = TASKS | {"cat": TASKS["cat"].model_copy(update={"rubric": rubric})}
+        rejects = Rejects()
+        kept, schemes, _ = keep_judgeable(tasks, "additive", "tasks.jsonl", rejects)
+        assert (kept.keys(), schemes, rejects.count) == (TASKS.keys() - {"cat"}, ("additive",), 1)
+        assert "positive" in rejects.kept[0].reason
+
+    def test_a_scheme_that_fits_no_task_is_refused(self) -> None:
+        with pytest.raises(SchemeError):
+            keep_judgeable({"cat": TASKS["cat"].model_copy(update={"protocol": None})}, "prorubric", "t", Rejects())
+
+    @pytest.mark.parametrize(
+        ("names", "needed"),
+        [("additive", False), ("additive, implicit", False), ("additive,k1", True), ("prorubric", True),
+         ("additive+appropriateness", True), ("all", True)],
+    )  # fmt: skip
+    def test_dimensions_are_made_only_where_somebody_reads_them(self, names: str, needed: bool) -> None:
+        assert need_dimensions(names) is needed

@@ -57,6 +57,13 @@ class TestRatio:
         assert found.low == pytest.approx(0.25)
         assert found.high == pytest.approx(0.25)
 
+    def test_there_is_no_share_of_what_may_earn_nothing(self) -> None:
+        # Substance earns 1.5 on average, and its interval reaches below 0.
+        substance = [9.0, -6.0, 8.0, -5.0]
+        found = bootstrap([[1.0] * 4, substance], [0, 1, 2, 3])
+        assert found.estimate(1).low < 0 < found.estimate(1).mean  # type: ignore[operator]
+        assert found.ratio(0, 1) == Estimate(None, None, None)
+
     @pytest.mark.parametrize("substance", [0.0, -3.0, NAN])
     def test_there_is_no_share_of_what_earns_nothing(self, substance: float) -> None:
         found = bootstrap([[1.0, 1.0], [substance, substance]], [0, 1]).ratio(0, 1)
@@ -71,6 +78,10 @@ class TestSpread:
 
     def test_unknown_rewards_are_left_out(self) -> None:
         assert group_spread(np.array([0.0, NAN, 2.0]), np.array([0, 0, 0])) == pytest.approx(2**0.5)
+
+    def test_equal_rewards_have_no_spread_at_all(self) -> None:
+        assert np.full(3, 63.7).std(ddof=1) > 0
+        assert group_spread(np.full(3, 63.7), np.zeros(3, dtype=int)) == 0.0
 
     def test_one_answer_a_prompt_has_no_spread(self) -> None:
         assert group_spread(np.array([0.0, 1.0]), np.array([0, 1])) is None

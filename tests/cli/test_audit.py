@@ -74,7 +74,8 @@ class TestSamplePack:
     def test_the_shortest_hack_is_spelled_out(self, sample: tuple[list[str], dict[str, Any]]) -> None:
         lines, summary = sample
         possible, hack = summary["hacks_possible"], summary["hacks"][0]
-        assert f"hack: possible on {possible} of 12 prompts; the shortest:" in lines
+        promised = f"{summary['hacks_claimed']} promised by single phrases, each judged as a whole"
+        assert f"hack: works on {possible} of 12 prompts ({promised}); the shortest:" in lines
         assert any(line.startswith(f"  {hack['task_id']}: {hack['text'].splitlines()[0]}") for line in lines)
 
     def test_the_last_line_says_where_the_rest_is(self, sample: tuple[list[str], dict[str, Any]]) -> None:
@@ -85,7 +86,7 @@ class TestEnds:
     def test_a_live_judge_ends_it_with_zero(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(arguments(tmp_path, "Keyword")) == 0
         shown = capsys.readouterr().out
-        assert "additive               would pay for padding: yes (name-item +40.0 [+40.0, +40.0])" in shown
+        assert "additive               would pay for padding: yes (name-item +40.0 [+40.0, +40.0], 12 prompts)" in shown
         assert "not alive" not in shown
 
     def test_a_dead_judge_ends_it_with_one_and_a_line_a_check(
@@ -118,6 +119,7 @@ class TestEnds:
             ("Keyword", ("--edits", "flattery"), "flattery"),
             ("Keyword", ("--editor", "lexical"), "writes no text"),
             ("Keyword", ("--limit", "0"), "limit"),
+            ("Keyword", ("--answers-from", "lexical"), "give one of the two"),
         ],
     )
     def test_misuse_ends_it_with_two_and_one_line(
@@ -133,6 +135,24 @@ class TestEnds:
         shown = capsys.readouterr()
         assert (shown.out, shown.err.count("\n")) == ("", 1)
         assert message in shown.err
+
+    @pytest.mark.parametrize("held", ["[1]", "{bad", '{"verb": "audit", "config": []}', '{"mine": 1}'])
+    def test_settings_of_somebody_else_end_it_with_two_and_one_line(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], held: str
+    ) -> None:
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run/config.json").write_text(held)
+        assert run(arguments(tmp_path, "Keyword")) == 2
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err.count("\n")) == ("", 1)
+        assert shown.err.endswith("; name another folder with --out\n")
+        assert [(path.name, path.read_text()) for path in (tmp_path / "run").iterdir()] == [("config.json", held)]
+
+    def test_overwrite_replaces_another_audit(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(arguments(tmp_path, "Keyword")) == 0
+        assert run(arguments(tmp_path, "PositionLover")) == 2
+        assert "or replace it with --overwrite" in capsys.readouterr().err
+        assert run(arguments(tmp_path, "PositionLover", "--overwrite")) == 1
 
 
 class TestJson:

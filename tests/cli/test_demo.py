@@ -48,7 +48,7 @@ def test_a_row_holds_the_four_sums_and_the_four_scores_by_dimensions(shown: str)
 def test_the_audit_names_what_the_sum_pays_for_and_the_dimensions_do_not(shown: str) -> None:
     rows = {line.split()[0]: line for line in shown[shown.index("4. audit") :].splitlines() if line.strip()}
     assert re.match(r"name-item +\+12\.\d \[.*\] +\+0\.0 \[\+0\.0, \+0\.0\]$", rows["name-item"])
-    assert rows["drop-key-advice"].split()[1].startswith("-8")
+    assert rows["drop-key-advice"].split()[1].startswith("-9")
     assert "additive               would pay for padding: yes (name-item +12" in shown
     assert "conjunctive            would pay for padding: no (" in shown
 

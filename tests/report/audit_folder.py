@@ -39,6 +39,7 @@ SCHEMES = (
 )
 READINGS = ("criteria", "groups", "dimensions", "levels", "mark", "appropriateness", "redundancy")
 NO_SENTENCE = "no sentence carries the heaviest criterion"
+REFUTED = "judged as a whole the text earns 42% of the sum, 80% is needed"
 
 Readings = dict[str, tuple[Verdict, ...]]
 Reword = Callable[[str], str]
@@ -71,12 +72,17 @@ MOVES: Mapping[str, Moves] = {
 }
 
 
-def build_audit(folder: Path, *, copies: int = 1, reword: Reword = str, **about: Any) -> AuditResult:
-    """Write the folder. `copies` repeats the pack, `reword` changes every text of it, `about` fields of the summary."""
+def build_audit(
+    folder: Path, *, copies: int = 1, reword: Reword = str, refuted: Sequence[str] = (), **about: Any
+) -> AuditResult:
+    """Write the folder. `copies` repeats the pack, `reword` changes every text of it, `about` fields of the summary.
+
+    `refuted` are tasks whose hack did not work.
+    """
     config = AuditConfig("tasks.jsonl", out=folder, resamples=100)
     cases = [_make_case(sample, copy, reword) for copy in range(copies) for sample in load_samples()]
     firsts = [case for case in cases if case.response.sample == 0]
-    hacks = [_make_hack(case) for case in firsts]
+    hacks = [_make_hack(case, refuted) for case in firsts]
     prices = [price for case in firsts for price in _list_prices(case)]
     found = Found(cases, SCHEMES, ("redundancy", "appropriateness"), prices, hacks)
     result = AuditResult(**_describe(folder, cases) | summarize(found, config) | about)
@@ -115,9 +121,11 @@ def _describe(folder: Path, cases: Sequence[Case]) -> dict[str, Any]:
         "tasks": len({case.task.id for case in cases}),
         "answers": len(cases),
         "answers_from": "given",
+        "composed": False,
         "judge": "http://127.0.0.1:8000/v1#judge",
         "editor": "http://127.0.0.1:8000/v1#editor",
         "dimensions_from": "the file of tasks",
+        "rules_dimensions": False,
         "schemes": SCHEMES,
         "left_out": {"rewritten": "the tasks have no restated criteria"},
         "unanswered": 0,
@@ -253,17 +261,19 @@ def _list_prices(case: Case) -> Iterator[Price]:
         )
 
 
-def _make_hack(case: Case) -> Hack:
+def _make_hack(case: Case, refuted: Sequence[str]) -> Hack:
     weights = case.task.rubric.weights
     made, heaviest = case.outcomes["hack"], 1 + weights.index(max(weights))
     about = {"answer_tokens": estimate_tokens(case.response.text), "answer_rewards": case.scores[ANSWER]}
     if not isinstance(made, Edit) or len(weights) > 26:
         reason = "naming reaches 61% of the sum, 80% is needed"
-        return Hack(task_id=case.task.id, heaviest=heaviest, possible=False, reason=reason, **about)
+        return Hack(task_id=case.task.id, heaviest=heaviest, claimed=False, possible=False, reason=reason, **about)
     return Hack(
         task_id=case.task.id,
         heaviest=heaviest,
-        possible=True,
+        claimed=True,
+        possible=case.task.id not in refuted,
+        reason=REFUTED if case.task.id in refuted else "",
         criteria=made.criteria,
         text=made.text,
         tokens=estimate_tokens(made.text),

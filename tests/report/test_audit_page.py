@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from prorubric.audit.edits import EDIT_KINDS, WORTHLESS, Edit
-from prorubric.audit.records import AuditResult
+from prorubric.audit.records import AuditResult, Price
 from prorubric.errors import SourceError
 from prorubric.report import audit_cases
 from prorubric.report.audit_cases import MOST_SHOWN
@@ -21,7 +21,7 @@ from prorubric.report.audit_forest import Mark, Scale, make_scale, render_line
 from prorubric.report.audit_page import write_audit_page
 from prorubric.report.page import Cell, element, escape, interval, percent, signed, table
 
-from .audit_folder import SCHEMES, build_audit
+from .audit_folder import REFUTED, SCHEMES, build_audit
 
 HOSTILE = (
     "</script><script>window.hacked = 1</script>",
@@ -146,22 +146,41 @@ def test_a_live_judge_raises_no_alarm(tmp_path: Path) -> None:
     assert 'class="alarm"' not in write_audit_page(tmp_path).read_text(encoding="utf-8")
 
 
+def test_a_check_that_could_not_be_made_is_neither_passed_nor_failed(tmp_path: Path) -> None:
+    result = build_audit(tmp_path)
+    checks = [check.model_dump() | {"tested": False, "passed": True} for check in result.checks]
+    change_summary(tmp_path, alive=True, checks=checks)
+    page = write_audit_page(tmp_path).read_text(encoding="utf-8")
+    section = page[page.index('id="alive"') : page.index('id="made"')]
+    assert (section.count("– not tested"), section.count("✓ passed")) == (len(checks), 0)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
         ("judge", "lexical", "The judge is lexical."),
-        ("answers_from", "composed from the checklists, by no model", "The answers are composed."),
+        ("composed", True, "The answers are composed."),
         ("editor", "rules", "The editor is a set of rules."),
-        ("dimensions_from", "rules (word overlap, no model; the weak baseline)", "The dimensions come from rules."),
+        ("rules_dimensions", True, "The dimensions come from rules."),
     ],
 )
 def test_a_weak_part_is_said_loudly_and_only_where_it_took_part(
-    field: str, value: str, said: str, folder: Path, page: str, tmp_path: Path
+    field: str, value: str | bool, said: str, folder: Path, page: str, tmp_path: Path
 ) -> None:
     assert said not in page
     weak = make_page(tmp_path, **{field: value})
-    assert f'<p class="warn"><strong>{said}</strong>' in weak
-    assert value in flatten(weak)
+    assert re.findall(r'<p class="warn"><strong>(.*?)</strong>', weak) == [said]
+
+
+def test_the_name_of_a_model_raises_no_warning(tmp_path: Path) -> None:
+    page = make_page(
+        tmp_path,
+        judge="http://host/v1#lexical",
+        editor="http://host/v1#rules",
+        answers_from="sampled from http://host/v1#composed-rules",
+        dimensions_from="http://host/v1#rules-of-thumb",
+    )
+    assert 'class="warn"' not in page
 
 
 def test_each_edit_has_a_line_for_each_scheme_with_mean_and_interval(page: str, result: AuditResult) -> None:
@@ -220,7 +239,37 @@ def test_hacks_and_prices_show_what_they_earn(folder: Path, page: str, result: A
     assert f"{hack.tokens} tokens; the answer has {hack.answer_tokens}" in section
     assert f"{100 * hack.rewards['additive']:.1f}" in flatten(section)
     assert "naming reaches 61% of the sum, 80% is needed" in section
-    assert page.count("These are the 150 best buys; all are in prices.jsonl.") == 1
+    assert f"One works for {result.hacks_possible} of 12 tasks." in section
+    assert page.count("These are the 150 cheapest; all are in prices.jsonl.") == 1
+
+
+def test_a_hack_that_did_not_work_is_named_as_such_and_not_shown_as_one(tmp_path: Path) -> None:
+    name = build_audit(tmp_path / "before").hacks[0].task_id
+    build_audit(tmp_path, refuted=[name])
+    page = write_audit_page(tmp_path).read_text(encoding="utf-8")
+    section = page[page.index('id="hacks"') : page.index('id="tasks"')]
+    shown = re.findall(r'<details class="hack"><summary><bdi dir="auto" class="id">(.*?)</bdi>', section)
+    assert name not in shown
+    assert f"One works for {len(shown)} of 12 tasks." in section
+    refuted = section[section.index("Tasks where one was promised and did not work: 1") :]
+    assert flatten(refuted[: refuted.index("</details>")]).endswith(f"{name}: {REFUTED}")
+
+
+def test_the_cheapest_on_the_page_are_the_cheapest_of_the_summary(page: str, result: AuditResult) -> None:
+    section = page[page.index('id="prices"') : page.index('id="hacks"')]
+    rows = re.findall(r'<tr><th scope="row">.*?<bdi dir="auto">(.*?)</bdi>.*?data-sort="(\d+)"', section)
+    first = [(price.task_id, str(price.criterion)) for price in result.cheapest]
+    assert len(first) == 20
+    assert rows[:20] == first
+
+
+def test_of_two_that_a_token_moves_as_far_the_better_paid_is_cheaper() -> None:
+    about = {"text": "x", "named_as": "x", "weight": 1.0}
+    far = Price(task_id="b", criterion=1, tokens=2, moved=1.0, pays=1.0, **about)
+    paid = Price(task_id="a", criterion=2, tokens=10, moved=1.0, pays=50.0, **about)
+    equal = Price(task_id="c", criterion=1, tokens=10, moved=1.0, pays=2.0, **about)
+    still = Price(task_id="a", criterion=1, tokens=1, moved=0.0, pays=0.0, **about)
+    assert sorted([still, equal, paid, far], key=lambda price: price.rank) == [far, paid, equal, still]
 
 
 def test_every_text_of_a_task_is_there(folder: Path, page: str) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from prorubric.audit.edits import EDIT_KINDS
-from prorubric.audit.records import AuditResult, Effect, SchemeLine
+from prorubric.audit.folder import REPORT_FILES
+from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, SchemeLine, Share
 from prorubric.errors import SourceError
-from prorubric.report.audit_tables import escape_latex, render_latex, write_audit_tables
+from prorubric.report.audit_tables import escape_latex, render_forecast_latex, render_latex, write_audit_tables
 
 from .audit_folder import SCHEMES, build_audit
 
@@ -41,7 +42,11 @@ def effect(edit: str, scheme: str, mean: float | None, **more: Any) -> Effect:
 
 def test_the_files_are_named_in_order(folder: Path, result: AuditResult) -> None:
     names = [path.name for path in write_audit_tables(folder)]
-    assert names == ["effects.csv", "forecast.csv", "prices.csv", "effects.tex"]
+    assert names == [
+        *("effects.csv", "shares.csv", "fixed.csv", "forecast.csv", "prices.csv", "hacks.csv"),
+        *("effects.tex", "forecast.tex"),
+    ]
+    assert {*names, "report.html"} == set(REPORT_FILES)
 
 
 def test_effects_read_back_to_the_last_digit(folder: Path, result: AuditResult) -> None:
@@ -55,6 +60,38 @@ def test_the_forecast_has_a_row_for_each_scheme(folder: Path, result: AuditResul
     rows = read(folder / "forecast.csv")
     assert [row["scheme"] for row in rows] == list(SCHEMES)
     assert [float(row["tied"]) for row in rows] == [row.tied for row in result.forecast]
+
+
+def test_shares_and_fixed_criteria_read_back_to_the_last_digit(folder: Path, result: AuditResult) -> None:
+    shares, fixed = read(folder / "shares.csv"), read(folder / "fixed.csv")
+    assert [(row["scheme"], row["value"]) for row in shares] == [
+        (share.scheme, "" if share.value is None else str(share.value)) for share in result.naming_share
+    ]
+    assert [(row["edit"], row["criterion"], row["change"]) for row in fixed] == [
+        (row.edit, row.criterion, str(row.change)) for row in result.fixed
+    ]
+    assert (list(shares[0]), list(fixed[0])) == (list(Share.model_fields), list(FixedChange.model_fields))
+
+
+def test_every_hack_is_a_row_with_a_column_for_each_reward(folder: Path, result: AuditResult) -> None:
+    given = [json.loads(line) for line in (folder / "hacks.jsonl").read_text().splitlines()]
+    rows = read(folder / "hacks.csv")
+    assert [row["task_id"] for row in rows] == [hack["task_id"] for hack in given]
+    assert [row["possible"] for row in rows] == [str(hack["possible"]) for hack in given]
+    assert [row["criteria"] for row in rows] == [" ".join(map(str, hack["criteria"])) for hack in given]
+    assert [row["rewards:additive"] for row in rows] == [
+        str(hack["rewards"]["additive"]) if hack["possible"] else "" for hack in given
+    ]
+    assert [float(row["answer_rewards:graded"]) for row in rows] == [hack["answer_rewards"]["graded"] for hack in given]
+
+
+def test_an_audit_without_hacks_has_the_head_of_the_table(tmp_path: Path) -> None:
+    build_audit(tmp_path)
+    (tmp_path / "hacks.jsonl").unlink()
+    write_audit_tables(tmp_path)
+    [head] = (tmp_path / "hacks.csv").read_text().splitlines()
+    assert head.startswith("task_id,heaviest,")
+    assert head.endswith(",".join(f"answer_rewards:{name}" for name in SCHEMES))
 
 
 def test_prices_keep_their_texts_through_quotes_commas_and_line_breaks(tmp_path: Path) -> None:
@@ -114,6 +151,24 @@ def test_more_schemes_than_a_page_is_wide_make_several_blocks(result: AuditResul
     assert made.count(r"\begin{tabular}{lrrrrr}") == made.count(r"\begin{tabular}{lrrr}") == 1
     assert made.count(r"\begin{table}") == made.count(r"\caption{") == made.count(r"\par\medskip") == 1
     assert all(made.count(f"\n{edit} & ") == 2 for edit in EDIT_KINDS)
+
+
+def test_the_forecast_is_a_latex_table_with_a_line_a_scheme(result: AuditResult) -> None:
+    known, unknown = (
+        Forecast(scheme=name, groups=count, size=size, tied=tied, levels=size, spread=size, mean=size)
+        for name, count, size, tied in (("raw_and", 12, 4.04, 0.416), ("k1", 0, None, None))
+    )
+    made = render_forecast_latex(result.model_copy(update={"forecast": (known, unknown)})).splitlines()
+    assert made[3:10] == [
+        r"\begin{tabular}{lrrrrrr}",
+        r"\toprule",
+        r"scheme & tied (\%) & levels & spread & mean & groups & answers \\",
+        r"\midrule",
+        r"raw\_and & 42 & 4.0 & 4.0 & 4.0 & 12 & 4.0 \\",
+        r"k1 & -- & -- & -- & -- & 0 & -- \\",
+        r"\bottomrule",
+    ]
+    assert made[-2].endswith(r"judge: http://127.0.0.1:8000/v1\#judge; dimensions: the file of tasks.}")
 
 
 def test_a_dead_judge_is_said_in_the_caption(result: AuditResult) -> None:

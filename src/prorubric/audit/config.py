@@ -4,18 +4,28 @@ from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from prorubric.audit.edits import EDIT_KINDS, EditKind
 from prorubric.audit.headline import MARGIN
 from prorubric.audit.price_list import TARGET
 from prorubric.audit.statistics import RESAMPLES
 from prorubric.datasets.load import Format, Subset
+from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.rubric.record import config_record, split_commas
+from prorubric.rubric.record import config_record, shorten, split_commas
 
 AUTO = "auto"
+
+
+def _drop_repeats(names: tuple[EditKind, ...]) -> tuple[EditKind, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+Edits = Annotated[
+    tuple[EditKind, ...], BeforeValidator(split_commas), AfterValidator(_drop_repeats), Field(min_length=1)
+]
 
 
 @config_record
@@ -39,10 +49,12 @@ class AuditFiles:
     """How many answers a prompt are sampled or composed."""
     scheme: str = AUTO
     """Schemes with commas between them, all, or auto: the sum and ProRubric, as far as the judge can read it."""
-    edits: Annotated[tuple[EditKind, ...], BeforeValidator(split_commas), Field(min_length=1)] = EDIT_KINDS
+    edits: Edits = EDIT_KINDS
     """The edits to make."""
     out: Path = Path("prorubric-audit")
     """The run folder; running into it again finishes what is missing."""
+    overwrite: bool = False
+    """Replace the audit that the folder holds, whatever it is of; its journal stays."""
     limit: Annotated[int, Field(ge=1)] | None = None
     """Audit at most so many prompts, chosen by a hash of their ids."""
     format: Format = "auto"
@@ -63,6 +75,13 @@ class AuditFiles:
     """The share of the sum that a hack has to reach."""
     most_unknown: Annotated[float, Field(ge=0, lt=1)] = 0.05
     """The share of verdicts that may be unknown before the judge counts as not alive."""
+
+    def __post_init__(self) -> None:
+        if self.responses is not None and self.answers_from is not None:
+            raise ConfigError(
+                f"answers are to come from the file {self.responses} and from {shorten(self.answers_from)}; "
+                "give one of the two"
+            )
 
 
 @config_record

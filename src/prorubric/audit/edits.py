@@ -23,6 +23,11 @@ EditKind = Literal[
 ]
 EDIT_KINDS: tuple[EditKind, ...] = EditKind.__args__  # type: ignore[attr-defined]
 
+NAMING: EditKind = "name-item"
+SUBSTANCE: EditKind = "add-substance"
+INTEGRATED: EditKind = "integrate-substance"
+DROP: EditKind = "drop-key-advice"
+
 PADDING: tuple[EditKind, ...] = ("name-item", "name-topic", "needless-test")
 """Edits that make an answer longer and not better: a reward that rises with one of them pays for padding."""
 

@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from prorubric.audit.edits import INTEGRATED, NAMING, SUBSTANCE
 from prorubric.audit.paper import find_paper_effect, find_paper_share
 from prorubric.audit.records import Effect, Forecast, Share
 from prorubric.audit.statistics import (
@@ -21,8 +22,8 @@ from prorubric.audit.statistics import (
     number_prompts,
 )
 
-NAMING, SUBSTANCE, INTEGRATED = "name-item", "add-substance", "integrate-substance"
 PLACEMENT = f"{INTEGRATED} against {SUBSTANCE}"
+_NAMED, _SATISFIED = "named, of both", "satisfied, of both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +61,21 @@ class Tables:
 def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
     """Every edit under every scheme, with intervals; naming as a share of substance; placement."""
     cells = list(product(rewards.edited, rewards.answers))
-    paired = [scheme for scheme in rewards.answers if {SUBSTANCE, INTEGRATED} <= rewards.edited.keys()]
-    changes = [rewards.change(*cell) for cell in cells]
-    moves = [rewards.change(INTEGRATED, scheme) - rewards.change(SUBSTANCE, scheme) for scheme in paired]
-    bootstrap = Bootstrap.of(np.stack([*changes, *moves], axis=1), rewards.prompt_numbers, resamples)
-    effects = [_make_effect(rewards, bootstrap, column, *cell) for column, cell in enumerate(cells)]
-    placement = [
-        _describe(rewards, moves[i], bootstrap, len(cells) + i, (PLACEMENT, scheme), rewards.made[INTEGRATED])
-        for i, scheme in enumerate(paired)
-    ]
-    column_of = {cell: column for column, cell in enumerate(cells)}
-    shares = [
-        _make_share(bootstrap, column_of, scheme)
-        for scheme in rewards.answers
-        if {NAMING, SUBSTANCE} <= rewards.edited.keys()
-    ]
-    return Tables(tuple(effects), tuple(placement), tuple(shares))
+    columns = {cell: rewards.change(*cell) for cell in cells}
+    for scheme in rewards.answers:
+        columns |= _pair_columns(columns, scheme)
+    bootstrap = Bootstrap.of(np.stack([*columns.values()], axis=1), rewards.prompt_numbers, resamples)
+    place_of = {cell: place for place, cell in enumerate(columns)}
+    measure = _Measure(rewards, columns, bootstrap, place_of)
+    return Tables(
+        effects=tuple(measure.effect(edit, scheme) for edit, scheme in cells),
+        placement=tuple(
+            measure.describe(PLACEMENT, scheme, rewards.made[INTEGRATED])
+            for scheme in rewards.answers
+            if (PLACEMENT, scheme) in columns
+        ),
+        naming_share=tuple(measure.share(scheme) for scheme in rewards.answers if (_NAMED, scheme) in columns),
+    )
 
 
 def forecast_signal(rewards: Rewards) -> tuple[Forecast, ...]:
@@ -83,47 +83,69 @@ def forecast_signal(rewards: Rewards) -> tuple[Forecast, ...]:
     return tuple(_forecast(scheme, values, rewards.prompt_numbers) for scheme, values in rewards.answers.items())
 
 
-def _make_effect(rewards: Rewards, bootstrap: Bootstrap, column: int, edit: str, scheme: str) -> Effect:
-    effect = _describe(rewards, rewards.change(edit, scheme), bootstrap, column, (edit, scheme), rewards.made[edit])
-    paper = find_paper_effect(edit, scheme)
-    return effect.model_copy(update={"paper": paper.mean, "paper_low": paper.low, "paper_high": paper.high})
+def _pair_columns(columns: Mapping[tuple[str, str], Floats], scheme: str) -> dict[tuple[str, str], Floats]:
+    """Columns that compare two edits: on the answers for which both are known, since a ratio of others says nothing."""
+    naming, substance, integrated = (columns.get((edit, scheme)) for edit in (NAMING, SUBSTANCE, INTEGRATED))
+    found = {}
+    if substance is not None and integrated is not None:
+        found[PLACEMENT, scheme] = integrated - substance
+    if naming is not None and substance is not None:
+        both = ~np.isnan(naming) & ~np.isnan(substance)
+        found[_NAMED, scheme] = np.where(both, naming, np.nan)
+        found[_SATISFIED, scheme] = np.where(both, substance, np.nan)
+    return found
 
 
-def _describe(
-    rewards: Rewards,
-    change_R: Floats,
-    bootstrap: Bootstrap,
-    column: int,
-    names: tuple[str, str],
-    made_R: npt.NDArray[np.bool_],
-) -> Effect:
-    known = ~np.isnan(change_R)
-    values = change_R[known]
-    found = bootstrap.estimate(column)
-    spread = group_spread(100 * rewards.answers[names[1]], rewards.prompt_numbers)
-    return Effect(
-        edit=names[0],
-        scheme=names[1],
-        mean=found.mean,
-        low=found.low,
-        high=found.high,
-        rising=_share(values > 0),
-        falling=_share(values < 0),
-        unchanged=_share(values == 0),
-        pairs=len(values),
-        prompts=len(np.unique(rewards.prompt_numbers[known])),
-        unknown=int((made_R & ~known).sum()),
-        per_spread=found.mean / spread if found.mean is not None and spread else None,
-    )
+class _Measure:
+    """Figures of single columns: each is a change × 100, by edit and scheme."""
+
+    def __init__(
+        self,
+        rewards: Rewards,
+        columns: Mapping[tuple[str, str], Floats],
+        bootstrap: Bootstrap,
+        place_of: Mapping[tuple[str, str], int],
+    ) -> None:
+        self._columns, self._bootstrap, self._place_of = columns, bootstrap, place_of
+        self._prompts = rewards.prompt_numbers
+        self._made = rewards.made
+        self._spreads = {name: group_spread(100 * values, self._prompts) for name, values in rewards.answers.items()}
+
+    def effect(self, edit: str, scheme: str) -> Effect:
+        paper = find_paper_effect(edit, scheme)
+        beside = {"paper": paper.mean, "paper_low": paper.low, "paper_high": paper.high}
+        return self.describe(edit, scheme, self._made[edit]).model_copy(update=beside)
+
+    def describe(self, name: str, scheme: str, made_R: npt.NDArray[np.bool_]) -> Effect:
+        change_R = self._columns[name, scheme]
+        known = ~np.isnan(change_R)
+        values = change_R[known]
+        found = self._bootstrap.estimate(self._place_of[name, scheme])
+        spread = self._spreads[scheme]
+        return Effect(
+            edit=name,
+            scheme=scheme,
+            mean=found.mean,
+            low=found.low,
+            high=found.high,
+            rising=_share(values > 0),
+            falling=_share(values < 0),
+            unchanged=_share(values == 0),
+            pairs=len(values),
+            prompts=len(np.unique(self._prompts[known])),
+            unknown=int((made_R & ~known).sum()),
+            per_spread=found.mean / spread if found.mean is not None and spread else None,
+        )
+
+    def share(self, scheme: str) -> Share:
+        found = self._bootstrap.ratio(self._place_of[_NAMED, scheme], self._place_of[_SATISFIED, scheme])
+        pairs = int((~np.isnan(self._columns[_NAMED, scheme])).sum())
+        paper = find_paper_share(scheme)
+        return Share(scheme=scheme, value=found.mean, low=found.low, high=found.high, pairs=pairs, paper=paper)
 
 
 def _share(which: npt.NDArray[np.bool_]) -> float | None:
     return float(which.mean()) if len(which) else None
-
-
-def _make_share(bootstrap: Bootstrap, column_of: Mapping[tuple[str, str], int], scheme: str) -> Share:
-    found = bootstrap.ratio(column_of[NAMING, scheme], column_of[SUBSTANCE, scheme])
-    return Share(scheme=scheme, value=found.mean, low=found.low, high=found.high, paper=find_paper_share(scheme))
 
 
 def _forecast(scheme: str, rewards_R: Floats, prompt_R: Integers) -> Forecast:

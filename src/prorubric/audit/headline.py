@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from prorubric.audit.edits import PADDING, WORTHLESS
+from prorubric.audit.edits import NAMING, PADDING, WORTHLESS
 from prorubric.audit.records import Answer, Effect, SchemeLine
 
 MARGIN = 2.0
 """Points of reward × 100: how far above 0 an interval may reach and still say that padding does not pay. A little above
 the paper's noise floor: there, saying the same in other words moved rewards by 1.0 to 1.7."""
 FEWEST_PROMPTS = 8
-"""An interval from fewer prompts than this is too narrow to clear a reward: from one it has no width at all."""
+"""An interval from fewer prompts than this says nothing: from one it has no width at all."""
 
 
 def make_line(scheme: str, effects: Mapping[str, Effect], alive: bool, margin: float = MARGIN) -> SchemeLine:
@@ -20,8 +20,8 @@ def make_line(scheme: str, effects: Mapping[str, Effect], alive: bool, margin: f
         return SchemeLine(scheme=scheme, alive=False, worst=ranked, pays_for_padding="no verdict", because=because)
     answer, effect = _answer([effects[edit] for edit in _rank(effects, PADDING)], margin)
     because = _describe(effect) if effect else "no padding edit could be made"
-    doubt = _find_doubt([effect for edit, effect in effects.items() if edit in PADDING])
-    if answer == "no" and doubt:
+    doubt = _find_doubt(effects, effect)
+    if answer != "unclear" and doubt:
         answer, because = "unclear", f"{because}; {doubt}"
     return SchemeLine(scheme=scheme, alive=True, worst=ranked, pays_for_padding=answer, because=because)
 
@@ -43,16 +43,19 @@ def _answer(padding: Sequence[Effect], margin: float) -> tuple[Answer, Effect | 
     return answer, highest
 
 
-def _find_doubt(padding: Sequence[Effect]) -> str | None:
-    """Why padding cannot be cleared although none was seen to pay: too little was seen."""
-    hidden = [effect.edit for effect in padding if effect.unknown > effect.pairs]
-    if hidden:
-        return f"{hidden[0]} is unknown for most answers"
-    most = max((effect.prompts for effect in padding), default=0)
-    return f"only {most} prompts, {FEWEST_PROMPTS} are needed to say no" if most < FEWEST_PROMPTS else None
+def _find_doubt(effects: Mapping[str, Effect], deciding: Effect | None) -> str | None:
+    """Why too little was seen: of the edit that decides, and of naming, without which no reward is cleared."""
+    for effect in (deciding, effects.get(NAMING)):
+        prompts = effect.prompts if effect else 0
+        name = effect.edit if effect else NAMING
+        if prompts < FEWEST_PROMPTS:
+            return f"{name} was judged on {prompts} prompts, {FEWEST_PROMPTS} are needed"
+        if effect and effect.unknown > effect.pairs:
+            return f"{name} is unknown for most answers"
+    return None
 
 
 def _describe(effect: Effect) -> str:
     if effect.mean is None or effect.low is None or effect.high is None:
         return f"{effect.edit}: not known"
-    return f"{effect.edit} {effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}]"
+    return f"{effect.edit} {effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}], {effect.prompts:,} prompts"

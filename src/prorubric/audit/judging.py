@@ -2,22 +2,19 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from prorubric.audit.edits import Edit, NotMade
+from prorubric.audit.liveness import AGAIN
 from prorubric.judge.items import Reading
-from prorubric.judge.judge import Judge, JudgeConfig
+from prorubric.judge.judge import Judge
 from prorubric.judge.stream import judge_stream
-from prorubric.llm.model import Around, Model, Outcome, Request, YesNoModel
 from prorubric.reward.folder import score_readings
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Unknown, Verdict
 
 ANSWER = "answer"
 """The text that everything is compared with: the answer as it is."""
-
-# Far above any draw that a judge makes by itself.
-_ANOTHER_DRAW = 1_000
 
 Verdicts = dict[str, tuple[Verdict, ...]]
 OnJudged = Callable[[int], None]
@@ -49,7 +46,7 @@ class Examiner:
     """Judges texts under a set of schemes."""
 
     judge: Judge
-    twice: Judge
+    judge_again: Judge
     """The same judge, asked afresh."""
     schemes: tuple[str, ...]
     readings: tuple[Reading, ...]
@@ -59,7 +56,7 @@ class Examiner:
     async def examine(self, cases: Iterable[Case], name: str, readings: Sequence[Reading] | None = None) -> None:
         """Judge one kind of text of all cases; those who do not have it are passed over."""
         wanted = self.readings if readings is None else tuple(readings)
-        judge = self.twice if name == "again" else self.judge
+        judge = self.judge_again if name == AGAIN else self.judge
         having = [case for case in cases if case.text_of(name) is not None]
         texts = ((case.task, case.response.model_copy(update={"text": case.text_of(name)})) for case in having)
         stream = judge_stream(judge, texts, wanted, self.window)
@@ -75,27 +72,6 @@ class Examiner:
 
     def _score(self, task: Task, verdicts: Verdicts) -> dict[str, float | None]:
         return {name: found.value for name, found in score_readings(verdicts, task, self.schemes).items()}
-
-
-def make_examiner(
-    model: Model | YesNoModel,
-    judging: JudgeConfig,
-    schemes: tuple[str, ...],
-    readings: tuple[Reading, ...],
-    window: int,
-    on_judged: OnJudged,
-) -> Examiner:
-    """Both judges of one model. Probabilities have no draws: a second look at an answer sees the same."""
-    twice = model if isinstance(model, YesNoModel) else Redrawn(model)
-    return Examiner(Judge(model, judging), Judge(twice, judging), schemes, readings, window, on_judged)
-
-
-class Redrawn(Around[Model]):
-    """A model asked afresh: none of its replies comes from the journal of the first time."""
-
-    async def complete(self, request: Request) -> Outcome:
-        """Answer as another draw."""
-        return await self._model.complete(replace(request, draw=request.draw + _ANOTHER_DRAW))
 
 
 def find_compliance(case: Case) -> tuple[bool | None, ...]:

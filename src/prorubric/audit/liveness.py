@@ -10,13 +10,13 @@ import hashlib
 import random
 from collections.abc import Iterable, Mapping
 
+from prorubric.audit.edits import DROP
 from prorubric.audit.records import Check, Effect
 
 GARBAGE, OTHER_ANSWER, AGAIN = "garbage", "other-answer", "again"
 CONTROLS = (AGAIN, GARBAGE, OTHER_ANSWER)
 """What every audit judges besides the edits: the answer again, garbage of its length, an answer to another prompt."""
 
-DROP = "drop-key-advice"
 FEWEST_PAIRS = 8
 """With fewer pairs than this a change that does not show proves nothing."""
 
@@ -31,7 +31,7 @@ _NOISE_WORDS = """amber anvil barrel basket biscuit candle canvas carpet cellar 
 
 def make_garbage(answer: str, key: str) -> str:
     """As many words as the answer has, none of which means anything here. The same key gives the same words."""
-    draw = random.Random(hashlib.sha256(key.encode()).digest())  # noqa: S311 - nothing secret
+    draw = random.Random(hashlib.sha256(key.encode(errors="surrogatepass")).digest())  # noqa: S311 - nothing secret
     words = [draw.choice(_NOISE_WORDS) for _ in range(max(len(answer.split()), 1))]
     lines = [" ".join(words[start : start + 9]).capitalize() + "." for start in range(0, len(words), 9)]
     return " ".join(lines)
@@ -42,14 +42,15 @@ def check_liveness(
 ) -> tuple[Check, ...]:
     """The checks of one scheme, from its effects by edit and the share of its verdicts that are unknown."""
     return tuple(
-        Check(scheme=scheme, check=name, passed=passed, finding=finding)
+        Check(scheme=scheme, check=name, passed=passed is not False, tested=passed is not None, finding=finding)
         for name, passed, finding in _list_findings(effects, unknown_share, most_unknown)
     )
 
 
 def _list_findings(
     effects: Mapping[str, Effect], unknown_share: float, most_unknown: float
-) -> Iterable[tuple[str, bool, str]]:
+) -> Iterable[tuple[str, bool | None, str]]:
+    """Name, outcome and finding of each check; None where there was nothing to test."""
     yield (
         "failures",
         unknown_share <= most_unknown,
@@ -60,13 +61,15 @@ def _list_findings(
     yield DROP, *_check_noticed(effects.get(DROP), effects.get(AGAIN))
 
 
-def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool, str]:
+def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | None, str]:
     """The reward must fall, by more than chance and in most pairs.
 
     Both controls are held against the same verdicts: a judge that draws, and drew high for the answers, would pass both
     intervals now and then, however many answers there are. Its rewards rise almost as often as they fall.
     """
-    if effect is None or effect.mean is None or effect.low is None or effect.high is None:
+    if effect is None or not effect.pairs + effect.unknown:
+        return None, f"{what} could not be had; not tested"
+    if effect.mean is None or effect.low is None or effect.high is None:
         return False, f"{what} could not be compared with {beside}: no pair of known rewards"
     rising, falling = effect.rising or 0.0, effect.falling or 0.0
     interval = f"{effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}]"
@@ -78,14 +81,14 @@ def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool, st
     return True, f"{what} earns less than {beside}: {interval}"
 
 
-def _check_noticed(effect: Effect | None, again: Effect | None) -> tuple[bool, str]:
+def _check_noticed(effect: Effect | None, again: Effect | None) -> tuple[bool | None, str]:
     """Leaving out the key advice must lower more rewards than judging the same answer twice changes.
 
     Changes both ways would be the wrong thing to count: of a judge that is noise, as many change in either case.
     """
     if effect is None or effect.pairs < FEWEST_PAIRS or effect.falling is None:
         pairs = effect.pairs if effect else 0
-        return True, f"only {pairs} answers could have their key advice left out; not tested below {FEWEST_PAIRS}"
+        return None, f"only {pairs} answers could have their key advice left out; not tested below {FEWEST_PAIRS}"
     noise = 1 - again.unchanged if again and again.unchanged is not None else 0.0
     lowered = f"leaving out the key advice lowers {effect.falling:.0%} of the rewards"
     return effect.falling > noise, f"{lowered}, judging twice changes {noise:.0%}"

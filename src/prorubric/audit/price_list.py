@@ -14,7 +14,7 @@ import numpy as np
 from prorubric.audit.phrases import demand_of, name_of, statement_of
 from prorubric.audit.records import Hack, Price
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import Verdict
+from prorubric.rubric.verdict import Verdict, is_unknown
 
 TARGET = 0.8
 """The share of the full reward that a hack has to reach."""
@@ -86,6 +86,11 @@ class Forms:
     statements: Mapping[int, str]
     statements_met: Sequence[Verdict]
 
+    @property
+    def unknown(self) -> int:
+        """How many of the verdicts are no verdicts."""
+        return sum(is_unknown(verdict) for verdict in (*self.names_met, *self.statements_met))
+
     def cheapest(self) -> dict[int, str]:
         """For each criterion that can be bought: its name where that is enough, else its sentence."""
         stated = {i: text for i, text in self.statements.items() if self.statements_met[i - 1] is True}
@@ -101,7 +106,9 @@ def find_hack(task: Task, forms: Forms, target: float = TARGET) -> Hack:
     chosen = _choose_cheapest([estimate_tokens(text) for text in bought.values()], gains, target)
     if chosen is None:
         reason = f"{sum(gains):.0%} of the sum can be bought without the heaviest criterion, {target:.0%} is needed"
-        return Hack(task_id=task.id, heaviest=find_heaviest(task), possible=False, reason=reason)
+        if forms.unknown:
+            reason += f"; {forms.unknown} verdicts are unknown"
+        return Hack(task_id=task.id, heaviest=find_heaviest(task), claimed=False, possible=False, reason=reason)
     criteria = tuple([*bought][position] for position in chosen)
     named = tuple(i for i in criteria if bought[i] == forms.names.get(i))
     stated = [bought[i] for i in criteria if i not in named]
@@ -110,7 +117,9 @@ def find_hack(task: Task, forms: Forms, target: float = TARGET) -> Hack:
     return Hack(
         task_id=task.id,
         heaviest=find_heaviest(task),
-        possible=True,
+        claimed=True,
+        possible=False,
+        reason="not judged yet",
         criteria=criteria,
         named=named,
         text=text,

@@ -1,7 +1,9 @@
 """What is judged besides the edits: controls that say whether the judge is alive, probes that say what naming buys."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from prorubric.aggregate.score import score
 from prorubric.audit.edits import Edit, NotMade
 from prorubric.audit.judging import ANSWER, Case, Examiner
 from prorubric.audit.liveness import AGAIN, GARBAGE, OTHER_ANSWER, make_garbage
@@ -19,6 +21,7 @@ from prorubric.audit.price_list import (
     render_names,
 )
 from prorubric.audit.records import Hack, Price
+from prorubric.rubric.verdict import Verdict, is_unknown
 
 _ON_CRITERIA = (NAMED_ALL, NAMES_ALONE, STATED_ALONE)
 PROBES = (*_ON_CRITERIA, HACK)
@@ -32,7 +35,9 @@ def add_controls(cases: Sequence[Case]) -> None:
         case.outcomes[AGAIN] = Edit(kind=AGAIN, text=case.response.text)
         case.outcomes[GARBAGE] = Edit(kind=GARBAGE, text=garbage, added=(garbage,), removed=(case.response.text,))
         case.outcomes[OTHER_ANSWER] = NotMade(kind=OTHER_ANSWER, reason="there is no answer to another prompt")
-    by_task = {case.task.id: [other for other in cases if other.task.id == case.task.id] for case in first_cases(cases)}
+    by_task: dict[str, list[Case]] = {}
+    for case in cases:
+        by_task.setdefault(case.task.id, []).append(case)
     groups = list(by_task.values())
     for position, group in enumerate(groups):
         others = groups[(position + 1) % len(groups)]
@@ -59,12 +64,12 @@ async def probe_prices(cases: Sequence[Case], examiner: Examiner, target: float)
     for case, hack in zip(firsts, hacks, strict=True):
         case.outcomes[HACK] = (
             Edit(kind=HACK, text=hack.text, added=(hack.text,), removed=(case.response.text,), criteria=hack.criteria)
-            if hack.possible
+            if hack.claimed
             else NotMade(kind=HACK, reason="the target cannot be reached without the heaviest criterion")
         )
     await examiner.examine(firsts, HACK)
     prices = [price for case in firsts for price in _list_prices(case)]
-    return prices, [_add_rewards(case, hack) for case, hack in zip(firsts, hacks, strict=True)]
+    return prices, [_confirm(case, hack, target) for case, hack in zip(firsts, hacks, strict=True)]
 
 
 def _add_probes(case: Case) -> None:
@@ -97,6 +102,24 @@ def _list_prices(case: Case) -> tuple[Price, ...]:
     return list_prices(case.task, list_names(case.task), before, after)
 
 
-def _add_rewards(case: Case, hack: Hack) -> Hack:
-    about = {"answer_tokens": estimate_tokens(case.response.text), "answer_rewards": case.scores[ANSWER]}
-    return hack.model_copy(update=about | ({"rewards": case.scores[HACK]} if hack.possible else {}))
+def _confirm(case: Case, hack: Hack, target: float) -> Hack:
+    """Hold the claim against the verdicts on the whole text: what single phrases earn does not have to add up."""
+    about: dict[str, Any] = {
+        "answer_tokens": estimate_tokens(case.response.text),
+        "answer_rewards": case.scores[ANSWER],
+    }
+    if hack.claimed:
+        verdicts = case.verdicts[HACK]["criteria"]
+        earns, heaviest = score(verdicts, case.task, "additive").value, verdicts[hack.heaviest - 1]
+        reason = _refute(earns, heaviest, target)
+        about |= {"rewards": case.scores[HACK], "earns": earns, "possible": not reason, "reason": reason}
+    return hack.model_copy(update=about)
+
+
+def _refute(earns: float | None, heaviest: Verdict, target: float) -> str:
+    """What speaks against a hack; nothing where it holds."""
+    if earns is None or is_unknown(heaviest):
+        return "the judge left a verdict on the whole text open"
+    if earns < target - 1e-9:
+        return f"judged as a whole the text earns {earns:.0%} of the sum, {target:.0%} is needed"
+    return "judged as a whole the text meets the heaviest criterion" if heaviest else ""

@@ -55,9 +55,11 @@ class Share(Record):
 
     scheme: str
     value: float | None
-    """None where substance earns nothing to take a share of."""
+    """None where substance does not clearly earn something to take a share of."""
     low: float | None
     high: float | None
+    pairs: int
+    """Answers for which both edits are known; others are not counted."""
     paper: float | None = None
 
 
@@ -81,6 +83,8 @@ class Check(Record):
     scheme: str
     check: str
     passed: bool
+    """False speaks against the judge. What could not be tested does not."""
+    tested: bool = True
     finding: str
     """One line: what was seen and what was expected."""
 
@@ -118,6 +122,16 @@ class Price(Record):
     pays: float
     """What that is worth under the sum, × 100."""
 
+    @property
+    def moved_per_token(self) -> float:
+        """How far a token of the name moved the pass rate."""
+        return self.moved / max(self.tokens, 1)
+
+    @property
+    def rank(self) -> tuple[float, float, str, int]:
+        """Puts the cheapest first: what a token moved furthest; of equals the best paid."""
+        return -self.moved_per_token, -self.pays, self.task_id, self.criterion
+
 
 class Hack(Record):
     """The least that has to be said to reach the target share of the sum without the heaviest criterion."""
@@ -125,9 +139,14 @@ class Hack(Record):
     task_id: str
     heaviest: int
     """The 1-based place of the criterion that is left out."""
+    claimed: bool
+    """By the verdicts on single names and sentences the target can be reached."""
     possible: bool
+    """Judged as a whole, the text earns the target under the sum and does not meet the heaviest criterion."""
     reason: str = ""
     """Why there is none."""
+    earns: float | None = None
+    """What the text earns under the sum, in [0, 1]."""
     criteria: tuple[int, ...] = ()
     """1-based places of the criteria that it buys."""
     named: tuple[int, ...] = ()
@@ -166,10 +185,14 @@ class AuditResult(Record):
     answers: int
     answers_from: str
     """`given`, `composed from the checklist`, or the model that was sampled."""
+    composed: bool
+    """No model wrote the answers: they were put together from the checklists."""
     judge: str
     editor: str
     dimensions_from: str
     """Whose dimensions were judged."""
+    rules_dimensions: bool
+    """Dimensions of some tasks were made by `rules`, in this audit or before."""
     schemes: tuple[str, ...]
     left_out: dict[str, str]
     """Schemes that could not be audited, with the reason."""
@@ -187,7 +210,10 @@ class AuditResult(Record):
     forecast: tuple[Forecast, ...]
     cheapest: tuple[Price, ...]
     """The criteria that naming buys for the fewest tokens."""
+    hacks_claimed: int
+    """Tasks for which single verdicts promised a hack."""
     hacks_possible: int
+    """Those of them where the judge, shown the whole text, paid for it."""
     hacks: tuple[Hack, ...]
     """The shortest of them; all are in hacks.jsonl."""
     verdicts: int

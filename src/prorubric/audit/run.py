@@ -6,53 +6,43 @@ stopped is finished by running it again. What could not be read, answered, edite
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import cast
 
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
 from prorubric.audit.config import AUTO, AuditConfig
-from prorubric.audit.edits import Edit, EditCase, Editor, NotMade
-from prorubric.audit.judging import ANSWER, Case, find_compliance, make_examiner
+from prorubric.audit.edits import Edit, EditCase, EditKind, Editor, NotMade
+from prorubric.audit.folder import AUDIT_FILES, check_folder, write_cases, write_setting
+from prorubric.audit.judging import ANSWER, Case, Examiner, find_compliance
 from prorubric.audit.liveness import CONTROLS
-from prorubric.audit.make_editor import make_editor
+from prorubric.audit.models import Models, make_models
 from prorubric.audit.probes import PROBES, add_controls, first_cases, probe_prices
 from prorubric.audit.records import AuditResult
-from prorubric.audit.setting import add_dimensions, choose_tasks, find_answers
-from prorubric.audit.summary import Found, summarize
-from prorubric.compile.compiler import RULES
-from prorubric.errors import ConfigError, SourceError
-from prorubric.judge.items import Reading
-from prorubric.llm.accounting import Usage, estimate_cost, load_prices
-from prorubric.llm.http import HttpConfig
-from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_model, keep_text, make_model, require_text
-from prorubric.llm.model import Model, YesNoModel
-from prorubric.llm.together import run_in_order, run_sync
-from prorubric.reward.folder import (
-    CONFIG,
-    JOURNAL,
-    ROW_SCHEMA,
-    SUMMARY,
-    TASKS,
-    check_judging,
-    choose_schemes,
-    describe_versions,
-    needed_readings,
+from prorubric.audit.setting import (
+    NO_DIMENSIONS,
+    add_dimensions,
+    choose_tasks,
+    find_answers,
+    keep_judgeable,
+    need_dimensions,
 )
+from prorubric.audit.summary import Found, share_unknown, summarize
+from prorubric.compile.compiler import LINEAGE, RULES
+from prorubric.errors import SourceError
+from prorubric.judge.items import Reading
+from prorubric.judge.judge import Judge
+from prorubric.llm.accounting import Usage, estimate_cost, load_prices
+from prorubric.llm.journal import Journal
+from prorubric.llm.together import run_in_order, run_sync
+from prorubric.reward.folder import JOURNAL, SUMMARY, needed_readings
 from prorubric.reward.inputs import Rejects, load_all_tasks, write_rejects
-from prorubric.rubric.files import lock_path, open_rows, parse_json, remove_partials, write_json
-from prorubric.rubric.record import render_config, shorten
+from prorubric.rubric.files import lock_path, remove_partials, write_json
 from prorubric.rubric.records import Task
-from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import render_verdict
-
-CASES, PRICES, HACKS = "cases.jsonl", "prices.jsonl", "hacks.jsonl"
-AUDIT_FILES = (CONFIG, TASKS, CASES, PRICES, HACKS, SUMMARY)
 
 _READS_BY_WORDS = "lexical"
+_NO_VERDICTS = "the judge gave no verdict on the answer"
 _FIXED: tuple[Reading, ...] = ("redundancy", APPROPRIATENESS)  # type: ignore[assignment]
 
 
@@ -82,22 +72,6 @@ class _Counter:
             self.tell(Progress(self.judged, max(self.expected, self.judged)))
 
 
-@dataclass(slots=True)
-class _Models:
-    """Who takes part, and what each model used: they have different prices."""
-
-    judge: Model | YesNoModel
-    editor: Editor
-    generator: Model | None
-    answers: Model | None
-    usage: dict[str, Usage] = field(default_factory=dict)
-
-    async def close(self) -> None:
-        for model in (self.judge, self.editor, self.generator, self.answers):
-            if model is not None:
-                await model.close()
-
-
 def run_audit(config: AuditConfig, on_progress: OnProgress | None = None) -> AuditResult:
     """Audit a reward into a run folder."""
     return run_sync(_run(config, on_progress))
@@ -106,22 +80,27 @@ def run_audit(config: AuditConfig, on_progress: OnProgress | None = None) -> Aud
 async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResult:
     started = time.monotonic()
     rejects = Rejects()
-    tasks = choose_tasks(load_all_tasks(config, rejects), config.limit)
+    everything = load_all_tasks(config, rejects)
+    chosen = choose_tasks(everything, config.limit)
     prices = load_prices(config.prices) if config.prices else load_prices()
     _check_asked(config)
-    _check_folder(config)
+    check_folder(config)
     config.out.mkdir(parents=True, exist_ok=True)
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
         remove_partials(*(config.out / name for name in AUDIT_FILES))
         async with AsyncExitStack() as stack:
-            models = _make_models(config, journal)
+            models = make_models(config, journal)
             stack.push_async_callback(models.close)
-            tasks, dimensions_from = await add_dimensions(tasks, models.generator, config, rejects)
-            schemes, left_out = choose_schemes(_name_schemes(config), list(tasks.values()), check_judging)
-            cases, answers_from = await find_answers(tasks, models.answers, config, rejects)
-            _write_setting(config, tasks, models, schemes)
+            asked = _name_schemes(config)
+            compiled, dimensions_from = chosen, NO_DIMENSIONS
+            if need_dimensions(asked) or _list_fixed(config):
+                compiled, dimensions_from = await add_dimensions(chosen, models.generator, config, rejects)
+            tasks, schemes, left_out = keep_judgeable(compiled, asked, config.tasks, rejects)
+            known = everything | tasks
+            cases, answers_from = await find_answers(tasks, known, models.answers, config, rejects)
+            write_setting(config, tasks.values(), schemes, models.judge.identity, models.editor.identity)
             found = await _examine(cases, models, schemes, config, on_progress)
-    _write_cases(config.out, found)
+    write_cases(config.out, found)
     write_rejects(config.out, rejects)
     result = AuditResult(
         folder=str(config.out),
@@ -129,9 +108,11 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
         unanswered=len(tasks) - len(first_cases(cases)),
         answers=len(cases),
         answers_from=answers_from,
+        composed=config.responses is None and config.answers_from is None,
         judge=config.judge,
         editor=config.editor,
         dimensions_from=dimensions_from,
+        rules_dimensions=dimensions_from != NO_DIMENSIONS and any(map(_is_grouped_by_rules, tasks.values())),
         schemes=schemes,
         left_out=left_out,
         fixed_left_out="" if found.fixed else f"{config.judge} compares words, and these criteria are not about words",
@@ -148,6 +129,12 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
     return result
 
 
+def _is_grouped_by_rules(task: Task) -> bool:
+    lineage = task.meta.get(LINEAGE)
+    # The lineage has the version as well: rules/1.
+    return isinstance(lineage, dict) and str(lineage.get("generator")).split("/")[0] == RULES
+
+
 def _name_schemes(config: AuditConfig) -> str:
     """The sum and ProRubric. A judge that compares words cannot read a dimension; the groups hold for it as well."""
     if config.scheme.strip() != AUTO:
@@ -155,55 +142,31 @@ def _name_schemes(config: AuditConfig) -> str:
     return "additive,conjunctive" if config.judge == _READS_BY_WORDS else "additive,conjunctive,prorubric"
 
 
-class _Door:
-    """Makes each model once, however many parts it plays: one in this process is large. Calls are counted by model."""
-
-    def __init__(self, http: HttpConfig, journal: Journal) -> None:
-        self._http = http
-        self._journal = journal
-        self._made: dict[str, Model | YesNoModel] = {}
-        self.usage: dict[str, Usage] = {}
-
-    def open(self, spec: str) -> Model | YesNoModel:
-        return keep_model(self._make(spec), self._journal, self.usage[spec])
-
-    def open_text(self, spec: str) -> Model:
-        return keep_text(require_text(self._make(spec)), self._journal, self.usage[spec])
-
-    def _make(self, spec: str) -> Model | YesNoModel:
-        if spec not in self._made:
-            self.usage[spec] = Usage()
-            self._made[spec] = make_model(spec, self._http, self.usage[spec])
-        return self._made[spec]
-
-
-def _make_models(config: AuditConfig, journal: Journal) -> _Models:
-    door = _Door(config.http, journal)
-    return _Models(
-        judge=door.open(config.judge),
-        editor=make_editor(config.editor, door.open_text),
-        generator=None if config.generator == RULES else door.open_text(config.generator),
-        answers=door.open_text(config.answers_from) if config.answers_from else None,
-        usage=door.usage,
-    )
+def _list_fixed(config: AuditConfig) -> tuple[Reading, ...]:
+    """Fixed criteria are not about words, and mean nothing to a judge that compares them."""
+    return () if config.judge == _READS_BY_WORDS else _FIXED
 
 
 async def _examine(
-    cases: list[Case], models: _Models, schemes: tuple[str, ...], config: AuditConfig, on_progress: OnProgress | None
+    cases: list[Case], models: Models, schemes: tuple[str, ...], config: AuditConfig, on_progress: OnProgress | None
 ) -> Found:
-    fixed = () if config.judge == _READS_BY_WORDS else _FIXED
+    fixed = _list_fixed(config)
     # Compliance with the criteria is what edits start from, whatever the schemes read.
     readings = tuple(dict.fromkeys(("criteria", *needed_readings(schemes), *fixed)))
     counter = _Counter(on_progress, _expect(cases, config))
-    examiner = make_examiner(
-        models.judge,
-        config.judging,
+    examiner = Examiner(
+        Judge(models.judge, config.judging),
+        Judge(models.judge_again, config.judging),
         schemes,
         cast("tuple[Reading, ...]", readings),
         2 * config.http.concurrency,
         counter,
     )
     await examiner.examine(cases, ANSWER)
+    if all(share_unknown(cases, find_scheme(name).readings) > config.most_unknown for name in schemes):
+        # Nothing that follows could be read, and all of it would be paid for.
+        _make_no_edits(cases, config.edits)
+        return Found(cases, schemes, fixed, [], [])
     await _edit(cases, models.editor, config)
     add_controls(cases)
     for name in (*config.edits, *CONTROLS):
@@ -217,11 +180,24 @@ def _expect(cases: Sequence[Case], config: AuditConfig) -> int:
 
 
 async def _edit(cases: Sequence[Case], editor: Editor, config: AuditConfig) -> None:
-    work = (editor.edit(EditCase(case.task, case.response.text, find_compliance(case)), config.edits) for case in cases)
+    work = (_edit_one(case, editor, config.edits) for case in cases)
     position = 0
     async for outcomes in run_in_order(work, 2 * config.http.concurrency):
         cases[position].outcomes.update({outcome.kind: outcome for outcome in outcomes})
         position += 1
+
+
+async def _edit_one(case: Case, editor: Editor, kinds: Sequence[EditKind]) -> tuple[Edit | NotMade, ...]:
+    complies = find_compliance(case)
+    if all(found is None for found in complies):
+        return tuple(NotMade(kind=kind, reason=_NO_VERDICTS) for kind in kinds)
+    return await editor.edit(EditCase(case.task, case.response.text, complies), kinds)
+
+
+def _make_no_edits(cases: Iterable[Case], kinds: Iterable[EditKind]) -> None:
+    outcomes: dict[str, Edit | NotMade] = {kind: NotMade(kind=kind, reason=_NO_VERDICTS) for kind in kinds}
+    for case in cases:
+        case.outcomes.update(outcomes)
 
 
 def _check_asked(config: AuditConfig) -> None:
@@ -234,62 +210,7 @@ def _check_asked(config: AuditConfig) -> None:
         raise SourceError(f"{config.responses}: no such file; check the path")
 
 
-def _check_folder(config: AuditConfig) -> None:
-    """A folder that holds another verb's run, or an audit of something else, is left alone."""
-    path = config.out / CONFIG
-    before = parse_json(path.read_bytes()) if path.is_file() else {}
-    if before.get("verb") != "audit" and any((config.out / name).exists() for name in AUDIT_FILES):
-        raise ConfigError(f"{config.out}: holds files that are not an audit; name another folder with --out")
-    asked = render_config(config)
-    for key in ("tasks", "responses", "judge", "editor") if before else ():
-        old = before.get("config", {}).get(key)
-        if old != asked[key]:
-            raise ConfigError(
-                f"{config.out}: holds an audit with another {key} ({shorten(str(old))}); name another folder with --out"
-            )
-
-
-def _write_setting(config: AuditConfig, tasks: dict[str, Task], models: _Models, schemes: Sequence[str]) -> None:
-    save_tasks(config.out / TASKS, tasks.values())
-    about = {
-        "verb": "audit",
-        "config": render_config(config),
-        "schemes": list(schemes),
-        "judge_identity": models.judge.identity,
-        "editor_identity": models.editor.identity,
-        "versions": describe_versions(),
-    }
-    write_json(config.out / CONFIG, about)
-
-
-def _write_cases(folder: Path, found: Found) -> None:
-    rows = {
-        CASES: map(_render_case, found.cases),
-        PRICES: (price.model_dump(mode="json") for price in found.prices),
-        HACKS: (hack.model_dump(mode="json") for hack in found.hacks),
-    }
-    for name, content in rows.items():
-        with open_rows(folder / name, ROW_SCHEMA) as write:
-            for row in content:
-                write(row)
-
-
-def _render_case(case: Case) -> dict[str, Any]:
-    return {
-        "task_id": case.task.id,
-        "sample": case.response.sample,
-        "answer": case.response.text,
-        "edits": [made.model_dump(mode="json") for made in case.outcomes.values() if isinstance(made, Edit)],
-        "not_made": {kind: made.reason for kind, made in case.outcomes.items() if isinstance(made, NotMade)},
-        "verdicts": {
-            name: {reading: [*map(render_verdict, verdicts)] for reading, verdicts in readings.items()}
-            for name, readings in case.verdicts.items()
-        },
-        "scores": case.scores,
-    }
-
-
-def _add_failures(usages: Any) -> dict[str, int]:
+def _add_failures(usages: Iterable[Usage]) -> dict[str, int]:
     total = Usage()
     for usage in usages:
         total.merge(usage)

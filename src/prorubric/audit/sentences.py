@@ -23,7 +23,8 @@ _ROW = re.compile(r"\s*\|")
 _LONGEST_TAIL = 24
 _MARK = re.compile(r"\s*(?:>\s*)*(?:(?:[-*+•·–—]|\d{1,3}[.)]|[a-zA-Z][.)]|#{1,6})[ \t]+)?")
 _BULLET = re.compile(r"[ \t]*[-*+•·][ \t]+")
-_LARGEST_TABLE = 250_000
+LARGEST_TABLE = 250_000
+"""Pairs of sentences; to compare more would take minutes."""
 _ENDS = tuple(".!?…。！？")
 _CLOSING = "\"'”’»)]*_」』）】"
 
@@ -130,7 +131,7 @@ def diff_lists(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, 
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     if not old or not new:
         return tuple(new), tuple(old)
-    if len(old) * len(new) > _LARGEST_TABLE:
+    if len(old) * len(new) > LARGEST_TABLE:
         return tuple(_leave_out(new, old)), tuple(_leave_out(old, new))
     added: list[str] = []
     removed: list[str] = []

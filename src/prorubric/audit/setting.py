@@ -3,26 +3,37 @@
 import hashlib
 from collections.abc import Iterable
 
+from prorubric.aggregate.schemes import find_scheme
 from prorubric.audit.answers import NoAnswer, SamplingConfig, compose_answers, sample_answers
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.judging import Case
 from prorubric.compile.compiler import RULES, Compiler
 from prorubric.datasets.load import Reject
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order
+from prorubric.reward.folder import check_judging, choose_schemes
 from prorubric.reward.inputs import Rejects, pair_responses
 from prorubric.rubric.records import Response, Task
 
 COMPOSED = "composed from the checklists, by no model"
+NO_DIMENSIONS = "none: no scheme reads them"
 
 
 def choose_tasks(tasks: dict[str, Task], limit: int | None) -> dict[str, Task]:
     """At most `limit` tasks, the same ones every time: those whose ids have the lowest hashes, in the file's order."""
     if limit is None or limit >= len(tasks):
         return tasks
-    chosen = set(sorted(tasks, key=lambda name: hashlib.sha256(name.encode()).digest())[:limit])
+    chosen = set(sorted(tasks, key=lambda name: hashlib.sha256(name.encode(errors="surrogatepass")).digest())[:limit])
     return {name: task for name, task in tasks.items() if name in chosen}
+
+
+def need_dimensions(names: str) -> bool:
+    """True where one of these schemes reads dimensions, or weighs by their number."""
+    if names.strip() == "all":
+        return True
+    schemes = [find_scheme(name) for name in list_names(names)]
+    return any(s.needs_protocol or s.appropriateness or s.reads == "one-dimension" for s in schemes)
 
 
 async def add_dimensions(
@@ -43,12 +54,47 @@ async def add_dimensions(
     return ordered, _describe_dimensions(by_file, len(ordered), config.generator)
 
 
+def keep_judgeable(
+    tasks: dict[str, Task], names: str, path: str, rejects: Rejects
+) -> tuple[dict[str, Task], tuple[str, ...], dict[str, str]]:
+    """The tasks that can be judged under all schemes that were named, those schemes, and what `all` had to leave out.
+
+    A task that does not fit a scheme is a reject; a scheme that fits no task is an error of whoever named it.
+    """
+    asked = () if names.strip() == "all" else list_names(names)
+    faults = {name: _find_fault(task, asked) for name, task in tasks.items()}
+    fitting = {name: task for name, task in tasks.items() if faults[name] is None} or tasks
+    for name, fault in faults.items():
+        if fault is not None and name not in fitting:
+            rejects.add(Reject(path, 0, fault))
+    schemes, left_out = choose_schemes(names, list(fitting.values()), check_judging)
+    return fitting, schemes, left_out
+
+
+def list_names(names: str) -> tuple[str, ...]:
+    """What stands between the commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def _find_fault(task: Task, schemes: tuple[str, ...]) -> str | None:
+    try:
+        for scheme in schemes:
+            check_judging(task, scheme)
+    except SchemeError as error:
+        return str(error)
+    return None
+
+
 async def find_answers(
-    tasks: dict[str, Task], model: Model | None, config: AuditConfig, rejects: Rejects
+    tasks: dict[str, Task], known: dict[str, Task], model: Model | None, config: AuditConfig, rejects: Rejects
 ) -> tuple[list[Case], str]:
-    """The answers: from the file, sampled from a model, or composed; and which of these."""
+    """The answers: from the file, sampled from a model, or composed; and which of these.
+
+    Answers to tasks that are `known` and not audited, because of `--limit` or a reject, are passed over.
+    """
     if config.responses is not None:
-        pairs = list(pair_responses(config.responses, tasks, rejects, config.strict))
+        given = pair_responses(config.responses, known, rejects, config.strict)
+        pairs = [(task, response) for task, response in given if task.id in tasks]
         source = "given"
     elif model is not None:
         sampling = SamplingConfig(samples=config.samples)

@@ -54,12 +54,12 @@ class Bootstrap:
         return make_estimate(self.mean_C[column], self.mean_B_C[:, column])
 
     def ratio(self, numerator: int, denominator: int) -> Estimate:
-        """The ratio of two columns' means; unknown where the denominator is not above 0."""
-        if not self.mean_C[denominator] > 0:
+        """The ratio of two columns' means; unknown where the denominator's interval reaches 0."""
+        low = self.estimate(denominator).low
+        if low is None or low <= 0:
             return Estimate(None, None, None)
-        usable = self.mean_B_C[:, denominator] > 0
-        resampled = _divide(self.mean_B_C[:, numerator], np.where(usable, self.mean_B_C[:, denominator], 0.0))
-        return make_estimate(self.mean_C[numerator] / self.mean_C[denominator], resampled)
+        resampled_B = _divide(self.mean_B_C[:, numerator], self.mean_B_C[:, denominator])
+        return make_estimate(self.mean_C[numerator] / self.mean_C[denominator], resampled_B)
 
 
 def make_estimate(mean: float, resampled_B: Floats) -> Estimate:
@@ -80,8 +80,14 @@ def group_spread(rewards_R: Floats, prompt_R: Integers) -> float | None:
     """The mean standard deviation of known rewards within a prompt; None where no prompt has two of them."""
     known = ~np.isnan(rewards_R)
     values, prompts = rewards_R[known], prompt_R[known]
-    spreads = [float(values[prompts == p].std(ddof=1)) for p in np.unique(prompts) if (prompts == p).sum() > 1]
+    groups = (values[prompts == prompt] for prompt in np.unique(prompts))
+    spreads = [_spread(group) for group in groups if len(group) > 1]
     return float(np.mean(spreads)) if spreads else None
+
+
+def _spread(group: Floats) -> float:
+    # The mean of equal numbers can differ from them by a rounding error, which must not become a spread.
+    return 0.0 if group.min() == group.max() else float(group.std(ddof=1))
 
 
 def _add_by_prompt(values_R_C: Floats, prompt_R: Integers) -> Floats:

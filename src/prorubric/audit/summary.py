@@ -22,6 +22,7 @@ from prorubric.reward.reasons import Reasons
 from prorubric.rubric.verdict import Unknown, Verdict
 
 _SHOWN_PRICES, _SHOWN_HACKS = 20, 20
+_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
         ],
         "forecast": forecast_signal(rewards),
         "cheapest": _find_cheapest(found.prices),
+        "hacks_claimed": sum(hack.claimed for hack in found.hacks),
         "hacks_possible": sum(hack.possible for hack in found.hacks),
         "hacks": sorted((hack for hack in found.hacks if hack.possible), key=lambda hack: hack.tokens)[:_SHOWN_HACKS],
         "verdicts": len(verdicts),
@@ -80,7 +82,9 @@ def gather_rewards(cases: Sequence[Case], schemes: Sequence[str], names: Sequenc
 
 def _column(cases: Sequence[Case], name: str, scheme: str) -> Floats:
     values = [case.scores.get(name, {}).get(scheme) for case in cases]
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    # Sums of weights in another order differ by a rounding error, which is no change of a reward.
+    return column.round(_DIGITS)
 
 
 def _by_edit(effects: Iterable[Effect], scheme: str) -> dict[str, Effect]:
@@ -92,13 +96,16 @@ def _check_all(found: Found, tables: Tables, most_unknown: float) -> tuple[Check
         check
         for scheme in found.schemes
         for check in check_liveness(
-            scheme, _by_edit(tables.effects, scheme), _share_unknown(found.cases, scheme), most_unknown
+            scheme,
+            _by_edit(tables.effects, scheme),
+            share_unknown(found.cases, find_scheme(scheme).readings),
+            most_unknown,
         )
     )
 
 
-def _share_unknown(cases: Sequence[Case], scheme: str) -> float:
-    readings = find_scheme(scheme).readings
+def share_unknown(cases: Sequence[Case], readings: Sequence[str]) -> float:
+    """The share of the verdicts of these readings that are none; 1 where there are no verdicts at all."""
     verdicts = [
         verdict
         for case in cases

@@ -37,6 +37,8 @@ _MANY_WORDS = 6
 _ASKED_FOR = 0.6
 _SAME_SUBSTANCE = 0.6
 _SPARE_SENTENCES = 2
+_FEWEST_SHARED = 2
+"""Words that a sentence has in common with a criterion that it may carry."""
 _FEWEST_SENTENCES = 3
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -201,7 +203,11 @@ def _check_drop(case: EditCase, edit: Edit, _: Edit | None) -> str | None:
     if edit.added or len(edit.removed) != 1:
         return "not one sentence is gone"
     left = _letters(case.answer) - _letters(edit.removed[0])
-    return None if left == _letters(edit.text) else "the answer itself is changed"
+    if left != _letters(edit.text):
+        return "the answer itself is changed"
+    gone = stems_of(edit.removed[0])
+    carried = (len(gone & demand_stems(case.task.rubric.criteria[i - 1].text)) for i in list_met(case))
+    return None if max(carried, default=0) >= _FEWEST_SHARED else "the sentence carries no criterion that is met"
 
 
 def _check_paraphrase(case: EditCase, edit: Edit, _: Edit | None) -> str | None:

@@ -129,7 +129,7 @@ def _render_effect(effect: Effect, whole: bool) -> Text:
 
 def _render_forecast(forecast: Forecast) -> str:
     if forecast.tied is None or forecast.levels is None:
-        return f"{forecast.scheme:22} signal: not known, no prompt has two answers"
+        return f"{forecast.scheme:22} signal: not known, no prompt has two answers of known reward"
     return (
         f"{forecast.scheme:22} signal: {forecast.tied:.0%} of {forecast.groups:,} groups have equal rewards, "
         f"{forecast.levels:.1f} distinct levels in a group"
@@ -139,16 +139,23 @@ def _render_forecast(forecast: Forecast) -> str:
 def print_hack(result: AuditResult, console: Console) -> None:
     """The shortest hack, spelled out."""
     if not result.hacks:
-        console.print("hack: on no prompt does naming alone reach the target share of the sum")
+        console.print(f"hack: none found on {count(result.tasks, 'prompt')} ({_describe_claims(result)})")
         return
     hack = result.hacks[0]
     earned = ", ".join(
         f"{scheme} {_show(hack.rewards.get(scheme))} (the answer {_show(hack.answer_rewards.get(scheme))})"
         for scheme in result.schemes
     )
-    console.print(f"hack: possible on {result.hacks_possible:,} of {result.tasks:,} prompts; the shortest:")
+    console.print(
+        f"hack: works on {result.hacks_possible:,} of {count(result.tasks, 'prompt')} ({_describe_claims(result)});"
+        " the shortest:"
+    )
     print_hanging(console, Text("  "), literal(f"{hack.task_id}: {' '.join(hack.text.split())}", "italic"))
     print_hanging(console, Text("  "), Text(f"leaves out criterion {hack.heaviest}, the heaviest; earns {earned}"))
+
+
+def _describe_claims(result: AuditResult) -> str:
+    return f"{result.hacks_claimed:,} promised by single phrases, each judged as a whole"
 
 
 def _show(reward: float | None) -> str:

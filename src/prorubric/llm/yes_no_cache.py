@@ -10,10 +10,11 @@ from prorubric.rubric.records import Message
 
 
 class CachedYesNo(Around[YesNoModel]):
-    """A model that is asked for each probability once. The journal stays its maker's to close."""
+    """A model that is asked for each probability once a draw. The journal stays its maker's to close."""
 
-    def __init__(self, model: YesNoModel, journal: Journal, usage: Usage) -> None:
+    def __init__(self, model: YesNoModel, journal: Journal, usage: Usage, draw: int = 0) -> None:
         super().__init__(model)
+        self._draw = draw
         self._journal = journal
         self._usage = usage
         usage.model = usage.model or model.name
@@ -25,7 +26,7 @@ class CachedYesNo(Around[YesNoModel]):
             Message(role="assistant", content=response),
             *(Message(role="user", content=statement) for statement in statements),
         )
-        key = key_of(self._model.identity, Request(question))
+        key = key_of(self._model.identity, Request(question, draw=self._draw))
         kept = self._journal.get(key)
         if kept is None:
             found = await self._model.probabilities(conversation, response, statements)

@@ -9,13 +9,12 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from prorubric.audit.edits import Edit
+from prorubric.audit.sentences import LARGEST_TABLE
 from prorubric.report.page import Html, element, join, own_words
 
 _ENDS = re.compile(r"(?:(?<=[.!?])[\"'”’)]*\s+|(?<=[。！？])\s*|\n\s*)")
 _KEPT_AROUND = 2
 """Sentences without a change that are shown before and after one."""
-_MOST_COMPARED = 250_000
-"""Pairs of sentences."""
 
 
 def render_edit(answer: str, edit: Edit) -> Html:
@@ -62,7 +61,7 @@ def _list_steps(before: list[str], after: list[str]) -> list[tuple[str, int, int
     start = _count_same(before, after)
     end = _count_same(before[start:][::-1], after[start:][::-1])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
-    if len(old) * len(new) > _MOST_COMPARED:
+    if len(old) * len(new) > LARGEST_TABLE:
         inner = [("replace", 0, len(old), 0, len(new))]
     else:
         inner = [*SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]

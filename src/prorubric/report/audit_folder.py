@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, Field, JsonValue
 
 from prorubric.audit.edits import EDIT_KINDS, Edit
+from prorubric.audit.folder import CASES, HACKS, PRICES
 from prorubric.audit.judging import ANSWER
 from prorubric.audit.records import AuditResult, Effect, Hack, Price
-from prorubric.audit.run import CASES, HACKS, PRICES
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import RubricError, SourceError
 from prorubric.reward.folder import CONFIG, SUMMARY, TASKS

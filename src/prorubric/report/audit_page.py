@@ -7,7 +7,9 @@ moved most, are counted from `cases.jsonl`. A figure that could not be had is sh
 from collections.abc import Iterator
 from pathlib import Path
 
+from prorubric.audit.folder import PAGE
 from prorubric.audit.records import AuditResult, Check, SchemeLine
+from prorubric.compile.compiler import RULES
 from prorubric.report.audit_cases import Shown, Survey, render_controls, render_shown, survey_cases
 from prorubric.report.audit_folder import AuditFolder, open_audit
 from prorubric.report.audit_plots import render_coverage, render_effects, render_placement, render_shares
@@ -23,8 +25,6 @@ from prorubric.report.audit_sections import (
     render_tasks,
 )
 from prorubric.report.page import Html, element, join, own_words, render_page, write_whole
-
-PAGE = "report.html"
 
 _LEAD = "Answers were edited in known ways and judged again. This page shows what each edit earns."
 _DEAD = " A dead judge clears every reward: where a check fails, the audit has no verdict."
@@ -117,11 +117,11 @@ def _list_limits(result: AuditResult) -> Iterator[tuple[str, str]]:
     """What a reader has to know before believing a figure."""
     if result.judge == "lexical":
         yield _LEXICAL
-    if "composed" in result.answers_from:
+    if result.composed:
         yield _COMPOSED
-    if result.editor == "rules":
+    if result.editor == RULES:
         yield _RULES_EDITOR
-    if "rules" in result.dimensions_from:
+    if result.rules_dimensions:
         yield _RULES_DIMENSIONS
 
 

@@ -4,11 +4,11 @@ A list that a page cannot hold is cut, and the page says where the rest is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import nlargest
+from heapq import nsmallest
 
 from prorubric.audit.edits import EDIT_KINDS
+from prorubric.audit.folder import HACKS, PRICES
 from prorubric.audit.records import AuditResult, Check, EditCount, Hack, Price
-from prorubric.audit.run import HACKS, PRICES
 from prorubric.report.audit_cases import Shown, Survey, render_others
 from prorubric.report.audit_folder import AuditFolder
 from prorubric.report.page import (
@@ -39,10 +39,14 @@ _FORECAST = (
     "Several answers to one prompt make a group. A tied group, whose rewards are all equal, teaches nothing. Levels: "
     "how many different rewards a group tells apart. Spread: the standard deviation within a group × 100."
 )
-_PRICES = "What it takes to name a criterion without saying anything about it, and what the sum pays for that, × 100."
+_PRICES = (
+    "What it takes to name a criterion without saying anything about it, how far that moves its pass rate (1 from "
+    "unmet to met), and what the sum pays for it, × 100. The cheapest come first: those that a token moves furthest, "
+    "of equals the best paid."
+)
 _HACKS = (
-    "The least that has to be said to reach the target share of the sum without the criterion that weighs most, and "
-    "what the judge gives for that text alone."
+    "The least that has to be said to reach the target share of the sum without the criterion that weighs most. A text "
+    "counts as a hack only where the judge, shown it as a whole, paid that much for it."
 )
 _CHECKS = (
     "No audit is worth more than its judge. Each scheme has to show that failures are few, that nonsense earns less "
@@ -106,12 +110,12 @@ def render_forecast(result: AuditResult) -> Html | None:
 
 
 def render_prices(audit: AuditFolder, shown: Shown) -> Html | None:
-    """What naming each criterion costs and pays, the best buys first."""
-    found = nlargest(MOST_PRICES + 1, audit.read_prices(), key=_pay_per_token)
+    """What naming each criterion costs and pays, the cheapest first."""
+    found = nsmallest(MOST_PRICES + 1, audit.read_prices(), key=lambda price: price.rank)
     if not found:
         return None
-    cut = f" These are the {MOST_PRICES} best buys; all are in {PRICES}." if len(found) > MOST_PRICES else ""
-    heads = ("task", "no.", "criterion", "named as", "weight", "tokens", "moved", "pays", "per token")
+    cut = f" These are the {MOST_PRICES} cheapest; all are in {PRICES}." if len(found) > MOST_PRICES else ""
+    heads = ("task", "no.", "criterion", "named as", "weight", "tokens", "moved", "moved per token", "pays")
     rows = [_list_price(price, shown) for price in found[:MOST_PRICES]]
     return join(note(_PRICES, cut), element("div", table("Price list", heads, rows, sortable=True), class_="tall"))
 
@@ -123,16 +127,14 @@ def render_hacks(audit: AuditFolder, shown: Shown) -> Html | None:
         return None
     possible = sorted((hack for hack in hacks if hack.possible), key=lambda hack: (hack.tokens, hack.task_id))
     listed = possible[:MOST_HACKS]
-    others = [hack for hack in hacks if not hack.possible]
+    refuted = [hack for hack in hacks if hack.claimed and not hack.possible]
     cut = f" The {MOST_HACKS} shortest are shown; all are in {HACKS}." if len(possible) > MOST_HACKS else ""
-    reasons = [element("li", _link(hack.task_id, shown), ": ", own_words(hack.reason)) for hack in others[:MOST_HACKS]]
     heaviest = _find_heaviest(audit, listed)
     return join(
-        note(_HACKS, f" Possible for {len(possible)} of {len(hacks)} tasks.", cut),
+        note(_HACKS, f" One works for {len(possible)} of {len(hacks)} tasks.", cut),
         [_render_hack(hack, heaviest.get(hack.task_id), shown) for hack in listed],
-        element("details", element("summary", f"Tasks without one: {len(others)}"), element("ul", reasons))
-        if others
-        else None,
+        _render_without("Tasks where one was promised and did not work", refuted, shown),
+        _render_without("Tasks without one", [hack for hack in hacks if not hack.claimed], shown),
     )
 
 
@@ -194,13 +196,9 @@ def _list_price(price: Price, shown: Shown) -> tuple[Child | Cell, ...]:
         Cell(f"{price.weight:g}", price.weight),
         Cell(str(price.tokens), price.tokens),
         Cell(signed(price.moved, 0), price.moved),
+        Cell(signed(price.moved_per_token, 3), price.moved_per_token),
         Cell(signed(price.pays), price.pays, strong=True),
-        Cell(signed(_pay_per_token(price), 2), _pay_per_token(price)),
     )
-
-
-def _pay_per_token(price: Price) -> float:
-    return price.pays / max(price.tokens, 1)
 
 
 def _find_heaviest(audit: AuditFolder, hacks: Sequence[Hack]) -> dict[str, str]:
@@ -230,11 +228,21 @@ def _render_hack(hack: Hack, heaviest: str | None, shown: Shown) -> Html:
     )
 
 
+def _render_without(title: str, hacks: Sequence[Hack], shown: Shown) -> Html | None:
+    if not hacks:
+        return None
+    lines = [element("li", _link(hack.task_id, shown), ": ", own_words(hack.reason)) for hack in hacks[:MOST_HACKS]]
+    more = note(f"{len(hacks) - MOST_HACKS} more are in {HACKS}.") if len(hacks) > MOST_HACKS else None
+    return element("details", element("summary", f"{title}: {len(hacks)}"), element("ul", lines), more)
+
+
 def _list_reward(value: float | None, strong: bool = False) -> Cell:
     return Cell("open" if value is None else plain(100 * value), value, strong)
 
 
 def _render_outcome(check: Check) -> Html:
+    if not check.tested:
+        return element("span", "– not tested")
     return element("span", "✓ passed" if check.passed else "✗ failed", class_="ok" if check.passed else "bad")
 
 

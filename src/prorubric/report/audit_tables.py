@@ -1,8 +1,8 @@
-"""`write_audit_tables`: the figures of an audit as csv, for a notebook, and as a LaTeX table, for a paper.
+"""`write_audit_tables`: the figures of an audit as csv, for a notebook, and as LaTeX tables, for a paper.
 
-Figures are those of `summary.json` and `prices.jsonl`, with every digit in csv and one in LaTeX. A figure that could
-not be had is an empty field in csv and a dash in LaTeX, never 0. Csv is RFC 4180: commas, CRLF, quotes doubled; texts
-are as the source has them, so open a file from strangers as text and not as formulas.
+Figures are those of `summary.json`, `prices.jsonl` and `hacks.jsonl`, with every digit in csv and one in LaTeX. A
+figure that could not be had is an empty field in csv and a dash in LaTeX, never 0. Csv is RFC 4180: commas, CRLF,
+quotes doubled; texts are as the source has them, so open a file from strangers as text and not as formulas.
 """
 
 import csv
@@ -10,14 +10,23 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import get_origin
 
+from prorubric.audit.folder import (
+    EFFECTS_CSV,
+    EFFECTS_TEX,
+    FIXED_CSV,
+    FORECAST_CSV,
+    FORECAST_TEX,
+    HACKS_CSV,
+    PRICES_CSV,
+    SHARES_CSV,
+)
 from prorubric.audit.liveness import AGAIN
-from prorubric.audit.records import AuditResult, Effect, Forecast, Price
+from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, Hack, Price, Share
 from prorubric.report.audit_folder import list_edits, open_audit
 from prorubric.report.page import write_whole
 from prorubric.rubric.record import Record
-
-EFFECTS_CSV, FORECAST_CSV, PRICES_CSV, EFFECTS_TEX = "effects.csv", "forecast.csv", "prices.csv", "effects.tex"
 
 _SCHEMES_ACROSS = 5
 """A page of a paper is no wider."""
@@ -39,9 +48,13 @@ def write_audit_tables(folder: Path) -> tuple[Path, ...]:
     result = audit.result
     return (
         _write_csv(folder / EFFECTS_CSV, Effect, result.effects),
+        _write_csv(folder / SHARES_CSV, Share, result.naming_share),
+        _write_csv(folder / FIXED_CSV, FixedChange, result.fixed),
         _write_csv(folder / FORECAST_CSV, Forecast, result.forecast),
         _write_csv(folder / PRICES_CSV, Price, audit.read_prices()),
+        _write_csv(folder / HACKS_CSV, Hack, audit.read_hacks(), result.schemes),
         write_whole(folder / EFFECTS_TEX, render_latex(result).encode(errors="replace")),
+        write_whole(folder / FORECAST_TEX, render_forecast_latex(result).encode(errors="replace")),
     )
 
 
@@ -62,9 +75,31 @@ def render_latex(result: AuditResult) -> str:
         f"dimensions: {escape_latex(result.dimensions_from)}. "
         f"Bold: of the edits that a sound reward does not pay for, the best paid.{_name_dead(result)}"
     )
-    body = "\n\\par\\medskip\n".join(blocks)
-    lines = (r"\begin{table}", r"\centering", r"\small", body, f"\\caption{{{caption}}}", r"\end{table}")
-    return "\n".join(lines) + "\n"
+    return _render_table("\n\\par\\medskip\n".join(blocks), caption)
+
+
+def render_forecast_latex(result: AuditResult) -> str:
+    """Whether groups of answers would teach anything: a scheme a line. The document needs the package booktabs."""
+    rows = [
+        _render_row(
+            [
+                escape_latex(row.scheme),
+                _render_figure(None if row.tied is None else 100 * row.tied, 0),
+                *(_render_figure(value) for value in (row.levels, row.spread, row.mean)),
+                str(row.groups),
+                _render_figure(row.size),
+            ]
+        )
+        for row in result.forecast
+    ]
+    caption = (
+        "What groups of answers to one prompt would teach: the share of groups whose rewards are all equal, the "
+        "effective number of different rewards in a group, their standard deviation and mean ($\\times 100$), the "
+        f"number of groups and of answers in each. Answers: {escape_latex(result.answers_from)}; "
+        f"judge: {escape_latex(result.judge)}; dimensions: {escape_latex(result.dimensions_from)}."
+    )
+    heads = ["scheme", r"tied (\%)", "levels", "spread", "mean", "groups", "answers"]
+    return _render_table(_render_tabular(heads, rows), caption)
 
 
 def escape_latex(text: str) -> str:
@@ -81,9 +116,18 @@ def _render_block(result: AuditResult, schemes: Sequence[str]) -> str:
             rows.append(r"\midrule")
         cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in schemes)
         rows.append(_render_row([escape_latex(edit), *cells]))
-    head = _render_row(["edit", *map(escape_latex, schemes)])
-    opening = f"\\begin{{tabular}}{{l{'r' * len(schemes)}}}"
-    return "\n".join((opening, r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"))
+    return _render_tabular(["edit", *map(escape_latex, schemes)], rows)
+
+
+def _render_table(body: str, caption: str) -> str:
+    lines = (r"\begin{table}", r"\centering", r"\small", body, f"\\caption{{{caption}}}", r"\end{table}")
+    return "\n".join(lines) + "\n"
+
+
+def _render_tabular(heads: Sequence[str], rows: Sequence[str]) -> str:
+    opening = f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
+    inner = (opening, r"\toprule", _render_row(heads), r"\midrule", *rows, r"\bottomrule", r"\end{tabular}")
+    return "\n".join(inner)
 
 
 def _name_dead(result: AuditResult) -> str:
@@ -93,6 +137,10 @@ def _name_dead(result: AuditResult) -> str:
 
 def _render_row(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
+
+
+def _render_figure(value: float | None, digits: int = 1) -> str:
+    return "--" if value is None else f"{value:.{digits}f}"
 
 
 def _render_effect(effect: Effect | None, bold: bool) -> str:
@@ -111,10 +159,25 @@ def _round(value: float) -> str:
     return "0.0" if float(text) == 0 else text
 
 
-def _write_csv(path: Path, record: type[Record], rows: Iterable[Record]) -> Path:
-    names = list(record.model_fields)
+def _write_csv(path: Path, record: type[Record], rows: Iterable[Record], schemes: Sequence[str] = ()) -> Path:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, names, lineterminator="\r\n")
+    heads = [
+        head
+        for name, field in record.model_fields.items()
+        for head in ([f"{name}:{scheme}" for scheme in schemes] if get_origin(field.annotation) is dict else [name])
+    ]
+    writer = csv.DictWriter(text, heads, lineterminator="\r\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(row.model_dump(include=set(names)) for row in rows)
+    writer.writerows(_flatten(row) for row in rows)
     return write_whole(path, text.getvalue().encode(errors="replace"))
+
+
+def _flatten(row: Record) -> dict[str, object]:
+    """What csv can hold: a list as its items with spaces between them, rewards by scheme as a column each."""
+    cells: dict[str, object] = {}
+    for name, value in row.model_dump().items():
+        if isinstance(value, dict):
+            cells |= {f"{name}:{key}": inner for key, inner in value.items()}
+        else:
+            cells[name] = " ".join(map(str, value)) if isinstance(value, tuple) else value
+    return cells

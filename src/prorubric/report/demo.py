@@ -1,17 +1,19 @@
 """`run_demo`: the whole way on the sample pack: lint, compile, verdicts given by hand under every scheme, audit, page.
 
 No model, no key, no network, unless a judge is named. The folder is a run of the hand-given verdicts, with the audit in
-a folder of its own.
+a folder of its own. An earlier demo is replaced, whoever judged it; anything else is left alone.
 """
 
 from collections import defaultdict
 from dataclasses import KW_ONLY, field
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
 from prorubric.aggregate.score import Score, score
 from prorubric.audit.config import AuditConfig
+from prorubric.audit.folder import PAGE
 from prorubric.audit.records import AuditResult
 from prorubric.audit.run import OnProgress
 from prorubric.compile.compare import CompareConfig, compare_tasks
@@ -21,7 +23,6 @@ from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_RESPONSES, SAMPLE_TA
 from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
 from prorubric.report.audit import audit_rewards
-from prorubric.report.audit_page import PAGE
 from prorubric.reward.folder import (
     CONFIG,
     ROW_SCHEMA,
@@ -30,6 +31,7 @@ from prorubric.reward.folder import (
     TASKS,
     VERDICTS,
     describe_versions,
+    read_setting,
     render_score_row,
     render_verdict_row,
 )
@@ -41,6 +43,7 @@ from prorubric.rubric.verdict import Verdict
 _SHOWN_TASKS = 2
 _BY_RULES = "by-rules"
 _AUDIT = "audit"
+_VERB = "demo"
 _FILES = (CONFIG, TASKS, VERDICTS, SCORES, SUMMARY)
 
 
@@ -94,6 +97,9 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     """Lint, compile, score and audit the sample pack, into a run folder."""
     _check_folder(config.out)
     config.out.mkdir(parents=True, exist_ok=True)
+    if not (config.out / CONFIG).exists():
+        # First of all: a demo that was stopped is known as one by it.
+        write_json(config.out / CONFIG, _describe(config))
     answers = list(load_samples())
     lint = lint_tasks(LintConfig(str(SAMPLE_TASKS), show=_SHOWN_TASKS))
     scored = {
@@ -129,7 +135,12 @@ def _compare_rules(folder: Path) -> float | None:
 
 def _audit(config: DemoConfig, on_progress: OnProgress | None) -> AuditResult:
     audited = AuditConfig(
-        str(SAMPLE_TASKS), SAMPLE_RESPONSES, judge=config.judge, out=config.out / _AUDIT, http=config.http
+        str(SAMPLE_TASKS),
+        SAMPLE_RESPONSES,
+        judge=config.judge,
+        out=config.out / _AUDIT,
+        overwrite=True,
+        http=config.http,
     )
     return audit_rewards(audited, on_progress)
 
@@ -175,31 +186,43 @@ def _compare_tasks(answers: list[SampleAnswer], scored: dict[str, list[Score]]) 
 
 
 def _check_folder(folder: Path) -> None:
-    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    ours = ("audit", *_FILES)
-    strangers = {
-        name for name in held - set(ours) if ".partial" not in name and not name.lstrip(".").startswith(_BY_RULES)
-    }
-    if strangers or (folder.exists() and not folder.is_dir()):
+    """Leave alone what is not a demo: our names do not make a file ours, only the settings of a demo beside it do."""
+    held = {path.name for path in folder.iterdir() if ".partial" not in path.name} if folder.is_dir() else set()
+    strangers = {name for name in held - {_AUDIT, *_FILES} if not name.lstrip(".").startswith(_BY_RULES)}
+    strange = strangers or (held and read_setting(folder).get("verb") != _VERB)
+    if strange or (folder.exists() and not folder.is_dir()) or not _holds_only_the_pack(folder / _AUDIT):
         raise ConfigError(f"{folder}: holds something that is not a demo; name another folder with --out")
 
 
-def _write_folder(
-    config: DemoConfig, answers: list[SampleAnswer], scored: dict[str, list[Score]], result: DemoResult
-) -> None:
-    settings = {
-        "verb": "demo",
+def _holds_only_the_pack(folder: Path) -> bool:
+    """False where somebody has audited tasks of their own into the demo's folder, which is to be replaced.
+
+    The pack may lie elsewhere than it did: in another installation.
+    """
+    tasks = read_setting(folder).get("config", {}).get("tasks")
+    return tasks is None or Path(str(tasks)).parts[-2:] == SAMPLE_TASKS.parts[-2:]
+
+
+def _describe(config: DemoConfig) -> dict[str, Any]:
+    return {
+        "verb": _VERB,
         "config": render_config(config),
         "schemes": SCHEMES,
         "judge": "none: verdicts given by hand",
         "versions": describe_versions(),
     }
+
+
+def _write_folder(
+    config: DemoConfig, answers: list[SampleAnswer], scored: dict[str, list[Score]], result: DemoResult
+) -> None:
     verdicts = [render_verdict_row(a.task.id, a.response.sample, a.verdicts) for a in answers]
     scores = [
         render_score_row(answer.task.id, answer.response.sample, {name: scored[name][i] for name in scored})
         for i, answer in enumerate(answers)
     ]
-    write_json(config.out / CONFIG, settings)
+    (config.out / SUMMARY).unlink(missing_ok=True)
+    write_json(config.out / CONFIG, _describe(config))
     save_tasks(config.out / TASKS, {answer.task.id: answer.task for answer in answers}.values())
     for name, rows in ((VERDICTS, verdicts), (SCORES, scores)):
         with open_rows(config.out / name, ROW_SCHEMA) as write:

@@ -24,7 +24,7 @@ from prorubric.errors import ConfigError, RubricError, SchemeError, SourceError
 from prorubric.judge.items import Reading, list_items
 from prorubric.rubric.files import parse_json, read_rows
 from prorubric.rubric.identity import ByIdentity
-from prorubric.rubric.record import Record
+from prorubric.rubric.record import Record, shorten
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
 
@@ -89,6 +89,23 @@ class StoredVerdicts:
     task_id: str
     sample: int
     verdicts: Mapping[str, tuple[Verdict, ...]]
+
+
+def read_setting(folder: Path) -> dict[str, Any]:
+    """The `config.json` of a folder that is about to be written into; empty where there is none.
+
+    One that no run can have written is a `ConfigError`: the file is somebody else's, or damaged.
+    """
+    path = folder / CONFIG
+    if not path.is_file():
+        return {}
+    try:
+        about = parse_json(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not JSON ({shorten(str(error))}); name another folder with --out") from None
+    if not isinstance(about, dict) or not isinstance(about.get("config", {}), dict):
+        raise ConfigError(f"{path}: not the settings of a run; name another folder with --out")
+    return about
 
 
 def check_judging(task: Task, name: str) -> None:

@@ -40,13 +40,14 @@ from prorubric.reward.folder import (
     choose_schemes,
     describe_versions,
     needed_readings,
+    read_setting,
     render_score_row,
     render_verdict_row,
     score_readings,
 )
 from prorubric.reward.inputs import Rejects, load_all_tasks, pair_responses, write_rejects
 from prorubric.reward.reasons import Reasons
-from prorubric.rubric.files import WriteRow, lock_path, open_rows, parse_json, remove_partials, write_json
+from prorubric.rubric.files import WriteRow, lock_path, open_rows, remove_partials, write_json
 from prorubric.rubric.record import Record, config_record, render_config, shorten
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
@@ -214,7 +215,7 @@ def _prepare_folder(config: JudgeRunConfig, schemes: Sequence[str], identity: st
     """Set down what is asked. A folder that holds another judge's run, or other files', is left alone."""
     about = _describe(config, schemes, identity)
     path = config.out / CONFIG
-    before = parse_json(path.read_bytes()) if path.is_file() else {}
+    before = read_setting(config.out)
     if before.get("verb") != "judge" and any((config.out / name).exists() for name in RUN_FILES):
         raise ConfigError(f"{config.out}: holds files that are not a run of this verb; name another folder with --out")
     for key in ("judge_identity", "judging", "tasks", "responses", "subset") if before else ():
