@@ -184,7 +184,7 @@ class TestDimensions:
         save_tasks(files / "tasks.jsonl", [*bare, *tasks[3:]])
         result = run_audit(make_config(files))
         assert result.dimensions_from == (
-            "the file's own for 9, rules (word overlap, no model; the weak baseline) for 3"
+            "the file's own for 9, rules (word overlap and position, no model; the weak baseline) for 3"
         )
         assert result.rules_dimensions
         assert all(task.protocol for task in load_tasks(files / "run/tasks.jsonl"))

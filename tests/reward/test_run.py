@@ -124,6 +124,17 @@ def test_a_folder_with_files_of_its_own_is_left_alone(files: Path, server: Misbe
     assert ((files / "tasks.jsonl").read_bytes(), server.calls) == (tasks, 0)
 
 
+@pytest.mark.parametrize("held", ["[1]", "{bad", '{"verb": "judge", "config": []}'])
+def test_settings_that_are_damaged_are_left_alone_in_one_line(
+    held: str, files: Path, server: MisbehavingServer
+) -> None:
+    (files / "run").mkdir()
+    (files / "run/config.json").write_text(held)
+    with pytest.raises(ConfigError, match=r"config\.json: not .*; name another folder with --out$"):
+        judge_responses(make_config(files, server))
+    assert ((files / "run/config.json").read_text(), server.calls) == (held, 0)
+
+
 def test_another_judge_with_the_same_journal_is_asked_anew(files: Path, server: MisbehavingServer) -> None:
     judge_responses(make_config(files, server, journal=files / "j.sqlite"))
     other = server.spec.replace("test-model", "other-model")

@@ -8,6 +8,7 @@ from prorubric.audit.answers import NoAnswer, SamplingConfig, compose_answers, s
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.judging import Case
 from prorubric.compile.compiler import RULES, Compiler
+from prorubric.compile.rules import LABEL
 from prorubric.datasets.load import Reject
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.model import Model
@@ -16,7 +17,7 @@ from prorubric.reward.folder import check_judging, choose_schemes
 from prorubric.reward.inputs import Rejects, pair_responses
 from prorubric.rubric.records import Response, Task
 
-COMPOSED = "composed from the checklists, by no model"
+FROM_CHECKLISTS = "composed from the checklists, by no model"
 NO_DIMENSIONS = "none: no scheme reads them"
 
 
@@ -103,7 +104,7 @@ async def find_answers(
         source = f"sampled from {model.name}"
     else:
         composed = [answer for task in tasks.values() for answer in compose_answers(task, config.samples)]
-        pairs, source = _pair(tasks, composed, config.tasks, config.samples, rejects), COMPOSED
+        pairs, source = _pair(tasks, composed, config.tasks, config.samples, rejects), FROM_CHECKLISTS
     if not pairs:
         why = f"; {rejects.kept[0]}" if rejects.kept else ""
         raise ConfigError(f"{config.responses or config.tasks}: there is no answer to audit{why}")
@@ -127,7 +128,7 @@ def _pair(
 
 
 def _describe_dimensions(by_file: int, total: int, generator: str) -> str:
-    maker = "rules (word overlap, no model; the weak baseline)" if generator == RULES else generator
+    maker = LABEL if generator == RULES else generator
     if by_file == total:
         return "the file's own"
     return maker if by_file == 0 else f"the file's own for {by_file}, {maker} for {total - by_file}"

@@ -182,5 +182,5 @@ def _passes(cases: Sequence[Case], name: str, criterion: str) -> Floats:
 def _find_cheapest(prices: Sequence[Price]) -> tuple[Price, ...]:
     """The criteria that naming moved, furthest for a token first; of equals the best paid."""
     moved = [price for price in prices if price.moved > 0]
-    ranked = sorted(moved, key=lambda price: (-price.moved / price.tokens, -price.pays, price.task_id))
+    ranked = sorted(moved, key=lambda price: price.rank)
     return tuple(ranked[:_SHOWN_PRICES])
