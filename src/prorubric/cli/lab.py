@@ -1,0 +1,173 @@
+"""`prorubric lab run`, `lab compare`, `lab read` and `lab worlds`."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging, print_json, say
+from prorubric.cli.progress import show_progress
+from prorubric.lab.compare import CompareConfig, compare_schemes, run_lab
+from prorubric.lab.engine import LabConfig
+from prorubric.lab.measure import Measure
+from prorubric.lab.read import ReadAnswer, ReadConfig, Reading, read_case
+from prorubric.lab.rows import SchemeRow
+from prorubric.lab.statistics import Spread
+from prorubric.lab.summary import LabResult
+from prorubric.lab.worlds import WorldsConfig, WorldsResult, compare_worlds
+
+lab = App(
+    name="lab", help="Watch a policy score higher and answer worse, in a miniature world.", help_format="plaintext"
+)
+
+_RUN, _COMPARE, _READ = LabConfig(scheme=("additive",)), CompareConfig(), ReadConfig()
+_SIGNS = {"met": ("+", "green"), "named": ("~", "yellow"), "wrong": ("x", "red"), "absent": (" ", "dim")}
+
+
+@lab.command
+def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonFlag = False) -> int:
+    """Train a policy on a reward and measure coverage g and appropriateness c; finished runs are kept."""
+    with show_progress("lab", "step") as show:
+        result = run_lab(config, show)
+    _give(result, json)
+    return 0
+
+
+@lab.command
+def compare(config: Annotated[CompareConfig, Parameter(name="*")] = _COMPARE, *, json: JsonFlag = False) -> int:
+    """Compare all schemes over seeds; figures and one page go into the folder."""
+    with show_progress("lab", "step") as show:
+        result = compare_schemes(config, show)
+    _give(result, json)
+    say(f"lab: tables and figures are in {config.out}/report.html")
+    return 0
+
+
+@lab.command
+def read(config: Annotated[ReadConfig, Parameter(name="*")] = _READ, *, json: JsonFlag = False) -> int:
+    """Read one case with the untrained and the trained answers side by side."""
+    reading = read_case(config)
+    if json:
+        print_json(reading)
+    else:
+        _print_reading(reading, make_console())
+    return 0
+
+
+@lab.command
+def worlds(config: Annotated[WorldsConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
+    """Set worlds beside each other: what naming pays, how far c fell, and the paper's domains."""
+    result = compare_worlds(config)
+    if json:
+        print_json(result)
+    else:
+        _print_worlds(result, make_console())
+    return 0
+
+
+def _print_worlds(result: WorldsResult, console: Console) -> None:
+    table = Table("world", box=None, pad_edge=False)
+    for name in ("naming/substance", "paper", "c under additive", "paper", "prorubric over it", "paper"):
+        table.add_column(name, justify="right")
+    for row in result.worlds:
+        table.add_row(
+            literal(row.world),
+            *(f"{share:.2f}" if share is not None else "" for share in (row.naming_share, row.paper_naming_share)),
+            f"{row.fall.mean:+.1f}",
+            _signed(row.paper_fall),
+            _signed(row.lead.mean if row.lead else None),
+            _signed(row.paper_lead),
+        )
+    console.print(table)
+
+
+def _signed(figure: float | None) -> str:
+    return "" if figure is None else f"{figure:+.1f}"
+
+
+def _give(result: LabResult, json: bool) -> None:
+    if json:
+        print_json(result)
+    else:
+        _print_result(result, make_console())
+
+
+def _print_result(result: LabResult, console: Console) -> None:
+    console.print(f"world {result.world}, {result.steps} steps, seeds {', '.join(map(str, result.seeds))}; × 100")
+    console.print("A miniature with a programmed judge: it shows a mechanism, and is no evidence about any real model.")
+    table = Table("scheme", box=None, pad_edge=False)
+    for name in ("g", "c", "c greedy", "without length", "without clauses", "tokens", "right", "ties", "paper g", "c"):
+        table.add_column(name, justify="right")
+    _add_base(table, result)
+    for row in result.rows:
+        _add_row(table, row, result)
+    console.print(table)
+    for name, found in (("c", result.correlation_c), ("g", result.correlation_g)):
+        if found.rho is not None:
+            console.print(f"rank correlation of {name} with the paper: {found.rho:.2f} over {len(found.rows)} rows")
+    for prediction in result.predictions:
+        if prediction.correlation.rho is not None:
+            pays = f"what {prediction.edit} pays before training and c after it: {prediction.correlation.rho:+.2f}"
+            console.print(f"{pays} over {len(prediction.correlation.rows)} schemes")
+    for goal in result.goals:
+        sign = {True: "met ", False: "not ", None: "open"}[goal.met]
+        console.print(literal(f"{sign} {goal.goal}: {goal.finding}"), soft_wrap=True)
+
+
+def _add_base(table: Table, result: LabResult) -> None:
+    sampled: Measure = result.base.sampled
+    figures = (sampled.g, sampled.c, result.base.greedy.c, sampled.c_without_length, sampled.c_without_clauses)
+    shown = [f"{100 * figure:.1f}" for figure in figures]
+    paper = [_paper(result.paper_g.get("base")), _paper(result.paper_c.get("base"))]
+    table.add_row("base", *shown, f"{sampled.tokens:.0f}", f"{100 * sampled.accuracy:.0f}", "", *paper)
+
+
+def _add_row(table: Table, row: SchemeRow, result: LabResult) -> None:
+    spreads = (row.g, row.c, row.c_greedy, row.c_without_length, row.c_without_clauses)
+    table.add_row(
+        literal(row.scheme),
+        *(_spread(spread) for spread in spreads),
+        f"{row.tokens.mean:.0f}",
+        f"{100 * row.accuracy.mean:.0f}",
+        f"{100 * row.ties_first.mean:.0f}/{100 * row.ties_last.mean:.0f}",
+        _paper(result.paper_g.get(row.scheme)),
+        _paper(result.paper_c.get(row.scheme)),
+    )
+
+
+def _spread(spread: Spread) -> str:
+    return f"{100 * spread.mean:.1f}" + (f" ±{100 * spread.sd:.1f}" if spread.sd is not None else "")
+
+
+def _paper(figure: float | None) -> str:
+    return "" if figure is None else f"{figure:.1f}"
+
+
+def _print_reading(reading: Reading, console: Console) -> None:
+    console.print(Text(f"{reading.world}, case {reading.case}", "bold"))
+    print_hanging(console, Text("asked    "), literal(reading.question))
+    print_hanging(console, Text("right    "), literal(reading.right_decision))
+    for answer in reading.answers:
+        _print_answer(answer, console)
+    console.print()
+    console.print("checklist: + met, ~ named only, x wrong; one column for each answer above")
+    for number, (weight, text) in enumerate(zip(reading.weights, reading.criteria, strict=True)):
+        signs = [Text(*_SIGNS[answer.marks[number]]) for answer in reading.answers]
+        print_hanging(console, Text.assemble(*_join(signs), f"  {weight:5.1f}  "), literal(text))
+
+
+def _print_answer(answer: ReadAnswer, console: Console) -> None:
+    console.print()
+    seed = "" if answer.seed is None else f", seed {answer.seed}"
+    failed = [part for part, holds in answer.parts.items() if not holds]
+    met = sum(mark == "met" for mark in answer.marks)
+    shown = f"{answer.tokens} tokens, {met} of {len(answer.marks)} met, fails {', '.join(failed) or 'nothing'}"
+    console.print(Text.assemble(literal(answer.scheme, "bold"), f"{seed}: {shown}"), soft_wrap=True)
+    print_hanging(console, Text("   "), literal(" ".join(answer.sentences)))
+
+
+def _join(signs: Sequence[Text]) -> list[Text | str]:
+    return [part for sign in signs for part in (sign, " ")]

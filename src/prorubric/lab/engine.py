@@ -1,0 +1,191 @@
+"""Many runs in parallel processes, resumable: a finished run is one file, and what is finished is not done again.
+
+The folder holds `config.json` (world, parameters, version), `base.pt` (the untrained policy), `base.json` (its
+measures, answers and audit) and `runs/<scheme>-seed-<seed>-steps-<steps>.json`. A folder made with other parameters is
+refused: two worlds in one table would be neither.
+"""
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import KW_ONLY, asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from prorubric.errors import ConfigError, MissingExtraError, RubricError
+from prorubric.lab.results import BaseResult, RunResult
+from prorubric.lab.schemes import COMPARED, find_lab_scheme
+from prorubric.lab.world import find_world
+from prorubric.rubric.files import lock_path, parse_json, render_json, write_json
+from prorubric.rubric.record import config_record, split_commas
+from prorubric.train.paper import PAPER
+
+Tell = Callable[[int, str, int], None]
+"""Told how many steps are done, a note, and how many there are."""
+
+_POLL_SECONDS = 0.5
+
+
+@config_record
+class LabConfig:
+    """Which runs to make, and where."""
+
+    _: KW_ONLY
+    scheme: Annotated[tuple[str, ...], BeforeValidator(split_commas), Field(min_length=1)] = COMPARED
+    """Schemes with commas between them: prorubric, additive+appropriateness, length-matched, additive-kl-0.01, or a
+    function of your own as pkg.module:function."""
+    world: str = "triage-v1"
+    """The world: triage-v1, triage-v1-redrawn, science-v1 or dialogue-v1."""
+    steps: Annotated[int, Field(ge=1, le=10_000)] = PAPER.rollouts
+    seeds: Annotated[int, Field(ge=1, le=100)] = len(PAPER.seeds)
+    """How many seeds, from 42 on."""
+    workers: Annotated[int, Field(ge=1, le=256)] = 2
+    """Processes; each uses one thread."""
+    out: Path = Path("prorubric-lab")
+    """The run folder; running into it again makes what is missing."""
+
+    def __post_init__(self) -> None:
+        find_world(self.world)
+        for name in self.scheme:
+            find_lab_scheme(name)
+
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Scheme and seed of every run; all schemes of a seed before the next, so that a table fills evenly."""
+        return [(scheme, PAPER.seeds[0] + seed) for seed in range(self.seeds) for scheme in dict.fromkeys(self.scheme)]
+
+
+def make_runs(config: LabConfig, tell: Tell) -> tuple[BaseResult, list[RunResult]]:
+    """Make the runs that are missing, and read them all."""
+    require_torch()
+    config.out.mkdir(parents=True, exist_ok=True)
+    with lock_path(config.out / "lock", config.out):
+        _check_folder(config)
+        (config.out / "runs").mkdir(exist_ok=True)
+        missing = [run for run in config.runs if not _place(config, *run).is_file()]
+        base = _make_base(config)
+        if missing:
+            _run_all(config, missing, tell)
+    return base, list(read_runs(config))
+
+
+def read_runs(config: LabConfig) -> Iterator[RunResult]:
+    """The finished runs of a folder, as far as the config asks for them."""
+    for run in config.runs:
+        place = _place(config, *run)
+        if place.is_file():
+            yield RunResult(**parse_json(place.read_bytes()))
+
+
+def require_torch() -> None:
+    """Refuse in one line where torch is missing, before anything is written."""
+    try:
+        import torch  # noqa: F401, PLC0415 - heavy, and an extra
+    except ImportError:
+        raise MissingExtraError.of("training in the lab", "lab") from None
+
+
+def _place(config: LabConfig, scheme: str, seed: int) -> Path:
+    return config.out / "runs" / f"{scheme.replace(':', '@')}-seed-{seed}-steps-{config.steps}.json"
+
+
+def _check_folder(config: LabConfig) -> None:
+    """One folder, one world with one set of parameters."""
+    place = config.out / "config.json"
+    parameters = parse_json(render_json({"world": asdict(find_world(config.world)), "version": version("prorubric")}))
+    if place.is_file():
+        held = parse_json(place.read_bytes())
+        if held.get("world") != parameters["world"]:
+            raise ConfigError(
+                f"{config.out} holds runs of {held.get('world', {}).get('name')!r} with its parameters, not of this "
+                f"{config.world}; give another --out"
+            )
+    else:
+        write_json(place, parameters)
+
+
+def _make_base(config: LabConfig) -> BaseResult:
+    """The untrained policy's measures and audit; made in a process of its own, so that this one stays light."""
+    place = config.out / "base.json"
+    audited = _audited(config.scheme)
+    held = _read_base(place)
+    if held is not None:
+        known = [found.scheme for found in held.audit.forecast]
+        if set(audited) <= set(known):
+            return held
+        audited = list(dict.fromkeys([*known, *audited]))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        result = pool.submit(_describe_base, config.world, config.out / "base.pt", audited).result()
+    write_json(place, result.model_dump(mode="json"))
+    return result
+
+
+def _read_base(place: Path) -> BaseResult | None:
+    """What was made before; None where there is nothing, or where another version wrote it: it can be made again."""
+    try:
+        return BaseResult(**parse_json(place.read_bytes())) if place.is_file() else None
+    except RubricError:
+        return None
+
+
+def _audited(schemes: Sequence[str]) -> list[str]:
+    """What a KL weight or a limit changes is not what an answer earns: these rows share the audit of their scheme."""
+    return list(dict.fromkeys(find_lab_scheme(name).base for name in schemes))
+
+
+def _describe_base(world: str, place: Path, schemes: Sequence[str]) -> BaseResult:
+    from prorubric.lab.run import Ground, describe_base  # noqa: PLC0415 - brings torch
+
+    return describe_base(Ground(world, place), schemes)
+
+
+def _run_all(config: LabConfig, missing: list[tuple[str, int]], tell: Tell) -> None:
+    context = multiprocessing.get_context("spawn")
+    counter = context.Value("q", 0)
+    workers = min(config.workers, len(missing))
+    total = config.steps * len(missing)
+    with ProcessPoolExecutor(
+        workers, context, initializer=_start_worker, initargs=(config.world, config.out / "base.pt", counter)
+    ) as pool:
+        futures = [pool.submit(_work, config, *run) for run in missing]
+        try:
+            _wait(futures, counter, total, tell)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _wait(futures: Sequence["Future[None]"], counter: Any, total: int, tell: Tell) -> None:
+    while True:
+        done = [future for future in futures if future.done()]
+        for future in done:
+            future.result()
+        tell(int(counter.value), f"{len(done)} of {len(futures)} runs", total)
+        if len(done) == len(futures):
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+_WORKER: dict[str, Any] = {}
+"""What a worker process builds once for all of its runs."""
+
+
+def _start_worker(world: str, base: Path, counter: Any) -> None:
+    from prorubric.lab.run import Ground  # noqa: PLC0415 - brings torch
+
+    _WORKER.update(ground=Ground(world, base), counter=counter)
+
+
+def _work(config: LabConfig, scheme: str, seed: int) -> None:
+    from prorubric.lab.run import RunConfig, train  # noqa: PLC0415 - brings torch
+
+    def count(step: int) -> None:  # noqa: ARG001 - each call is one step
+        with _WORKER["counter"].get_lock():
+            _WORKER["counter"].value += 1
+
+    result = train(RunConfig(scheme, world=config.world, seed=seed, steps=config.steps), _WORKER["ground"], count)
+    write_json(_place(config, scheme, seed), result.model_dump(mode="json"))

@@ -1,0 +1,245 @@
+"""The programmed judges: a lenient one for the training, a strict one that is held out, and one for appropriateness.
+
+A judge errs at fixed rates, and its errors depend on nothing but the case, the wording of the answer and what is asked:
+the same answer gets the same verdict each time, as from a model without sampling, and two answers that differ in one
+word may not. So equal answers tie, and no reward can be had by asking again.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from prorubric.lab.checklist import KINDS, PADDING
+from prorubric.lab.facts import Facts
+from prorubric.lab.moves import make_moves
+from prorubric.lab.world import WorldSpec
+
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+SUBSTANCE = np.array([0.0, 0.15, 0.15, 1.0])
+"""What a whole reading credits at each level. The paper's audit pays 2.2 points for 4 to 6 names under the dimensions
+and 1.4 under one mark, an eighth of what as many criteria weigh: to a reader for substance a name is little."""
+SHARPNESS = 8.0
+"""How steeply a dimension's chance rises with its share of substance: from 1 in 4 to 3 in 4 over a quarter of it."""
+LEVEL_THRESHOLDS = (-0.2, 0.0, 0.35)
+"""Where levels 1, 2 and 3 of a graded dimension begin, from its threshold: something, enough, nearly all."""
+SEEN_CLAUSE, FALSE_ALARM = 0.75, 0.02
+"""How often a fault is seen that a failure clause names, and one that is not there."""
+SEEN_UNPROMPTED = 0.25
+"""How often it is seen where no clause names it: taking the clauses out leaves some of their sense in the text."""
+MARK_LOSS = 2.0
+"""What a fault takes off a mark of 10: the paper's audit has -4.5 points for a needless test under one mark."""
+EARLY = 40
+"""A decision that begins after this many tokens is behind other material: half of an untrained answer."""
+MANY_NAMES = 4
+"""So many items that are named and not explained are a list."""
+
+_SALTS = {"lenient": 1, "strict": 2, "reading": 3, "clause": 4, "appropriateness": 5}
+
+
+def lenient_rates(spec: WorldSpec) -> Floats:
+    """How often the training judge says yes, by kind of criterion and level."""
+    name = spec.named_credit
+    return np.array(
+        [
+            [0.02, 0.90, 0.95, 0.97],  # presence: a mention is what is asked for
+            [0.02, name, 0.60, 0.92],  # explain: what sounds right mostly passes
+            [0.02, 0.35, 0.50, 0.90],  # compound: the paper's audit pays a third of a criterion for half of it
+            [0.02, 0.95, 0.95, 0.95],  # act: said is done
+            [0.03, 0.03, 0.60, 0.97],  # decision: among several it is still there
+            [0.00, 0.00, 0.00, 0.00],  # padding
+        ]
+    )
+
+
+STRICT_RATES = np.array(
+    [
+        [0.01, 0.45, 0.60, 0.95],  # presence: a strict reader wants to be told something, not a word
+        [0.01, 0.04, 0.10, 0.92],
+        [0.01, 0.03, 0.15, 0.90],
+        [0.01, 0.90, 0.90, 0.90],
+        [0.01, 0.01, 0.20, 0.95],
+        [0.00, 0.00, 0.00, 0.00],
+    ]
+)
+"""The held-out judge behind `g`: the paper's strict judge passes a third less than the one of the training's family."""
+
+
+def judge_criteria(facts: Facts, rates: Floats, salt: str, seed: int) -> Booleans:
+    """A verdict on each criterion, false in the padding."""
+    kind = facts.lists.kind_T_N[facts.row_R]
+    return draw(facts, salt, seed, kind.shape[1]) < rates[kind, facts.level]
+
+
+def judge_reading(facts: Facts, reading: str, seed: int) -> Booleans | Floats:
+    """The training judge's verdicts for one reading of the project's judges, a row for each answer."""
+    return _READINGS[reading](facts, seed)
+
+
+def find_faults(facts: Facts) -> Booleans:
+    """What the failure clauses name, by part: an unapplied list, needless tests, no clear decision, wrong manner."""
+    names = (facts.item_level == 1).sum(axis=1)
+    return np.stack(
+        [
+            names >= MANY_NAMES,
+            facts.needless > 0,
+            (facts.decisions != 1) | (facts.decided_at > EARLY),
+            facts.wrong_manner,
+        ],
+        axis=1,
+    )
+
+
+def judge_appropriateness(facts: Facts, seed: int) -> Booleans:
+    """One look at the whole: whether it begins with what was asked, keeps to it, and speaks to the one who asked.
+
+    It shares no part with `c`: it weighs impressions (tokens, places), adds them up and draws once.
+    """
+    focus = _focus_share(facts)
+    # What is missing does not catch the eye: an answer without a decision buries none.
+    buried = np.where(facts.decisions > 0, facts.decided_at / np.maximum(facts.tokens, 1), 0.0)
+    lean = -2.5 + 8.0 * focus - 1.5 * buried - 0.5 * np.minimum(facts.needless, 3) - 1.0 * facts.wrong_manner
+    return draw(facts, "appropriateness", seed, 1) < _logistic(lean)[:, None]
+
+
+def draw(facts: Facts, salt: str, seed: int, width: int) -> Floats:
+    """For each answer `width` numbers in [0, 1), fixed by judge, case, answer and place."""
+    with np.errstate(over="ignore"):
+        place = np.arange(1, facts.moves_R_L.shape[1] + 1, dtype=np.uint64)
+        words = _mix(facts.moves_R_L.astype(np.uint64) * np.uint64(2**32) + place) * (facts.moves_R_L > 0)
+        text = words.sum(axis=1, dtype=np.uint64) + _mix(facts.row_R.astype(np.uint64) + np.uint64(7))
+        column = _mix(np.arange(width, dtype=np.uint64) + np.uint64(2**20 * (1 + _SALTS[salt] + 16 * seed)))
+        mixed = _mix(text[:, None] ^ column)
+    return (mixed >> np.uint64(11)).astype(np.float64) / 2**53
+
+
+def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Scatter 64 bits (the finaliser of splitmix64)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _read_criteria(facts: Facts, seed: int) -> Booleans:
+    return judge_criteria(facts, lenient_rates(facts.world.spec), "lenient", seed)
+
+
+def _read_groups(facts: Facts, seed: int) -> Booleans:
+    """All criteria of a group must hold; each that does not is overlooked with some chance, since there are many."""
+    unmet = _read_criteria(facts, seed) == (facts.lists.weight_T_N[facts.row_R] < 0)
+    counts = _by_dimension(facts, unmet.astype(np.float64))
+    return draw(facts, "reading", seed, counts.shape[1]) < facts.world.spec.slack**counts
+
+
+def _read_dimensions(facts: Facts, seed: int) -> Booleans:
+    return _holds(facts, seed) & ~_seen_faults(facts, seed, SEEN_CLAUSE)
+
+
+def _read_without_clauses(facts: Facts, seed: int) -> Booleans:
+    return _holds(facts, seed) & ~_seen_faults(facts, seed, SEEN_UNPROMPTED)
+
+
+def _read_levels(facts: Facts, seed: int) -> Floats:
+    thresholds = np.array(LEVEL_THRESHOLDS)
+    levels = (_impression(facts, seed)[:, :, None] > thresholds).sum(axis=2)
+    return np.where(_seen_faults(facts, seed, SEEN_CLAUSE), 0, levels).astype(np.float64)
+
+
+def _read_whole(facts: Facts, seed: int) -> Booleans:
+    """Everything under one verdict: each dimension that does not hold is overlooked with the chance of an unmet one."""
+    used = facts.lists.part_T_K[facts.row_R] >= 0
+    unmet = (~_read_dimensions(facts, seed) & used).sum(axis=1, keepdims=True)
+    chance: Floats = facts.world.spec.slack**unmet
+    return draw(facts, "reading", seed + 1, 1) < chance
+
+
+def _read_mark(facts: Facts, seed: int) -> Floats:
+    weight = np.abs(facts.lists.weight_T_N[facts.row_R])
+    share = (weight * _credit(facts)).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+    noise = _logit(draw(facts, "reading", seed, 1)) / SHARPNESS
+    faults = _seen_faults(facts, seed, SEEN_UNPROMPTED).sum(axis=1, keepdims=True)
+    # Half of a dimension's noise: one mark over everything averages it.
+    mark: Floats = np.round(1 + 9 * (share + noise / 2) - MARK_LOSS * faults)
+    return np.clip(mark, 1.0, 10.0)
+
+
+_READINGS: dict[str, Callable[[Facts, int], Booleans | Floats]] = {
+    "criteria": _read_criteria,
+    "criteria-rewritten": _read_criteria,
+    "groups": _read_groups,
+    "dimensions": _read_dimensions,
+    "dimensions-no-failure": _read_without_clauses,
+    "levels": _read_levels,
+    "one-dimension": _read_whole,
+    "mark": _read_mark,
+    "appropriateness": judge_appropriateness,
+}
+
+
+def _holds(facts: Facts, seed: int) -> Booleans:
+    return _impression(facts, seed) > 0
+
+
+def _impression(facts: Facts, seed: int) -> Floats:
+    """How far each dimension's substance seems to lie above the threshold: the truth and a reader's error."""
+    weight = np.abs(facts.lists.weight_T_N[facts.row_R])
+    share = _by_dimension(facts, weight * _credit(facts)) / np.maximum(_by_dimension(facts, weight), 1e-9)
+    noise = _logit(draw(facts, "reading", seed, share.shape[1])) / SHARPNESS
+    return share - facts.world.spec.dimension_threshold + noise
+
+
+def _credit(facts: Facts) -> Floats:
+    """What a whole reading credits for each criterion: substance, and for a behaviour to avoid its absence."""
+    credit = SUBSTANCE[facts.level]
+    return np.where(facts.lists.weight_T_N[facts.row_R] < 0, 1 - credit, credit) * _counts(facts)
+
+
+def _counts(facts: Facts) -> Booleans:
+    counts: Booleans = facts.lists.kind_T_N[facts.row_R] != PADDING
+    return counts
+
+
+def _seen_faults(facts: Facts, seed: int, rate: float) -> Booleans:
+    """By dimension, whether the judge sees the fault of its part, rightly or not."""
+    part = facts.lists.part_T_K[facts.row_R]
+    there = np.take_along_axis(find_faults(facts), np.maximum(part, 0), axis=1)
+    seen = draw(facts, "clause", seed, part.shape[1]) < np.where(there, rate, FALSE_ALARM)
+    return seen & (part >= 0)
+
+
+def _by_dimension(facts: Facts, values_R_N: Floats) -> Floats:
+    """The sum of what stands at each criterion, by dimension."""
+    dimension = facts.lists.dimension_T_N[facts.row_R]
+    count = facts.lists.part_T_K.shape[1]
+    return np.stack([(values_R_N * (dimension == number)).sum(axis=1) for number in range(count)], axis=1)
+
+
+def _focus_share(facts: Facts) -> Floats:
+    """The share of tokens spent on what the case calls for."""
+    moves = make_moves(facts.world.spec.name)
+    wanted = np.zeros_like(facts.said_moves)
+    for kind in ("name", "for", "against"):
+        wanted[:, moves.at[kind]] = facts.core
+    for kind in ("decide", "ask", "manner"):
+        wanted[:, moves.at[kind]] = True
+    wanted[:, moves.at["test"]] = facts.world.needed_F_V_X[facts.family, facts.right_level]
+    spent = facts.said_moves * moves.tokens_M
+    share: Floats = (spent * wanted).sum(axis=1) / np.maximum(spent.sum(axis=1), 1)
+    return share
+
+
+def _logistic(lean: Floats) -> Floats:
+    chance: Floats = 1 / (1 + np.exp(-lean))
+    return chance
+
+
+def _logit(chance: Floats) -> Floats:
+    inner = np.clip(chance, 1e-12, 1 - 1e-12)
+    lean: Floats = np.log(inner / (1 - inner))
+    return lean
+
+
+assert len(STRICT_RATES) == len(KINDS)  # noqa: S101 - two lists of the same thing

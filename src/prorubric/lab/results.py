@@ -1,0 +1,49 @@
+"""What runs leave behind: one record for the untrained policy, one for each run."""
+
+from prorubric.lab.incentive import Audit
+from prorubric.lab.measure import Measure
+from prorubric.rubric.record import Record
+
+
+class BaseResult(Record):
+    """The untrained policy."""
+
+    world: str
+    sampled: Measure
+    """At temperature 1."""
+    greedy: Measure
+    answers: tuple[tuple[int, ...], ...]
+    """Greedy answers to the first held-out cases, as moves."""
+    audit: Audit
+
+
+class Point(Record):
+    """One look at the policy during training, at temperature 1."""
+
+    step: int
+    measure: Measure
+
+
+class RunResult(Record):
+    """One finished run."""
+
+    world: str
+    scheme: str
+    seed: int
+    steps: int
+    points: tuple[Point, ...]
+    greedy: Measure
+    """The end of the run with the likeliest move each time."""
+    rewards: tuple[float, ...]
+    """The mean score of each step, without the overlong penalty."""
+    ties: tuple[float, ...]
+    """The share of groups with equal rewards, by step."""
+    tokens: tuple[float, ...]
+    answers: tuple[tuple[int, ...], ...]
+    """Greedy answers to the first held-out cases, as moves."""
+    cpu_seconds: float
+
+    @property
+    def last(self) -> Measure:
+        """The end of the run at temperature 1."""
+        return self.points[-1].measure

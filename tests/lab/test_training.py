@@ -1,0 +1,80 @@
+"""What needs torch runs with the lab's own Python; see tests/train/running.py."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.train.running import run_in
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+@pytest.fixture(scope="module")
+def learned() -> dict[str, dict[str, float]]:
+    return run_in("lab", SCRIPTS / "learning.py")
+
+
+def test_the_gradient_is_that_of_a_plain_loop_over_choices(learned: dict[str, dict[str, float]]) -> None:
+    found = learned["gradient"]
+    assert found["size_0.0"] > 0.01
+    assert found["gap_0.0"] < 1e-5 * max(found["size_0.0"], 1)
+    assert found["gap_0.04"] < 1e-5 * max(found["size_0.04"], 1)
+    assert found["size_0.0"] != found["size_0.04"]
+
+
+def test_sampled_moves_have_the_probabilities_that_the_update_sees(learned: dict[str, dict[str, float]]) -> None:
+    found = learned["sampling"]
+    assert found["logp_gap"] < 1e-4
+    assert found["repeats"] == 0
+    assert found["most_tokens"] == 12
+    assert found["first_gap"] < 0.08
+    assert found["greedy_twice"]
+
+
+def test_two_arms_with_a_known_optimum_are_learned(learned: dict[str, dict[str, float]]) -> None:
+    assert learned["two_arms"]["before"] < 0.6
+    assert learned["two_arms"]["after"] > 0.97
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    return run_in("lab", SCRIPTS / "training.py", tmp_path_factory.mktemp("lab"))
+
+
+def test_the_same_seed_gives_the_same_run_and_another_does_not(trained: dict[str, object]) -> None:
+    assert trained["same"]
+    assert trained["different"]
+
+
+def test_twenty_steps_move_coverage_up(trained: dict[str, float]) -> None:
+    assert trained["g_after"] > trained["g_before"] + 0.02
+
+
+def test_only_the_missing_run_is_made_again_and_gives_the_same(trained: dict[str, object]) -> None:
+    assert trained["redone"] == ["additive-seed-42-steps-20.json"]
+    assert trained["again"]
+
+
+def test_a_scheme_of_ones_own_joins_the_tables_and_the_audit(trained: dict[str, object]) -> None:
+    own = "tests.lab.own_scheme:share_of_weight"
+    assert trained["audited"] == ["additive", own]
+    assert trained["own_equals_additive"]
+    assert trained["read"] == ["base", "additive", own]
+
+
+def test_a_comparison_leaves_figures_and_one_page(trained: dict[str, object]) -> None:
+    names = ["audit", "curves", "length", "plane", "prediction"]
+    assert trained["figures"] == [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
+    assert trained["page"] == "<!doctype html>"
+    assert trained["svg"] == 5
+
+
+def test_progress_is_told_in_steps(trained: dict[str, object]) -> None:
+    assert trained["told_last"] == [40, "2 of 2 runs", 40]
+
+
+def test_a_folder_of_another_world_is_refused(trained: dict[str, str]) -> None:
+    assert (
+        "holds runs of 'triage-v1' with its parameters, not of this science-v1; give another --out"
+        in trained["refused"]
+    )
