@@ -25,6 +25,7 @@ RUN_ELSEWHERE = {
     "pip install '.[local]'": "make test installs it",
     "pip install '.[ray]'": "make test installs it",
     "pip install '.[serve]'": "make test installs it",
+    "pip install '.[lab,plot]'": "make test installs it into an environment of its own",
 }
 
 

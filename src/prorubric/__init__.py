@@ -66,6 +66,10 @@ if TYPE_CHECKING:
     from prorubric.judge.judge import Judge as Judge
     from prorubric.judge.judge import JudgeConfig as JudgeConfig
     from prorubric.judge.judge import Judgement as Judgement
+    from prorubric.lab.compare import compare_schemes as compare_schemes
+    from prorubric.lab.compare import run_lab as run_lab
+    from prorubric.lab.engine import LabConfig as LabConfig
+    from prorubric.lab.summary import LabResult as LabResult
     from prorubric.llm.http import HttpConfig as HttpConfig
     from prorubric.llm.make import make_model as make_model
     from prorubric.llm.scripted import ScriptedModel as ScriptedModel
@@ -138,6 +142,9 @@ _HOMES = {
     ),
     "judge.calibrate": ("CalibrateConfig", "CalibrateResult", "calibrate_judge"),
     "judge.judge": ("Judge", "JudgeConfig", "Judgement"),
+    "lab.compare": ("compare_schemes", "run_lab"),
+    "lab.engine": ("LabConfig",),
+    "lab.summary": ("LabResult",),
     "llm.http": ("HttpConfig",),
     "llm.make": ("make_model",),
     "llm.scripted": ("ScriptedModel",),
