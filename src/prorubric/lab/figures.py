@@ -4,7 +4,7 @@ Drawn with matplotlib's object interface and no display. A figure that lacks its
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -15,11 +15,16 @@ from prorubric.lab.rows import BASE, SchemeRow
 from prorubric.lab.schemes import KL_WEIGHTS
 from prorubric.lab.summary import LabResult
 
-_COLOURS = {"additive": "#b3261e", "prorubric": "#1b5e20", "graded": "#388e3c", "raw-and": "#1565c0"}
-_COLOURS |= {"implicit": "#6a1b9a", "k1": "#00838f", "weighted": "#ef6c00", "length-matched": "#8d6e63"}
-_GREY = "#607d8b"
+# Okabe and Ito's colours, which people who see fewer colours can tell apart; markers say the same again.
+_COLOURS = {"additive": "#D55E00", "prorubric": "#0072B2", "graded": "#56B4E9", "raw-and": "#009E73"}
+_COLOURS |= {"implicit": "#CC79A7", "k1": "#000000", "weighted": "#E69F00", "length-matched": "#A08C00"}
+_MARKERS = {"additive": "o", "prorubric": "s", "graded": "D", "raw-and": "^", "implicit": "v", "k1": "P"}
+_MARKERS |= {"weighted": "X", "length-matched": "<"}
+_GREY, _OTHER_MARKER = "#607d8b", "h"
 _CURVES = ("additive", "raw-and", "prorubric", "graded", "implicit", "k1")
 _SIZE = (6.4, 4.4)
+# About the size of the axes, of a letter and of a line of a label, in points: labels are kept apart with these.
+_WIDTH, _HEIGHT, _LETTER, _LINE = 400.0, 270.0, 3.5, 7.0
 
 
 def draw_figures(result: LabResult, folder: Path) -> dict[str, Path]:
@@ -43,12 +48,11 @@ def _draw_plane(result: LabResult, axes: Axes) -> bool:
     axes.annotate(BASE, (100 * base.g, 100 * base.c), textcoords="offset points", xytext=(6, 4), fontsize=8)
     for row in result.rows:
         x, y = 100 * row.g.mean, 100 * row.c.mean
-        axes.errorbar(
-            x, y, _sd(row.c.sd), _sd(row.g.sd), fmt="o", markersize=4, color=_colour(row.scheme), linewidth=0.8
-        )
-        axes.annotate(row.scheme, (x, y), textcoords="offset points", xytext=(4, 3), fontsize=6)
+        style = {"fmt": _marker(row.scheme), "markersize": 4, "color": _colour(row.scheme), "linewidth": 0.8}
+        axes.errorbar(x, y, _sd(row.c.sd), _sd(row.g.sd), **style)
     axes.set(xlabel="coverage g", ylabel="appropriateness c")
-    axes.margins(x=0.15)
+    axes.margins(x=0.2)
+    _label_apart(axes, [(100 * row.g.mean, 100 * row.c.mean, row.scheme) for row in result.rows])
     return True
 
 
@@ -57,7 +61,8 @@ def _draw_curves(result: LabResult, axes: Axes) -> bool:
     rows = [row for row in result.rows if row.scheme in _CURVES]
     for row in rows:
         steps = [point.step for point in row.curve]
-        axes.plot(steps, [100 * point.c.mean for point in row.curve], label=row.scheme, color=_colour(row.scheme))
+        values = [100 * point.c.mean for point in row.curve]
+        axes.plot(steps, values, label=row.scheme, color=_colour(row.scheme), marker=_marker(row.scheme), markersize=4)
     axes.set(xlabel="step", ylabel="appropriateness c")
     axes.legend(fontsize=7) if rows else None
     return bool(rows)
@@ -69,11 +74,10 @@ def _draw_length(result: LabResult, axes: Axes) -> bool:
     base = result.base.sampled
     axes.plot(base.tokens, 100 * base.c, "*", color="black", markersize=12, label=BASE)
     axes.legend(fontsize=7)
-    axes.margins(x=0.15)
+    axes.margins(x=0.2)
     for row in rows:
-        axes.plot(row.tokens.mean, 100 * row.c.mean, "o", color=_colour(row.scheme))
-        place = (row.tokens.mean, 100 * row.c.mean)
-        axes.annotate(row.scheme, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
+        axes.plot(row.tokens.mean, 100 * row.c.mean, _marker(row.scheme), color=_colour(row.scheme))
+    _label_apart(axes, [(row.tokens.mean, 100 * row.c.mean, row.scheme) for row in rows])
     axes.set(xlabel="tokens of an answer", ylabel="appropriateness c")
     return bool(rows)
 
@@ -99,7 +103,7 @@ def _draw_audit(result: LabResult, axes: Axes) -> bool:
     means = [[result.base.audit.effect(edit, scheme).mean for edit in EDITS] for scheme in schemes]
     # An edit that could not be made has no colour and no number.
     values = [[math.nan if mean is None else mean for mean in row] for row in means]
-    axes.imshow(values, cmap="RdYlGn_r", vmin=-12, vmax=12, aspect="auto")
+    axes.imshow(values, cmap="PuOr_r", vmin=-20, vmax=20, aspect="auto")
     axes.set_xticks(range(len(EDITS)), list(EDITS), rotation=30, ha="right", fontsize=7)
     axes.set_yticks(range(len(schemes)), schemes, fontsize=7)
     for y, row in enumerate(values):
@@ -112,11 +116,11 @@ def _draw_prediction(result: LabResult, axes: Axes) -> bool:
     """What naming pays before training, and c after it."""
     audit = {effect.scheme: effect.per_spread for effect in result.base.audit.effects if effect.edit == "name-item"}
     rows = [row for row in result.rows if audit.get(row.scheme) is not None]
-    for row in rows:
-        place = (audit[row.scheme], 100 * row.c.mean)
-        axes.plot(*place, "o", color=_colour(row.scheme))
-        axes.annotate(row.scheme, place, textcoords="offset points", xytext=(4, 3), fontsize=7)
-    axes.margins(x=0.2)
+    places = [(float(audit[row.scheme] or 0.0), 100 * row.c.mean, row.scheme) for row in rows]
+    for x, y, scheme in places:
+        axes.plot(x, y, _marker(scheme), color=_colour(scheme))
+    axes.margins(x=0.25)
+    _label_apart(axes, places)
     axes.set(xlabel="what naming pays before training, in spreads of a group", ylabel="c after training")
     return len(rows) > 1
 
@@ -135,8 +139,29 @@ def _sweep(result: LabResult, scheme: str) -> list[tuple[float, SchemeRow | None
     return [(kl, result.row(f"{scheme}-kl-{kl}" if kl else scheme)) for kl in (0, *KL_WEIGHTS)]
 
 
+def _label_apart(axes: Axes, points: Sequence[tuple[float, float, str]]) -> None:
+    """Labels beside their points; one that would cover another is moved down until it does not."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    taken: list[tuple[float, float, float]] = []
+    for x, y, text in sorted(points, key=lambda point: -point[1]):
+        start, width = (x - left) / (right - left) * _WIDTH, len(text) * _LETTER
+        height = level = (y - bottom) / (top - bottom) * _HEIGHT
+        while any(abs(level - at) < _LINE and start < end and begin < start + width for begin, end, at in taken):
+            level -= 1
+        taken.append((start, start + width, level))
+        axes.annotate(text, (x, y), textcoords="offset points", xytext=(5, level - height + 2), fontsize=6)
+
+
 def _colour(scheme: str) -> str:
-    return _COLOURS.get(scheme.split("+", maxsplit=1)[0].split("-kl-", maxsplit=1)[0], _GREY)
+    return _COLOURS.get(_base(scheme), _GREY)
+
+
+def _marker(scheme: str) -> str:
+    return _MARKERS.get(_base(scheme), _OTHER_MARKER)
+
+
+def _base(scheme: str) -> str:
+    return scheme.split("+", maxsplit=1)[0].split("-kl-", maxsplit=1)[0]
 
 
 def _sd(sd: float | None) -> float | None:

@@ -18,7 +18,7 @@ _STYLE = (
     "table{border-collapse:collapse;margin:1rem 0;font-size:.85rem;display:block;overflow-x:auto}"
     "th,td{padding:.2rem .6rem;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}"
     "th:first-child,td:first-child{text-align:left}.notice{background:#fff3cd;padding:.7rem 1rem;border-radius:.4rem}"
-    "svg{max-width:100%;height:auto}figure{margin:1.5rem 0}.met{color:#1b5e20}.not{color:#b3261e}"
+    "svg{max-width:100%;height:auto}figure{margin:1.5rem 0}.met{color:#0072B2}.not{color:#B34700}"
     "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}.notice{background:#4a3b00}"
     "th,td{border-color:#444}figure svg{background:#fff}.met{color:#7cc37f}.not{color:#ff8a80}}"
 )
