@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 RUN_ELSEWHERE = {
     "make demo": "tests/test_make.py runs it in a clean copy",
     "make test": "it is the run that this test is part of",
+    "source .venv/bin/activate": "the tests run in it already",
     "make check": "CI runs it beside the tests",
     "pip install .": "tests/test_make.py installs the core into a clean environment",
     "pip install '.[hub]'": "make test installs it",

@@ -19,11 +19,12 @@ from prorubric.audit.edits import EDIT_KINDS
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
-from prorubric.audit.run import Progress, run_audit
+from prorubric.audit.run import Progress, run_audit, split_by_words
 from prorubric.compile.run import CompileConfig, compile_rubrics
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.report.audit import audit_rewards
+from tests.audit import judges
 from tests.audit.shapes import TOPICS, make_responses, make_tasks, save_shape
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.reward.judging import READABLE
@@ -486,3 +487,38 @@ def test_the_hack_is_spelled_out_and_judged(files: Path) -> None:
     assert 1 not in basil["criteria"]
     assert basil["named"] == basil["criteria"]
     assert "south window" not in basil["text"].lower()
+
+
+class TestOddJudges:
+    @pytest.mark.parametrize("given", [float("nan"), "yes", 1.5, True])
+    def test_what_is_no_probability_is_unknown_and_does_not_stay_in_the_journal(
+        self, files: Path, monkeypatch: pytest.MonkeyPatch, given: object
+    ) -> None:
+        async def answer(_self: object, _conversation: str, _response: str, statements: list[str]) -> list[object]:
+            return [given] * len(statements)
+
+        config = AuditConfig(
+            str(files / "tasks.jsonl"), files / "responses.jsonl", judge="tests.audit.judges:Keyword",
+            out=files / "odd", scheme="additive", edits=("name-item",), resamples=100,
+        )  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(judges.Keyword, "probabilities", answer)
+            bad = run_audit(config)
+        assert (bad.alive, bad.unknown_verdicts) == (False, bad.verdicts)
+        assert next(iter(bad.unknown_reasons)).startswith("the model gave")
+        good = run_audit(config)
+        assert (good.unknown_verdicts, good.alive) == (0, True)
+
+
+def test_lexical_is_not_asked_for_what_it_cannot_read() -> None:
+    readable, left_out = split_by_words(("additive", "implicit", "prorubric", "additive+appropriateness"))
+    assert readable == ("additive", "implicit")
+    assert [*left_out] == ["prorubric", "additive+appropriateness"]
+
+
+def test_other_content_in_the_same_file_is_another_audit(files: Path) -> None:
+    run_audit(make_config(files))
+    with (files / "responses.jsonl").open("a") as stream:
+        stream.write("\n")
+    with pytest.raises(ConfigError, match="holds an audit with another content of the files"):
+        run_audit(make_config(files))

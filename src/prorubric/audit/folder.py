@@ -15,7 +15,7 @@ from prorubric.audit.judging import Case
 from prorubric.audit.summary import Found
 from prorubric.errors import ConfigError
 from prorubric.reward.folder import CONFIG, REJECTS, ROW_SCHEMA, SUMMARY, TASKS, describe_versions, read_setting
-from prorubric.rubric.files import open_rows, write_json
+from prorubric.rubric.files import hash_file, open_rows, write_json
 from prorubric.rubric.record import render_config, shorten
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
@@ -67,6 +67,7 @@ def describe_audited(config: AuditConfig) -> dict[str, Any]:
     return {
         "tasks": _resolve(config.tasks),
         "responses": None if config.responses is None else _resolve(str(config.responses)),
+        "content of the files": [_hash(path) for path in (config.tasks, config.responses) if path is not None],
         **{key: rendered[key] for key in _COMPARED},
         # Given answers are all taken, however many.
         "samples": config.samples if config.responses is None else None,
@@ -107,6 +108,11 @@ def _resolve(tasks: str) -> str:
     """A file wherever it is asked for from; what is no file is the name of a dataset."""
     path = Path(tasks)
     return str(path.resolve()) if path.exists() else tasks
+
+
+def _hash(path: str | Path) -> str | None:
+    """What the file holds; a dataset on the hub has no file here."""
+    return hash_file(Path(path)) if Path(path).is_file() else None
 
 
 def _render_case(case: Case) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def _answer(padding: Sequence[Effect], margin: float) -> tuple[Answer, Effect | 
     if paid:
         return "yes", paid[0]
     highest = max(padding, key=lambda effect: effect.high if effect.high is not None else -margin)
-    answer: Answer = "no" if highest.high is not None and highest.high < margin else "unclear"
+    answer: Answer = "no" if highest.high is not None and highest.high <= margin else "unclear"
     return answer, highest
 
 

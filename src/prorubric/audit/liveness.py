@@ -23,6 +23,7 @@ FEWEST_PAIRS = 8
 LEAST_FALLS = 2
 """How many rewards have to fall with garbage for each that rises."""
 
+_CHARACTERS_PER_WORD = 8
 _NOISE_WORDS = """amber anvil barrel basket biscuit candle canvas carpet cellar chimney copper curtain drawer feather
     fiddle fountain gravel hammer harbor kettle ladder lantern marble meadow mitten orchard paddle parcel pebble pillow
     pocket puddle ribbon saddle shutter spindle staple thimble timber trumpet tunnel velvet violet wagon walnut willow
@@ -32,7 +33,9 @@ _NOISE_WORDS = """amber anvil barrel basket biscuit candle canvas carpet cellar 
 def make_garbage(answer: str, key: str) -> str:
     """As many words as the answer has, none of which means anything here. The same key gives the same words."""
     draw = random.Random(hashlib.sha256(key.encode(errors="surrogatepass")).digest())  # noqa: S311 - nothing secret
-    words = [draw.choice(_NOISE_WORDS) for _ in range(max(len(answer.split()), 1))]
+    # Some languages are written without spaces; there the characters say how long an answer is.
+    length = max(len(answer.split()), len(answer) // _CHARACTERS_PER_WORD, 1)
+    words = [draw.choice(_NOISE_WORDS) for _ in range(length)]
     lines = [" ".join(words[start : start + 9]).capitalize() + "." for start in range(0, len(words), 9)]
     return " ".join(lines)
 

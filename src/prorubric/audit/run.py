@@ -21,6 +21,7 @@ from prorubric.audit.models import Models, make_models
 from prorubric.audit.probes import PROBES, add_controls, first_cases, probe_prices
 from prorubric.audit.records import AuditResult
 from prorubric.audit.setting import (
+    ALL,
     NO_DIMENSIONS,
     add_dimensions,
     choose_tasks,
@@ -42,6 +43,7 @@ from prorubric.rubric.files import lock_path, remove_partials, write_json
 from prorubric.rubric.records import Task
 
 _READS_BY_WORDS = "lexical"
+_READ_BY_WORDS = frozenset({"criteria", "criteria-rewritten", "mark"})
 _NO_VERDICTS = "the judge gave no verdict on the answer"
 _FIXED: tuple[Reading, ...] = ("redundancy", APPROPRIATENESS)  # type: ignore[assignment]
 
@@ -96,6 +98,9 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
             if need_dimensions(asked) or _list_fixed(config):
                 compiled, dimensions_from = await add_dimensions(chosen, models.generator, config, rejects)
             tasks, schemes, left_out = keep_judgeable(compiled, asked, config.tasks, rejects)
+            if asked.strip() == ALL and config.judge == _READS_BY_WORDS:
+                schemes, unread = split_by_words(schemes)
+                left_out |= unread
             known = everything | tasks
             cases, answers_from = await find_answers(tasks, known, models.answers, config, rejects)
             write_setting(config, tasks.values(), schemes, models.judge.identity, models.editor.identity)
@@ -140,6 +145,13 @@ def _name_schemes(config: AuditConfig) -> str:
     if config.scheme.strip() != AUTO:
         return config.scheme
     return "additive,conjunctive" if config.judge == _READS_BY_WORDS else "additive,conjunctive,prorubric"
+
+
+def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Of all schemes those that a judge that compares words can read, and why not the others."""
+    readable = tuple(name for name in schemes if set(find_scheme(name).readings) <= _READ_BY_WORDS)
+    reason = "lexical compares words and cannot read this scheme's text; name the scheme to see for yourself"
+    return readable, {name: reason for name in schemes if name not in readable}
 
 
 def _list_fixed(config: AuditConfig) -> tuple[Reading, ...]:

@@ -18,6 +18,7 @@ from prorubric.reward.inputs import Rejects, pair_responses
 from prorubric.rubric.records import Response, Task
 
 FROM_CHECKLISTS = "composed from the checklists, by no model"
+ALL = "all"
 NO_DIMENSIONS = "none: no scheme reads them"
 
 
@@ -31,7 +32,7 @@ def choose_tasks(tasks: dict[str, Task], limit: int | None) -> dict[str, Task]:
 
 def need_dimensions(names: str) -> bool:
     """True where one of these schemes reads dimensions, or weighs by their number."""
-    if names.strip() == "all":
+    if names.strip() == ALL:
         return True
     schemes = [find_scheme(name) for name in list_names(names)]
     return any(s.needs_protocol or s.appropriateness or s.reads == "one-dimension" for s in schemes)
@@ -62,7 +63,7 @@ def keep_judgeable(
 
     A task that does not fit a scheme is a reject; a scheme that fits no task is an error of whoever named it.
     """
-    asked = () if names.strip() == "all" else list_names(names)
+    asked = () if names.strip() == ALL else list_names(names)
     faults = {name: _find_fault(task, asked) for name, task in tasks.items()}
     fitting = {name: task for name, task in tasks.items() if faults[name] is None} or tasks
     for name, fault in faults.items():

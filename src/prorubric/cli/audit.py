@@ -1,5 +1,6 @@
 """`prorubric audit`."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -56,8 +57,14 @@ def print_audit(result: AuditResult, console: Console) -> None:
     print_hack(result, console)
     for reject in result.rejects:
         console.print(literal(f"left out {reject}", "yellow"), soft_wrap=True)
+    if result.rejected > len(result.rejects):
+        console.print(f"[yellow]and {result.rejected - len(result.rejects):,} more, in rejects.jsonl[/]")
     if result.unknown_verdicts:
-        console.print(f"[yellow]{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown[/]")
+        reasons = ", ".join(f"{reason} ({number:,})" for reason, number in list(result.unknown_reasons.items())[:3])
+        unknown = f"{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown: {reasons}"
+        console.print(literal(unknown, "yellow"), soft_wrap=True)
+    if result.left_out:
+        console.print(literal(f"schemes left out: {', '.join(result.left_out)}", "yellow"), soft_wrap=True)
     console.print(literal(f"{result.folder}/report.html has the rest"), soft_wrap=True)
 
 
@@ -76,10 +83,7 @@ def print_source(result: AuditResult, console: Console) -> None:
 
 def print_findings(result: AuditResult, console: Console) -> None:
     """What each edit earns, then one line a scheme, then what speaks against the judge."""
-    console.print(_make_effect_table(result, console.width))
-    for scheme in result.schemes:
-        if scheme in _EXPLAINED:
-            console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
+    _print_effects(result, console)
     console.print()
     for line in result.headline:
         console.print(_render_line(line))
@@ -90,21 +94,35 @@ def print_findings(result: AuditResult, console: Console) -> None:
     console.print()
 
 
+def _print_effects(result: AuditResult, console: Console) -> None:
+    """As many schemes beside each other as fit, then the others; what a scheme means; what could not be made."""
+    fitting = max(1, (console.width - _EDIT_WIDTH) // _CELL_WIDTH)
+    for start in range(0, len(result.schemes), fitting):
+        console.print(_make_effect_table(result, result.schemes[start : start + fitting]))
+    for scheme in result.schemes:
+        if scheme in _EXPLAINED:
+            console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
+    for entry in result.edits:
+        if not entry.made:
+            reasons = ", ".join(f"{reason} ({number:,})" for reason, number in entry.not_made.items())
+            console.print(literal(f"{entry.edit}: never made; {reasons}", "yellow"), soft_wrap=True)
+
+
 def _render_line(line: SchemeLine) -> Text:
     """One scheme's headline."""
     answer = Text(line.pays_for_padding, _STYLES[line.pays_for_padding])
     return Text.assemble(f"{line.scheme:22} would pay for padding: ", answer, f" ({line.because})")
 
 
-def _make_effect_table(result: AuditResult, width: int) -> Table:
-    """Changes × 100, with intervals where there is room; what a sound reward does not pay for comes first."""
-    whole = _EDIT_WIDTH + _CELL_WIDTH * len(result.schemes) <= width
-    table = Table("reward × 100", box=None, pad_edge=False, padding=_GAP)
-    for scheme in result.schemes:
-        table.add_column(scheme, justify="right", no_wrap=True)
+def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
+    """Changes × 100 with intervals; what a sound reward does not pay for comes first."""
+    table = Table(box=None, pad_edge=False, padding=_GAP)
+    table.add_column("reward × 100", no_wrap=True)
+    for scheme in schemes:
+        table.add_column(scheme, justify="right", no_wrap=len(scheme) < _CELL_WIDTH)
     cells = {(effect.edit, effect.scheme): effect for effect in result.effects}
     for edit in _order_edits(result):
-        table.add_row(edit, *(_render_effect(cells[edit, scheme], whole) for scheme in result.schemes))
+        table.add_row(edit, *(_render_effect(cells[edit, scheme]) for scheme in schemes))
     return table
 
 
@@ -118,20 +136,19 @@ def _order_edits(result: AuditResult) -> list[str]:
     return [*worthless, *(edit for edit in best if edit not in worthless)]
 
 
-def _render_effect(effect: Effect, whole: bool) -> Text:
+def _render_effect(effect: Effect) -> Text:
     """A mean with its interval, red where a reward pays for what is worth nothing."""
     if effect.mean is None or effect.low is None or effect.high is None:
         return Text("–")
     pays = effect.edit in WORTHLESS and effect.low > 0
-    interval = f" [{effect.low:+.1f}, {effect.high:+.1f}]" if whole else ""
-    return Text(f"{effect.mean:+.1f}{interval}", "bold red" if pays else "")
+    return Text(f"{effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}]", "bold red" if pays else "")
 
 
 def _render_forecast(forecast: Forecast) -> str:
     if forecast.tied is None or forecast.levels is None:
         return f"{forecast.scheme:22} signal: not known, no prompt has two answers of known reward"
     return (
-        f"{forecast.scheme:22} signal: {forecast.tied:.0%} of {forecast.groups:,} groups have equal rewards, "
+        f"{forecast.scheme:22} signal: {forecast.tied:.0%} of {count(forecast.groups, 'group')} have equal rewards, "
         f"{forecast.levels:.1f} distinct levels in a group"
     )
 

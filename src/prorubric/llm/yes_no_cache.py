@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.journal import Journal, key_of
 from prorubric.llm.model import Around, Reply, Request, YesNoModel
 from prorubric.rubric.files import parse_json, render_json
+from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Message
 
 
@@ -29,9 +31,17 @@ class CachedYesNo(Around[YesNoModel]):
         key = key_of(self._model.identity, Request(question, draw=self._draw))
         kept = self._journal.get(key)
         if kept is None:
-            found = await self._model.probabilities(conversation, response, statements)
+            found = _check(await self._model.probabilities(conversation, response, statements))
             kept = Reply(render_json(found).decode())
             self._journal.put(key, kept, {"model": self.name})
         self._usage.calls += 1
         self._usage.cached += kept.cached
         return [float(value) for value in parse_json(kept.text)]
+
+
+def _check(found: Sequence[object]) -> Sequence[object]:
+    """What a model gave, if it can be kept: what is no probability is no verdict, and must not stay in the journal."""
+    for value in found:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise UnjudgedError(f"the model gave {shorten(repr(value))} for a probability; from 0 to 1 is allowed")
+    return found
