@@ -4,7 +4,6 @@ A list that a page cannot hold is cut, and the page says where the rest is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import nsmallest
 
 from prorubric.audit.edits import EDIT_KINDS
 from prorubric.audit.folder import HACKS, PRICES
@@ -111,12 +110,14 @@ def render_forecast(result: AuditResult) -> Html | None:
 
 def render_prices(audit: AuditFolder, shown: Shown) -> Html | None:
     """What naming each criterion costs and pays, the cheapest first."""
-    found = nsmallest(MOST_PRICES + 1, audit.read_prices(), key=lambda price: price.rank)
-    if not found:
+    prices = list(audit.read_prices())
+    if not prices:
         return None
-    cut = f" These are the {MOST_PRICES} cheapest; all are in {PRICES}." if len(found) > MOST_PRICES else ""
+    moved = sorted((price for price in prices if price.moved > 0), key=lambda price: price.rank)
+    which = f"the {MOST_PRICES} cheapest are shown" if len(moved) > MOST_PRICES else "these are shown"
+    cut = f" Of {len(prices):,} names {len(moved):,} moved a verdict; {which}, all are in {PRICES}."
     heads = ("task", "no.", "criterion", "named as", "weight", "tokens", "moved", "moved per token", "pays")
-    rows = [_list_price(price, shown) for price in found[:MOST_PRICES]]
+    rows = [_list_price(price, shown) for price in moved[:MOST_PRICES]]
     return join(note(_PRICES, cut), element("div", table("Price list", heads, rows, sortable=True), class_="tall"))
 
 
