@@ -20,7 +20,7 @@ INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constra
 .PHONY: demo test check format docs bench constraints clean
 .DEFAULT_GOAL := demo
 
-demo: .venv/.core  ## lint and score the sample pack offline
+demo: .venv/.core  ## lint, compile, score and audit the sample pack offline
 	@$(BIN)/prorubric demo
 
 test: .venv/.dev $(TRAINERS:%=.venvs/%/.done)  ## the whole suite
@@ -39,13 +39,14 @@ format: .venv/.dev
 docs: .venv/.dev  ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict
 
-bench: .venv/.dev  ## every benchmark; figures go into docs/benchmarks.md
+bench: .venv/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/benchmarks.md
 	$(BIN)/python bench/aggregate.py
 	$(BIN)/python bench/lint.py
 	$(BIN)/python bench/judge.py --memory
 	$(BIN)/python bench/compile.py
 	$(BIN)/python bench/reward.py
 	$(BIN)/python bench/serve.py
+	.venvs/lab/bin/python bench/lab.py
 
 constraints: $(UV)  ## pin the versions that the project's own environment uses
 	$(UV) pip compile --quiet --universal --upgrade --extra dev --no-header --no-annotate --no-emit-index-url \
