@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from prorubric.aggregate.batch import PlanTable
-from prorubric.lab.measure import CLAUSE_PARTS, LENGTH_PARTS, PARTS, STRICT_ERROR, hold_parts, judge_parts, measure
+from prorubric.lab.measure import PARTS, STRICT_ERROR, WITHOUT, Measure, hold_parts, judge_parts, measure
 from prorubric.lab.world import make_world
 from tests.lab.answering import WORLD, answer, core_of, find_case, right_decision, right_side
 
@@ -52,13 +52,35 @@ def test_c_without_some_parts_is_the_mean_of_the_others() -> None:
     facts = answer(*([("decide", row % 5)] for row in range(100)), row=list(range(100)))
     found = measure(facts, PlanTable.of(facts.lists.tasks, "additive"))
     met = judge_parts(facts, 0).mean(axis=0)
-    without = {
-        "c": (),
-        "c_without_length": LENGTH_PARTS,
-        "c_without_clauses": CLAUSE_PARTS,
-    }
-    for name, left_out in without.items():
+    assert found.c == pytest.approx(met.mean())
+    for left_out in WITHOUT.values():
         kept = [value for part, value in zip(PARTS, met, strict=True) if part not in left_out]
-        assert getattr(found, name) == pytest.approx(np.mean(kept))
+        assert found.c_without(left_out) == pytest.approx(np.mean(kept))
     assert found.tokens == 10
     assert found.accuracy == pytest.approx(np.mean([right_decision(row) == row % 5 for row in range(100)]))
+
+
+def test_parts_that_count_things_and_parts_that_clauses_or_the_check_name_are_marked() -> None:
+    assert {
+        "length": {"scope", "tests", "question"},
+        "clauses": {"decision", "early", "tests", "manner", "applied"},
+        "question": {"question"},
+        "check": {"scope", "early", "tests", "manner"},
+    } == {name: set(left_out) for name, left_out in WITHOUT.items()}
+
+
+def test_a_longer_answer_with_the_same_decision_loses_nothing_but_the_parts_that_count() -> None:
+    row = find_case(thin=False, expert=False)
+    item = core_of(row)[0]
+    short = [("decide", right_decision(row)), ("manner", 0), (right_side(row, item), item)]
+    idle = [("test", i) for i in range(10)] + [("ask", 0), ("ask", 1)]
+    before, after = parts_of(*short, row=row), parts_of(*short, *idle, row=row)
+    assert {part for part in PARTS if before[part] and not after[part]} == set(WITHOUT["length"])
+
+
+def test_a_stored_variant_of_an_earlier_definition_gives_way_to_the_parts() -> None:
+    parts = dict.fromkeys(PARTS, 0.5) | {"scope": 0.1, "tests": 0.1, "question": 0.1}
+    stored = {"g": 0.3, "g_lenient": 0.4, "c": 0.35, "tokens": 9, "accuracy": 0.5, "naming": 0.4, "parts": parts}
+    found = Measure(**stored, c_without_length=0.9, c_without_clauses=0.9)
+    assert found == Measure(**stored)
+    assert found.c_without(WITHOUT["length"]) == pytest.approx(0.5)

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from prorubric.errors import ConfigError, SourceError
+from prorubric.lab.incentive import EDITS
 from prorubric.lab.page import render_page
 from prorubric.lab.read import ReadConfig, read_case
 from prorubric.lab.statistics import rank_correlation
@@ -66,11 +67,11 @@ def test_goals_are_met_missed_or_open(result: LabResult) -> None:
     assert met["k1 has many ties"] is None
     finding = {goal.goal: goal.finding for goal in result.goals}
     assert finding["k1 has many ties"] == "no runs of k1"
-    assert finding["most of that fall is there by step 50"].startswith("71% of the fall by step 50")
+    assert finding["most of that fall is there by step 50"].startswith("75%, 68% of the fall by step 50")
 
 
 def test_what_the_audit_foretold_is_set_against_c_over_the_schemes_it_covers(result: LabResult) -> None:
-    assert [prediction.edit for prediction in result.predictions] == ["name-item", "needless-test", "add-substance"]
+    assert [prediction.edit for prediction in result.predictions] == list(EDITS)
     assert result.predictions[0].correlation.rows == ("additive", "prorubric", "raw-and")
 
 
@@ -80,6 +81,13 @@ def test_the_page_says_what_the_lab_is_not_and_escapes_what_it_shows(result: Lab
     assert "<td>raw-and</td>" in page
     assert "<script" not in page
     assert "open</b>: k1 has many ties" in page
+
+
+def test_the_page_has_every_part_of_c_and_says_what_is_left_without_those_that_count(result: LabResult) -> None:
+    page = render_page(result, {})
+    assert "<th>question</th><th>c without length</th><th>c without clauses</th>" in page
+    assert "from 60.0 to 39.0, and without scope, tests, question, which count and fall with length" in page
+    assert "<td>c without length, and the paper&#x27;s c</td><td>+1.00</td><td>5</td>" in page
 
 
 def test_a_case_is_read_with_every_answer_and_its_marks(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging,
 from prorubric.cli.progress import show_progress
 from prorubric.lab.compare import CompareConfig, compare_schemes, run_lab
 from prorubric.lab.engine import LabConfig
-from prorubric.lab.measure import Measure
+from prorubric.lab.measure import WITHOUT, Measure
 from prorubric.lab.read import ReadAnswer, ReadConfig, Reading, read_case
 from prorubric.lab.rows import SchemeRow
 from prorubric.lab.statistics import Spread
@@ -24,6 +24,7 @@ lab = App(
 )
 
 _RUN, _COMPARE, _READ = LabConfig(scheme=("additive",)), CompareConfig(), ReadConfig()
+_SHOWN_WITHOUT = ("length", "clauses")
 _SIGNS = {"met": ("+", "green"), "named": ("~", "yellow"), "wrong": ("x", "red"), "absent": (" ", "dim")}
 
 
@@ -82,6 +83,9 @@ def _print_worlds(result: WorldsResult, console: Console) -> None:
             _signed(row.paper_lead),
         )
     console.print(table)
+    found = result.pays_and_falls
+    if found.rho is not None:
+        console.print(f"naming/substance and how far c fell: {found.rho:+.2f} over {len(found.rows)} worlds")
 
 
 def _signed(figure: float | None) -> str:
@@ -105,28 +109,46 @@ def _print_result(result: LabResult, console: Console) -> None:
     for row in result.rows:
         _add_row(table, row, result)
     console.print(table)
-    for name, found in (("c", result.correlation_c), ("g", result.correlation_g)):
+    _print_paired(result, console)
+    _print_correlations(result, console)
+    for goal in result.goals:
+        sign = {True: "met ", False: "not ", None: "open"}[goal.met]
+        console.print(literal(f"{sign} {goal.goal}: {goal.finding}"), soft_wrap=True)
+
+
+def _print_paired(result: LabResult, console: Console) -> None:
+    rows = [row for row in result.rows if row.c_over_additive and row.scheme != "additive"]
+    if not rows:
+        return
+    table = Table("over additive, seed by seed", "c", "g", box=None, pad_edge=False)
+    for row in rows:
+        differences = (row.c_over_additive, row.g_over_additive)
+        table.add_row(literal(row.scheme), *(", ".join(f"{100 * d:+.1f}" for d in found) for found in differences))
+    console.print(table)
+
+
+def _print_correlations(result: LabResult, console: Console) -> None:
+    without = {f"c without {name}": found for name, found in result.correlations_c_without.items()}
+    for name, found in {"c": result.correlation_c, **without, "g": result.correlation_g}.items():
         if found.rho is not None:
             console.print(f"rank correlation of {name} with the paper: {found.rho:.2f} over {len(found.rows)} rows")
     for prediction in result.predictions:
         if prediction.correlation.rho is not None:
             pays = f"what {prediction.edit} pays before training and c after it: {prediction.correlation.rho:+.2f}"
             console.print(f"{pays} over {len(prediction.correlation.rows)} schemes")
-    for goal in result.goals:
-        sign = {True: "met ", False: "not ", None: "open"}[goal.met]
-        console.print(literal(f"{sign} {goal.goal}: {goal.finding}"), soft_wrap=True)
 
 
 def _add_base(table: Table, result: LabResult) -> None:
     sampled: Measure = result.base.sampled
-    figures = (sampled.g, sampled.c, result.base.greedy.c, sampled.c_without_length, sampled.c_without_clauses)
+    without = [sampled.c_without(WITHOUT[name]) for name in _SHOWN_WITHOUT]
+    figures = (sampled.g, sampled.c, result.base.greedy.c, *without)
     shown = [f"{100 * figure:.1f}" for figure in figures]
     paper = [_paper(result.paper_g.get("base")), _paper(result.paper_c.get("base"))]
     table.add_row("base", *shown, f"{sampled.tokens:.0f}", f"{100 * sampled.accuracy:.0f}", "", *paper)
 
 
 def _add_row(table: Table, row: SchemeRow, result: LabResult) -> None:
-    spreads = (row.g, row.c, row.c_greedy, row.c_without_length, row.c_without_clauses)
+    spreads = (row.g, row.c, row.c_greedy, *(row.c_without[name] for name in _SHOWN_WITHOUT))
     table.add_row(
         literal(row.scheme),
         *(_spread(spread) for spread in spreads),

@@ -1,6 +1,7 @@
 """`run_lab` and `compare_schemes`: make the runs that are missing, sum them up, and leave tables, figures and a page.
 
-The folder holds `summary.json` (the result record), `report.html` and `figures/`. Figures need the extra [plot];
+A comparison leaves `summary.json` (its result record), `report.html` and `figures/`; `run_lab` leaves `run.json`, so
+that trying one scheme in the folder of a comparison takes nothing from its tables. Figures need the extra [plot];
 without it a comparison is refused before any run, so that the work does not end without its picture. `--no-figures`
 goes without.
 """
@@ -36,18 +37,15 @@ class CompareConfig(LabConfig):
 
 
 def run_lab(config: LabConfig, show: Show = _say_nothing) -> LabResult:
-    """Train on one or a few schemes; the summary covers what the config asks for."""
-    base, runs = make_runs(config, show)
-    result = summarize(base, runs)
-    write_json(config.out / "summary.json", result.model_dump(mode="json"))
-    return result
+    """Train on one or a few schemes; the result covers what the config asks for."""
+    return _make_result(config, show, "run.json")
 
 
 def compare_schemes(config: CompareConfig, show: Show = _say_nothing) -> LabResult:
     """Compare schemes and write the page."""
     if config.figures:
         _require_plot()
-    result = run_lab(config, show)
+    result = _make_result(config, show, "summary.json")
     figures = {}
     if config.figures:
         from prorubric.lab.figures import draw_figures  # noqa: PLC0415 - brings matplotlib
@@ -56,6 +54,13 @@ def compare_schemes(config: CompareConfig, show: Show = _say_nothing) -> LabResu
     from prorubric.lab.page import write_page  # noqa: PLC0415 - only a comparison needs it
 
     write_page(result, figures, config.out / "report.html")
+    return result
+
+
+def _make_result(config: LabConfig, show: Show, name: str) -> LabResult:
+    base, runs = make_runs(config, show)
+    result = summarize(base, runs)
+    write_json(config.out / name, result.model_dump(mode="json"))
     return result
 
 

@@ -1,24 +1,27 @@
 """Many runs in parallel processes, resumable: a finished run is one file, and what is finished is not done again.
 
-The folder holds `config.json` (world, parameters, version), `base.pt` (the untrained policy), `base.json` (its
+The folder holds `config.json` (the world with its parameters), `base.pt` (the untrained policy), `base.json` (its
 measures, answers and audit) and `runs/<scheme>-seed-<seed>-steps-<steps>.json`. A folder made with other parameters is
-refused: two worlds in one table would be neither.
+refused: two worlds in one table would be neither. A function of one's own that was edited since is audited and trained
+on again. An interrupt, or a run that fails, ends all processes at once; what they had not finished is made next time.
 """
 
 import multiprocessing
-import time
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, asdict
-from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, MissingExtraError, RubricError
+from prorubric.lab.incentive import Audit
 from prorubric.lab.results import BaseResult, RunResult
-from prorubric.lab.schemes import COMPARED, find_lab_scheme
+from prorubric.lab.schemes import COMPARED, check_lab_scheme, find_lab_scheme, hash_own
 from prorubric.lab.world import find_world
 from prorubric.rubric.files import lock_path, parse_json, render_json, write_json
 from prorubric.rubric.record import config_record, split_commas
@@ -51,7 +54,7 @@ class LabConfig:
     def __post_init__(self) -> None:
         find_world(self.world)
         for name in self.scheme:
-            find_lab_scheme(name)
+            check_lab_scheme(name)
 
     @property
     def runs(self) -> list[tuple[str, int]]:
@@ -66,7 +69,7 @@ def make_runs(config: LabConfig, tell: Tell) -> tuple[BaseResult, list[RunResult
     with lock_path(config.out / "lock", config.out):
         _check_folder(config)
         (config.out / "runs").mkdir(exist_ok=True)
-        missing = [run for run in config.runs if not _place(config, *run).is_file()]
+        missing = [run for run in config.runs if not _is_made(config, *run)]
         base = _make_base(config)
         if missing:
             _run_all(config, missing, tell)
@@ -93,10 +96,16 @@ def _place(config: LabConfig, scheme: str, seed: int) -> Path:
     return config.out / "runs" / f"{scheme.replace(':', '@')}-seed-{seed}-steps-{config.steps}.json"
 
 
+def _is_made(config: LabConfig, scheme: str, seed: int) -> bool:
+    """True where a run is there; one of a function of one's own has to be of the function as it is now."""
+    place, source = _place(config, scheme, seed), hash_own(scheme)
+    return place.is_file() and (source is None or parse_json(place.read_bytes()).get("source") == source)
+
+
 def _check_folder(config: LabConfig) -> None:
     """One folder, one world with one set of parameters."""
     place = config.out / "config.json"
-    parameters = parse_json(render_json({"world": asdict(find_world(config.world)), "version": version("prorubric")}))
+    parameters = parse_json(render_json({"world": asdict(find_world(config.world))}))
     if place.is_file():
         held = parse_json(place.read_bytes())
         if held.get("world") != parameters["world"]:
@@ -109,19 +118,39 @@ def _check_folder(config: LabConfig) -> None:
 
 
 def _make_base(config: LabConfig) -> BaseResult:
-    """The untrained policy's measures and audit; made in a process of its own, so that this one stays light."""
+    """The untrained policy's measures and audit; made in a process of its own, so that this one stays light.
+
+    What was audited before is kept: a function of one's own may be gone by now.
+    """
     place = config.out / "base.json"
-    audited = _audited(config.scheme)
     held = _read_base(place)
-    if held is not None:
-        known = [found.scheme for found in held.audit.forecast]
-        if set(audited) <= set(known):
-            return held
-        audited = list(dict.fromkeys([*known, *audited]))
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        result = pool.submit(_describe_base, config.world, config.out / "base.pt", audited).result()
+    audited = [name for name in _audited(config.scheme) if held is None or not _is_audited(held, name)]
+    if held is not None and not audited:
+        return held
+    with _open_pool(1, _ignore_interrupt) as pool:
+        made = pool.submit(_describe_base, config.world, config.out / "base.pt", audited).result()
+    result = made if held is None else _join(held, made)
     write_json(place, result.model_dump(mode="json"))
     return result
+
+
+def _is_audited(held: BaseResult, name: str) -> bool:
+    source = hash_own(name)
+    known = any(found.scheme == name for found in held.audit.forecast)
+    return known and (source is None or held.sources.get(name) == source)
+
+
+def _join(held: BaseResult, made: BaseResult) -> BaseResult:
+    """What was held, with what was audited now in place of what has its name."""
+    new = {found.scheme for found in made.audit.forecast}
+    old = held.audit
+    audit = Audit(
+        world=old.world,
+        effects=(*(cell for cell in old.effects if cell.scheme not in new), *made.audit.effects),
+        naming_share=(*(share for share in old.naming_share if share.scheme not in new), *made.audit.naming_share),
+        forecast=(*(row for row in old.forecast if row.scheme not in new), *made.audit.forecast),
+    )
+    return held.model_copy(update={"audit": audit, "sources": held.sources | made.sources})
 
 
 def _read_base(place: Path) -> BaseResult | None:
@@ -143,31 +172,40 @@ def _describe_base(world: str, place: Path, schemes: Sequence[str]) -> BaseResul
     return describe_base(Ground(world, place), schemes)
 
 
-def _run_all(config: LabConfig, missing: list[tuple[str, int]], tell: Tell) -> None:
+@contextmanager
+def _open_pool(workers: int, start: Callable[..., None], *args: Any) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes that end with the block: where it fails or is interrupted, in the middle of what they do."""
     context = multiprocessing.get_context("spawn")
-    counter = context.Value("q", 0)
-    workers = min(config.workers, len(missing))
-    total = config.steps * len(missing)
-    with ProcessPoolExecutor(
-        workers, context, initializer=_start_worker, initargs=(config.world, config.out / "base.pt", counter)
-    ) as pool:
-        futures = [pool.submit(_work, config, *run) for run in missing]
+    with ProcessPoolExecutor(workers, context, initializer=start, initargs=args) as pool:
         try:
-            _wait(futures, counter, total, tell)
+            yield pool
         except BaseException:
+            # The pool itself would wait for them; what has a public name for this is Python 3.14.
+            for process in list(pool._processes.values()):  # noqa: SLF001
+                process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _wait(futures: Sequence["Future[None]"], counter: Any, total: int, tell: Tell) -> None:
-    while True:
-        done = [future for future in futures if future.done()]
-        for future in done:
-            future.result()
-        tell(int(counter.value), f"{len(done)} of {len(futures)} runs", total)
-        if len(done) == len(futures):
-            return
-        time.sleep(_POLL_SECONDS)
+def _run_all(config: LabConfig, missing: list[tuple[str, int]], tell: Tell) -> None:
+    """No more runs are handed out than there are workers, so that none begins after an interrupt."""
+    counter = multiprocessing.get_context("spawn").Value("q", 0)
+    workers, total = min(config.workers, len(missing)), config.steps * len(missing)
+    waiting, done = iter(missing), 0
+    with _open_pool(workers, _start_worker, config.world, config.out / "base.pt", counter) as pool:
+        running: set[Future[None]] = {pool.submit(_work, config, *run) for run in islice(waiting, workers)}
+        while running:
+            ended, running = wait(running, _POLL_SECONDS, FIRST_COMPLETED)
+            for future in ended:
+                future.result()
+            done += len(ended)
+            running |= {pool.submit(_work, config, *run) for run in islice(waiting, len(ended))}
+            tell(int(counter.value), f"{done} of {len(missing)} runs", total)
+
+
+def _ignore_interrupt() -> None:
+    """A terminal interrupts every process; the first one decides, and ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 _WORKER: dict[str, Any] = {}
@@ -175,6 +213,7 @@ _WORKER: dict[str, Any] = {}
 
 
 def _start_worker(world: str, base: Path, counter: Any) -> None:
+    _ignore_interrupt()
     from prorubric.lab.run import Ground  # noqa: PLC0415 - brings torch
 
     _WORKER.update(ground=Ground(world, base), counter=counter)

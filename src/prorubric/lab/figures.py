@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from prorubric.lab.incentive import EDITS
-from prorubric.lab.rows import BASE, SchemeRow
+from prorubric.lab.rows import BASE, CurvePoint, SchemeRow
 from prorubric.lab.schemes import KL_WEIGHTS
 from prorubric.lab.summary import LabResult
 
@@ -21,6 +21,7 @@ _COLOURS |= {"implicit": "#CC79A7", "k1": "#000000", "weighted": "#E69F00", "len
 _MARKERS = {"additive": "o", "prorubric": "s", "graded": "D", "raw-and": "^", "implicit": "v", "k1": "P"}
 _MARKERS |= {"weighted": "X", "length-matched": "<"}
 _GREY, _OTHER_MARKER = "#607d8b", "h"
+_OWN_LINES = ("--", ":", "-.")
 _CURVES = ("additive", "raw-and", "prorubric", "graded", "implicit", "k1")
 _SIZE = (6.4, 4.4)
 # About the size of the axes, of a letter and of a line of a label, in points: labels are kept apart with these.
@@ -56,15 +57,27 @@ def _draw_plane(result: LabResult, axes: Axes) -> bool:
     return True
 
 
-def _draw_curves(result: LabResult, axes: Axes) -> bool:
+def _draw_c_curves(result: LabResult, axes: Axes) -> bool:
     """How c goes during training."""
-    rows = [row for row in result.rows if row.scheme in _CURVES]
-    for row in rows:
-        steps = [point.step for point in row.curve]
-        values = [100 * point.c.mean for point in row.curve]
-        axes.plot(steps, values, label=row.scheme, color=_colour(row.scheme), marker=_marker(row.scheme), markersize=4)
     axes.set(xlabel="step", ylabel="appropriateness c")
-    axes.legend(fontsize=7) if rows else None
+    return _draw_curves(result, axes, lambda point: point.c.mean)
+
+
+def _draw_g_curves(result: LabResult, axes: Axes) -> bool:
+    """How g goes during training."""
+    axes.set(xlabel="step", ylabel="coverage g")
+    return _draw_curves(result, axes, lambda point: point.g.mean)
+
+
+def _draw_curves(result: LabResult, axes: Axes, take: Callable[[CurvePoint], float]) -> bool:
+    own = [row.scheme for row in result.rows if ":" in row.scheme]
+    rows = [row for row in result.rows if row.scheme in _CURVES or row.scheme in own]
+    for row in rows:
+        # Functions of the user's share a colour, so that their lines differ.
+        line = _OWN_LINES[own.index(row.scheme) % len(_OWN_LINES)] if row.scheme in own else "-"
+        style = {"color": _colour(row.scheme), "marker": _marker(row.scheme), "markersize": 4, "linestyle": line}
+        axes.plot([point.step for point in row.curve], [100 * take(point) for point in row.curve], **style)
+    axes.legend([row.scheme for row in rows], fontsize=7) if rows else None
     return bool(rows)
 
 
@@ -113,7 +126,7 @@ def _draw_audit(result: LabResult, axes: Axes) -> bool:
 
 
 def _draw_prediction(result: LabResult, axes: Axes) -> bool:
-    """What naming pays before training, and c after it."""
+    """What naming pays before training, and c after it; the page has the other edits' correlations."""
     audit = {effect.scheme: effect.per_spread for effect in result.base.audit.effects if effect.edit == "name-item"}
     rows = [row for row in result.rows if audit.get(row.scheme) is not None]
     places = [(float(audit[row.scheme] or 0.0), 100 * row.c.mean, row.scheme) for row in rows]
@@ -127,7 +140,8 @@ def _draw_prediction(result: LabResult, axes: Axes) -> bool:
 
 _FIGURES: dict[str, tuple[str, Callable[[LabResult, Axes], bool]]] = {
     "plane": ("Coverage and appropriateness", _draw_plane),
-    "curves": ("Appropriateness during training", _draw_curves),
+    "curves": ("Appropriateness during training", _draw_c_curves),
+    "coverage": ("Coverage during training", _draw_g_curves),
     "length": ("Length control", _draw_length),
     "kl": ("KL sweep", _draw_kl),
     "audit": ("What edits pay before training", _draw_audit),

@@ -3,11 +3,13 @@
 A goal is judged on the rows that exist; one that lacks its rows is open, which is not the same as missed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from prorubric.lab.measure import WITHOUT
 from prorubric.lab.results import BaseResult
 from prorubric.lab.rows import SchemeRow
 from prorubric.lab.schemes import KL_WEIGHTS
+from prorubric.lab.statistics import Correlation
 from prorubric.rubric.record import Record
 
 BETTER = ("raw-and", "prorubric", "graded", "implicit", "k1")
@@ -63,16 +65,24 @@ class _Rows:
 
 
 def judge_goals(
-    base: BaseResult, rows: Sequence[SchemeRow], rho_c: float | None, rho_g: float | None
+    base: BaseResult,
+    rows: Sequence[SchemeRow],
+    found_c: Correlation,
+    found_g: Correlation,
+    without: Mapping[str, Correlation],
 ) -> tuple[Goal, ...]:
-    """Every goal, in the order of the list."""
+    """Every goal, in the order of the list; `without` are the correlations of `c` without sets of its parts."""
     table = _Rows(base, rows)
     goals = [_try(name, check, table) for name, check in _CHECKS.items()]
-    for name, rho, least in (("c", rho_c, 0.8), ("g", rho_g, 0.5)):
-        met = None if rho is None else rho >= least
-        finding = "too few rows in common" if rho is None else f"{rho:.2f}"
-        goals.append(Goal(goal=f"rank correlation of {name} with the paper at least {least}", met=met, finding=finding))
-    return tuple(goals)
+    others = [f"without {name} {found.rho:.2f}" for name, found in without.items() if found.rho is not None]
+    return (*goals, _judge_rho("c", found_c.rho, 0.8, others), _judge_rho("g", found_g.rho, 0.5))
+
+
+def _judge_rho(measure: str, rho: float | None, least: float, others: Sequence[str] = ()) -> Goal:
+    goal = f"rank correlation of {measure} with the paper at least {least}"
+    if rho is None:
+        return Goal(goal=goal, met=None, finding="too few rows in common")
+    return Goal(goal=goal, met=rho >= least, finding=", ".join([f"{rho:.2f}", *others]))
 
 
 def _try(name: str, check: Callable[[_Rows], tuple[bool, str]], table: _Rows) -> Goal:
@@ -84,18 +94,28 @@ def _try(name: str, check: Callable[[_Rows], tuple[bool, str]], table: _Rows) ->
 
 
 def _collapse(table: _Rows) -> tuple[bool, str]:
-    ends = table.row("additive").c_by_seed.values()
+    row = table.row("additive")
+    ends = row.c_by_seed.values()
     shown = ", ".join(f"{end:.3f}" for end in ends)
-    return max(ends) < table.base.c, f"untrained {table.base.c:.3f}, additive {shown}"
+    others = ", ".join(
+        f"without {name} {table.base.c_without(left_out):.3f} and {row.c_without[name].mean:.3f}"
+        for name, left_out in WITHOUT.items()
+        if name in ("length", "question")
+    )
+    return max(ends) < table.base.c, f"untrained {table.base.c:.3f}, additive {shown}; {others}"
 
 
 def _collapse_is_early(table: _Rows) -> tuple[bool, str]:
-    curve = {point.step: point.c.mean for point in table.row("additive").curve}
+    early = [_early_share(curve) for curve in table.row("additive").c_curves.values()]
+    shown = ", ".join(f"{share:.0%}" for share in early)
+    return min(early) > 0.5, f"{shown} of the fall by step 50, seed by seed (paper: 62% on its training curve)"
+
+
+def _early_share(curve: Mapping[int, float]) -> float:
     fall = curve[0] - curve[max(curve)]
     if 50 not in curve or fall <= 0:
-        raise _OpenError("no look at step 50" if fall > 0 else "additive lost nothing")
-    early = (curve[0] - curve[50]) / fall
-    return early > 0.5, f"{early:.0%} of the fall by step 50 (paper: 62% on its training curve)"
+        raise _OpenError("no look at step 50" if fall > 0 else "additive lost nothing on some seed")
+    return (curve[0] - curve[50]) / fall
 
 
 def _grouping_helps(table: _Rows) -> tuple[bool, str]:
@@ -114,9 +134,11 @@ def _appropriateness_helps(table: _Rows) -> tuple[bool, str]:
     pairs = [name for name in table.names if name.endswith("+appropriateness")]
     if not pairs:
         raise _OpenError("no runs with +appropriateness")
-    gains = {name: table.c(name) - table.c(name.removesuffix("+appropriateness")) for name in pairs}
-    shown = ", ".join(f"{name.removesuffix('+appropriateness')} {gain:+.3f}" for name, gain in gains.items())
-    return all(gain > 0 for gain in gains.values()), shown
+    plain = {name: table.row(name.removesuffix("+appropriateness")) for name in pairs}
+    gains = {name: table.c(name) - row.c.mean for name, row in plain.items()}
+    other = {name: table.row(name).c_without["check"].mean - row.c_without["check"].mean for name, row in plain.items()}
+    shown = ", ".join(f"{row.scheme} {gains[name]:+.3f} ({other[name]:+.3f})" for name, row in plain.items())
+    return all(gain > 0 for gain in gains.values()), f"{shown}; in brackets without the parts that the check weighs too"
 
 
 def _kl_helps_as_learning_stops(table: _Rows) -> tuple[bool, str]:
@@ -128,7 +150,17 @@ def _kl_helps_as_learning_stops(table: _Rows) -> tuple[bool, str]:
         f"{b:.0%} of c back with {a:.0%} of the gain in g left" for a, b in zip(left, helped, strict=True)
     )
     fine = all(a < LEARNING_STOPS or b < LEARNING_STOPS for a, b in zip(left, helped, strict=True))
-    return fine and helped[-1] >= LEARNING_STOPS, shown
+    return fine and helped[-1] >= LEARNING_STOPS, f"{shown}{_kl_on_prorubric(table)}"
+
+
+def _kl_on_prorubric(table: _Rows) -> str:
+    """What the sweep did to the other reward; told beside the goal, which is about additive."""
+    lowest = f"prorubric-kl-{min(KL_WEIGHTS)}"
+    if not {"prorubric", lowest} <= set(table.names):
+        return ""
+    plain, held = table.row("prorubric"), table.row(lowest)
+    left = (held.g.mean - table.base.g) / (plain.g.mean - table.base.g)
+    return f"; not judged: {lowest} moves c by {held.c.mean - plain.c.mean:+.3f} with {left:.0%} of the gain in g left"
 
 
 def _ties(table: _Rows) -> tuple[bool, str]:
@@ -143,6 +175,6 @@ _CHECKS: dict[str, Callable[[_Rows], tuple[bool, str]]] = {
     "raw-and, prorubric, graded, implicit and k1 end above additive on every seed": _grouping_helps,
     "half the length and other weights do not help": _others_do_not,
     "appropriateness helps every scheme": _appropriateness_helps,
-    "KL helps only as learning stops": _kl_helps_as_learning_stops,
+    "KL helps additive only as learning stops (weights moved after a look at one seed)": _kl_helps_as_learning_stops,
     "k1 has many ties": _ties,
 }

@@ -95,7 +95,9 @@ def find_faults(facts: Facts) -> Booleans:
 def judge_appropriateness(facts: Facts, seed: int) -> Booleans:
     """One look at the whole: whether it begins with what was asked, keeps to it, and speaks to the one who asked.
 
-    It shares no part with `c`: it weighs impressions (tokens, places), adds them up and draws once.
+    It adds up impressions and draws once. Its terms are not those of `c`, but they look at the same faults: focus goes
+    with the part `scope`, a buried decision with `early`, needless tests with `tests` and the wrong manner with
+    `manner`. So what it wins is told without these parts of `c` too.
     """
     focus = _focus_share(facts)
     # What is missing does not catch the eye: an answer without a decision buries none.

@@ -1,13 +1,16 @@
 """What is measured on held-out cases by the strict judge: coverage `g` and appropriateness `c`, part by part.
 
-`c` is the mean of its parts. Parts are marked where they build in that longer is worse, and where
-a failure clause names the same fault; `c` is given without each of these too, since such a part can be won by design.
+`c` is the mean of its parts. Some parts can be won or lost by design: those that build in that longer is worse, those
+that a failure clause or the appropriateness check names too, and one that was added after a look at training. `c` is
+given without each of these sets. All of that follows from the stored parts, so that a run need not be made again.
 """
 
-from typing import cast
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import model_validator
 
 from prorubric.aggregate.batch import PlanTable, score_batch
 from prorubric.lab.facts import IN_FULL, NAMED, WRONG, Facts
@@ -21,10 +24,16 @@ IN_SCOPE = 0.6
 """The share of what is brought up that has to belong to the case."""
 
 PARTS = ("decision", "early", "scope", "tests", "manner", "grounded", "applied", "question")
-LENGTH_PARTS = ("scope",)
-"""A case has few items that matter, so that the share of them falls as an answer grows."""
-CLAUSE_PARTS = ("early", "tests", "manner", "applied")
+LENGTH_PARTS = ("scope", "tests", "question")
+"""They count: a case has few items, tests and questions that matter, and a longer answer has room for others."""
+CLAUSE_PARTS = ("decision", "early", "tests", "manner", "applied")
 """What the failure clauses name as well."""
+LATE_PARTS = ("question",)
+"""Made a part for every case after `additive` had been trained once; before, it asked something of thin cases only."""
+CHECK_PARTS = ("scope", "early", "tests", "manner")
+"""What the appropriateness check weighs as well, in other units."""
+WITHOUT = {"length": LENGTH_PARTS, "clauses": CLAUSE_PARTS, "question": LATE_PARTS, "check": CHECK_PARTS}
+"""The sets of parts without which `c` is given too, by name."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,14 +46,24 @@ class Measure(Record):
     g_lenient: float
     """The same by the training judge."""
     c: float
-    c_without_length: float
-    c_without_clauses: float
     parts: dict[str, float]
     tokens: float
     accuracy: float
     """How often the only decision is the right one."""
     naming: float
     """Of the items brought up, those that are named and not explained."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_what_follows_from_the_parts(cls, data: Any) -> Any:
+        """Runs of earlier versions hold two variants of `c` in an earlier definition."""
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in data.items() if not name.startswith("c_without_")}
+
+    def c_without(self, left_out: Collection[str]) -> float:
+        """The mean of the other parts."""
+        return float(np.mean([share for part, share in self.parts.items() if part not in left_out]))
 
 
 def measure(facts: Facts, table: PlanTable, seed: int = 0) -> Measure:
@@ -54,9 +73,7 @@ def measure(facts: Facts, table: PlanTable, seed: int = 0) -> Measure:
     return Measure(
         g=_coverage(facts, table, judge_criteria(facts, STRICT_RATES, "strict", seed)),
         g_lenient=_coverage(facts, table, judge_criteria(facts, lenient_rates(facts.world.spec), "lenient", seed)),
-        c=float(_mean_parts(met).mean()),
-        c_without_length=float(_mean_parts(met, LENGTH_PARTS).mean()),
-        c_without_clauses=float(_mean_parts(met, CLAUSE_PARTS).mean()),
+        c=float(met.mean()),
         parts={part: float(met[:, i].mean()) for i, part in enumerate(PARTS)},
         tokens=float(facts.tokens.mean()),
         accuracy=float((facts.decision_level == IN_FULL).mean()),
@@ -66,7 +83,8 @@ def measure(facts: Facts, table: PlanTable, seed: int = 0) -> Measure:
 
 def appropriateness(facts: Facts, seed: int = 0) -> Floats:
     """`c` of each answer."""
-    return _mean_parts(judge_parts(facts, seed))
+    means: Floats = judge_parts(facts, seed).mean(axis=1)
+    return means
 
 
 def judge_parts(facts: Facts, seed: int) -> npt.NDArray[np.bool_]:
@@ -94,11 +112,6 @@ def hold_parts(facts: Facts) -> npt.NDArray[np.bool_]:
         "question": np.where(facts.right_level == ASK, facts.asks_key, facts.said("ask").sum(axis=1) <= 1),
     }
     return np.stack([parts[part] for part in PARTS], axis=1)
-
-
-def _mean_parts(met: npt.NDArray[np.bool_], without: tuple[str, ...] = ()) -> Floats:
-    counted = [part not in without for part in PARTS]
-    return cast(Floats, met[:, counted].mean(axis=1))
 
 
 def _coverage(facts: Facts, table: PlanTable, verdicts: npt.NDArray[np.bool_]) -> float:

@@ -5,11 +5,12 @@ from html import escape
 from pathlib import Path
 
 from prorubric.lab.incentive import EDITS
+from prorubric.lab.measure import LENGTH_PARTS, PARTS, WITHOUT
 from prorubric.lab.statistics import Spread
 from prorubric.lab.summary import LabResult
 
 _NOTICE = (
-    "A miniature: a world of a few families of cases, a policy of some twenty thousand weights and a programmed judge. "
+    "A miniature: a world of a few families of cases, a policy of some 25 thousand weights and a programmed judge. "
     "It shows how a mechanism works. It is no evidence about any real model, judge or dataset."
 )
 _STYLE = (
@@ -39,6 +40,9 @@ def render_page(result: LabResult, figures: Mapping[str, Path]) -> str:
         f"<p>{result.steps} steps, seeds {', '.join(map(str, result.seeds))}; × 100, mean ± s.d.</p>",
         "<h2>Schemes</h2>",
         _table(_SCHEME_HEAD, _scheme_rows(result)),
+        "<h2>The parts of c</h2>",
+        f"<p>{escape(_say_parts(result))}</p>",
+        _table(("scheme", *PARTS, *(f"c without {name}" for name in WITHOUT)), _part_rows(result)),
         "<h2>Over additive, seed by seed</h2>",
         _table(("scheme", "c", "g"), _paired_rows(result)),
         "<h2>Goals</h2>",
@@ -66,8 +70,6 @@ _SCHEME_HEAD = (
     "g lenient",
     "c",
     "c greedy",
-    "c without length",
-    "c without clauses",
     "tokens",
     "right",
     "right, greedy",
@@ -80,7 +82,7 @@ _SCHEME_HEAD = (
 
 def _scheme_rows(result: LabResult) -> Iterable[Sequence[str]]:
     sampled, greedy = result.base.sampled, result.base.greedy
-    figures = (sampled.g, sampled.g_lenient, sampled.c, greedy.c, sampled.c_without_length, sampled.c_without_clauses)
+    figures = (sampled.g, sampled.g_lenient, sampled.c, greedy.c)
     yield (
         "base",
         *(f"{100 * figure:.1f}" for figure in figures),
@@ -91,7 +93,7 @@ def _scheme_rows(result: LabResult) -> Iterable[Sequence[str]]:
         _paper(result.paper_c.get("base")),
     )
     for row in result.rows:
-        spreads = (row.g, row.g_lenient, row.c, row.c_greedy, row.c_without_length, row.c_without_clauses)
+        spreads = (row.g, row.g_lenient, row.c, row.c_greedy)
         yield (
             row.scheme,
             *map(_spread, spreads),
@@ -101,6 +103,29 @@ def _scheme_rows(result: LabResult) -> Iterable[Sequence[str]]:
             _paper(result.paper_g.get(row.scheme)),
             _paper(result.paper_c.get(row.scheme)),
         )
+
+
+def _say_parts(result: LabResult) -> str:
+    """What c is made of, and where it goes under additive without the parts that fall with length by construction."""
+    named = "; ".join(f"{name}: {', '.join(left_out)}" for name, left_out in WITHOUT.items())
+    said = f"c is the mean of its parts; beside it stands c without the sets {named}."
+    additive = result.row("additive")
+    if additive is None:
+        return said
+    base = result.base.sampled
+    return (
+        f"{said} Under additive c goes from {100 * base.c:.1f} to {100 * additive.c.mean:.1f}, and without "
+        f"{', '.join(LENGTH_PARTS)}, which count and fall with length, from {100 * base.c_without(LENGTH_PARTS):.1f} "
+        f"to {100 * additive.c_without['length'].mean:.1f}."
+    )
+
+
+def _part_rows(result: LabResult) -> Iterable[Sequence[str]]:
+    sampled = result.base.sampled
+    shares = (*(sampled.parts[part] for part in PARTS), *map(sampled.c_without, WITHOUT.values()))
+    yield ("base", *(f"{100 * share:.1f}" for share in shares))
+    for row in result.rows:
+        yield (row.scheme, *(_spread(row.parts[p]) for p in PARTS), *(_spread(row.c_without[name]) for name in WITHOUT))
 
 
 def _paired_rows(result: LabResult) -> Iterable[Sequence[str]]:
@@ -134,8 +159,13 @@ def _correlations(result: LabResult) -> str:
     found = {
         "c and the paper's c": result.correlation_c,
         "c (greedy) and the paper's c": result.correlation_c_greedy,
+        **{f"c without {name}, and the paper's c": found for name, found in result.correlations_c_without.items()},
         "g and the paper's g": result.correlation_g,
         "c, trained rows without the KL sweep": result.correlation_c_trained,
+        **{
+            f"c without {name}, trained rows without the KL sweep": found
+            for name, found in result.correlations_c_without_trained.items()
+        },
         "g, trained rows without the KL sweep": result.correlation_g_trained,
         **{f"what {p.edit} pays before training, and c after it": p.correlation for p in result.predictions},
     }

@@ -25,6 +25,8 @@ from prorubric.rubric.record import Record, config_record, split_commas
 
 Mark = Literal["absent", "named", "wrong", "met"]
 _MARKS: tuple[Mark, ...] = ("absent", "named", "wrong", "met")
+_Name = tuple[str, int | None, int]
+"""Scheme, seed and steps of a run."""
 
 
 @config_record
@@ -45,6 +47,8 @@ class ReadAnswer(Record):
 
     scheme: str
     seed: int | None
+    steps: int
+    """How many steps it was trained for; 0 for the untrained policy."""
     sentences: tuple[str, ...]
     tokens: int
     marks: tuple[Mark, ...]
@@ -66,7 +70,7 @@ class Reading(Record):
 
 
 def read_case(config: ReadConfig) -> Reading:
-    """Read one case from a run folder: the first seed of every scheme."""
+    """Read one case from a run folder: of every scheme the longest run, and of several the first seed."""
     base, runs = load_runs(config.out)
     chosen = _choose(runs, config)
     world = make_world(base.world)
@@ -78,7 +82,7 @@ def read_case(config: ReadConfig) -> Reading:
         moves[number, : len(answer)] = answer
     facts = Facts(world, lists, np.full(len(rows), row), moves)
     task = lists.tasks[row]
-    names: list[tuple[str, int | None]] = [(BASE, None), *((run.scheme, run.seed) for run in chosen)]
+    names: list[_Name] = [(BASE, None, 0), *((run.scheme, run.seed, run.steps) for run in chosen)]
     return Reading(
         world=base.world,
         case=config.case,
@@ -86,15 +90,17 @@ def read_case(config: ReadConfig) -> Reading:
         right_decision=world.texts.decisions[lists.cases.level_T[row]],
         criteria=tuple(criterion.text for criterion in task.rubric.criteria),
         weights=task.rubric.weights,
-        answers=tuple(_read_answer(facts, number, *name, len(task.rubric)) for number, name in enumerate(names)),
+        answers=tuple(_read_answer(facts, number, name, len(task.rubric)) for number, name in enumerate(names)),
     )
 
 
-def _read_answer(facts: Facts, number: int, scheme: str, seed: int | None, criteria: int) -> ReadAnswer:
+def _read_answer(facts: Facts, number: int, name: _Name, criteria: int) -> ReadAnswer:
+    scheme, seed, steps = name
     sentences = list_sentences(facts.world)
     return ReadAnswer(
         scheme=scheme,
         seed=seed,
+        steps=steps,
         sentences=tuple(sentences[move] for move in facts.moves_R_L[number] if move != END),
         tokens=int(facts.tokens[number]),
         marks=tuple(_MARKS[level] for level in facts.level[number, :criteria]),
@@ -103,7 +109,7 @@ def _read_answer(facts: Facts, number: int, scheme: str, seed: int | None, crite
 
 
 def _choose(runs: list[RunResult], config: ReadConfig) -> list[RunResult]:
-    first = {run.scheme: run for run in reversed(runs)}
+    first = {run.scheme: run for run in sorted(runs, key=lambda run: (run.steps, -run.seed))}
     wanted = config.scheme or tuple(sorted(first))
     for name in wanted:
         if name not in first:

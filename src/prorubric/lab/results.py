@@ -15,6 +15,8 @@ class BaseResult(Record):
     answers: tuple[tuple[int, ...], ...]
     """Greedy answers to the first held-out cases, as moves."""
     audit: Audit
+    sources: dict[str, str] = {}
+    """Of each audited function of one's own, a hash of what it was; what another one earns is audited again."""
 
 
 class Point(Record):
@@ -42,6 +44,8 @@ class RunResult(Record):
     answers: tuple[tuple[int, ...], ...]
     """Greedy answers to the first held-out cases, as moves."""
     cpu_seconds: float
+    source: str | None = None
+    """Of a function of one's own, a hash of what it was; a run of another one is made again."""
 
     @property
     def last(self) -> Measure:

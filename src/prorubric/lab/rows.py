@@ -40,8 +40,8 @@ class SchemeRow(Record):
     g: Spread
     g_lenient: Spread
     c: Spread
-    c_without_length: Spread
-    c_without_clauses: Spread
+    c_without: dict[str, Spread]
+    """`c` without a set of parts, by the name of the set."""
     c_greedy: Spread
     g_greedy: Spread
     tokens: Spread
@@ -57,3 +57,5 @@ class SchemeRow(Record):
     """Seed by seed, `c` minus that of `additive` with the same seed."""
     g_over_additive: tuple[float, ...]
     curve: tuple[CurvePoint, ...]
+    c_curves: dict[int, dict[int, float]]
+    """By seed and step, `c`."""

@@ -27,7 +27,7 @@ from prorubric.lab.measure import Measure, measure
 from prorubric.lab.moves import make_moves
 from prorubric.lab.policy import Policy, Rollout, sample
 from prorubric.lab.results import BaseResult, Point, RunResult
-from prorubric.lab.schemes import LabScheme, Scorer, find_lab_scheme, make_scorer
+from prorubric.lab.schemes import LabScheme, Scorer, find_lab_scheme, hash_own, make_scorer
 from prorubric.lab.setting import (
     DEMO_SEED,
     HELD_OUT_CASES,
@@ -127,13 +127,14 @@ def describe_base(ground: Ground, schemes: Sequence[str]) -> BaseResult:
         greedy=greedy,
         answers=_keep(answers),
         audit=audit_policy(ground.world, ground.training, rows, rollout.moves_R_L, schemes),
+        sources={name: source for name in schemes if (source := hash_own(name)) is not None},
     )
 
 
 def train(config: RunConfig, ground: Ground, tell: Callable[[int], None]) -> RunResult:
     """Train once; `tell` hears of each step."""
     started = time.process_time()
-    scheme = find_lab_scheme(config.scheme)
+    scheme, source = find_lab_scheme(config.scheme), hash_own(config.scheme)
     scorer = make_scorer(scheme, ground.training)
     policy = _copy(ground)
     optimizer, schedule = make_optimizer(policy, LEARNING_RATE)
@@ -168,6 +169,7 @@ def train(config: RunConfig, ground: Ground, tell: Callable[[int], None]) -> Run
         tokens=tuple(lengths),
         answers=_keep(answers),
         cpu_seconds=time.process_time() - started,
+        source=source,
     )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from prorubric.audit.paper import load_paper
 from prorubric.lab.goals import Goal, judge_goals
-from prorubric.lab.incentive import Audit
-from prorubric.lab.measure import Measure
+from prorubric.lab.incentive import EDITS, Audit
+from prorubric.lab.measure import WITHOUT, Measure
 from prorubric.lab.results import BaseResult, RunResult
 from prorubric.lab.rows import BASE, CurvePoint, RunEnd, SchemeRow
 from prorubric.lab.schemes import KL_WEIGHTS, find_lab_scheme
@@ -17,8 +17,6 @@ from prorubric.rubric.record import Record
 REFERENCE = "additive"
 FIRST_STEPS = 50
 _PAPER_MEASURES = {"c": "c_pro", "g": "g_pro"}
-PREDICTORS = ("name-item", "needless-test", "add-substance")
-"""Edits whose pay before training is set against `c` after it; the paper's argument is about the first."""
 
 
 class Prediction(Record):
@@ -47,7 +45,11 @@ class LabResult(Record):
     correlation_c_trained: Correlation
     """The same without the untrained row and the KL sweep: the rows that are easy to tell apart."""
     correlation_g_trained: Correlation
+    correlations_c_without: dict[str, Correlation]
+    """Of `c` without a set of parts, by the name of the set."""
+    correlations_c_without_trained: dict[str, Correlation]
     predictions: tuple[Prediction, ...]
+    """For every edit, whatever the argument is about: one of many that fits says little."""
     goals: tuple[Goal, ...]
     cpu_seconds: float
     """Of all runs together."""
@@ -67,6 +69,9 @@ def summarize(base: BaseResult, runs: Sequence[RunResult]) -> LabResult:
     greedy = {BASE: base.greedy.c, **{row.scheme: row.c_greedy.mean for row in rows}}
     medical = base.world.startswith("triage")
     paper_c, paper_g = (paper_c, paper_g) if medical else ({}, {})
+    columns = {name: _without(name, base, rows) for name in WITHOUT}
+    without = {name: correlate(column, paper_c) for name, column in columns.items()}
+    found_c, found_g = correlate(ours_c, paper_c), correlate(ours_g, paper_g)
     return LabResult(
         world=base.world,
         steps=runs[0].steps,
@@ -76,13 +81,15 @@ def summarize(base: BaseResult, runs: Sequence[RunResult]) -> LabResult:
         runs=tuple(_end(run) for run in runs),
         paper_c={name: paper_c[name] for name in ours_c if name in paper_c},
         paper_g={name: paper_g[name] for name in ours_g if name in paper_g},
-        correlation_c=correlate(ours_c, paper_c),
-        correlation_g=correlate(ours_g, paper_g),
+        correlation_c=found_c,
+        correlation_g=found_g,
         correlation_c_greedy=correlate(greedy, paper_c),
         correlation_c_trained=correlate(_trained(ours_c), paper_c),
         correlation_g_trained=correlate(_trained(ours_g), paper_g),
-        predictions=tuple(_predict(edit, base.audit, rows) for edit in PREDICTORS),
-        goals=judge_goals(base, rows, correlate(ours_c, paper_c).rho, correlate(ours_g, paper_g).rho),
+        correlations_c_without=without,
+        correlations_c_without_trained={name: correlate(_trained(column), paper_c) for name, column in columns.items()},
+        predictions=tuple(_predict(edit, base.audit, rows) for edit in EDITS),
+        goals=judge_goals(base, rows, found_c, found_g, without),
         cpu_seconds=sum(run.cpu_seconds for run in runs),
     )
 
@@ -104,6 +111,11 @@ def _rename(name: str) -> str:
     return renamed
 
 
+def _without(name: str, base: BaseResult, rows: Sequence[SchemeRow]) -> dict[str, float]:
+    untrained = base.sampled.c_without(WITHOUT[name])
+    return {BASE: untrained, **{row.scheme: row.c_without[name].mean for row in rows}}
+
+
 def _trained(column: dict[str, float]) -> dict[str, float]:
     return {name: value for name, value in column.items() if name != BASE and "-kl-" not in name}
 
@@ -121,21 +133,23 @@ def _make_row(name: str, runs: Sequence[RunResult]) -> SchemeRow:
         g=spread(lambda m: m.g),
         g_lenient=spread(lambda m: m.g_lenient),
         c=spread(lambda m: m.c),
-        c_without_length=spread(lambda m: m.c_without_length),
-        c_without_clauses=spread(lambda m: m.c_without_clauses),
+        c_without={
+            name: Spread.of([run.last.c_without(left_out) for run in own]) for name, left_out in WITHOUT.items()
+        },
         c_greedy=Spread.of([run.greedy.c for run in own]),
         g_greedy=Spread.of([run.greedy.g for run in own]),
         tokens=spread(lambda m: m.tokens),
         accuracy=spread(lambda m: m.accuracy),
         accuracy_greedy=Spread.of([run.greedy.accuracy for run in own]),
         naming=spread(lambda m: m.naming),
-        parts={part: spread(lambda m, part=part: m.parts[part]) for part in own[0].last.parts},  # type: ignore[misc]
+        parts={part: Spread.of([run.last.parts[part] for run in own]) for part in own[0].last.parts},
         ties_first=Spread.of([_end(run).ties_first for run in own]),
         ties_last=Spread.of([_end(run).ties_last for run in own]),
         c_by_seed={run.seed: run.last.c for run in own},
         c_over_additive=tuple(run.last.c - reference[run.seed].c for run in own if run.seed in reference),
         g_over_additive=tuple(run.last.g - reference[run.seed].g for run in own if run.seed in reference),
         curve=tuple(_average(own, place) for place in range(len(own[0].points))),
+        c_curves={run.seed: {point.step: point.measure.c for point in run.points} for run in own},
     )
 
 
