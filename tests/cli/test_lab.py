@@ -29,7 +29,7 @@ def test_a_case_is_shown_with_its_answers_and_a_column_of_marks_for_each(
 def test_json_prints_one_document(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["lab", "read", "2", "--scheme", "additive", "--out", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [answer["scheme"] for answer in found["answers"]] == ["base", "additive"]
+    assert [(answer["scheme"], answer["steps"]) for answer in found["answers"]] == [("base", 0), ("additive", 300)]
 
 
 def test_worlds_are_set_beside_the_paper(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +43,11 @@ def test_worlds_are_set_beside_the_paper(folder: Path, capsys: pytest.CaptureFix
     ("arguments", "message"),
     [
         (["run", "--scheme", "sum"], "the lab knows no scheme 'sum'; known: additive"),
+        (["run", "--scheme", ".x:f"], ".x:f cannot be imported: TypeError: "),
+        (
+            ["run", "--scheme", "no_such_module:f"],
+            "No module named 'no_such_module'; give a scheme of your own as pkg.",
+        ),
         (["run", "--world", "mars"], "no world is called 'mars'; known: triage-v1, triage-v1-redrawn, science-v1, "),
         (
             ["read", "--out", "nowhere"],

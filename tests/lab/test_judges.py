@@ -6,8 +6,13 @@ from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
 from prorubric.lab.judges import (
     FALSE_ALARM,
+    LEVEL_THRESHOLDS,
+    MARK_LOSS,
     SEEN_CLAUSE,
+    SEEN_UNPROMPTED,
+    SHARPNESS,
     STRICT_RATES,
+    SUBSTANCE,
     _seen_faults,
     draw,
     find_faults,
@@ -90,6 +95,111 @@ def test_a_fault_is_seen_at_the_rate_stated_and_rarely_where_there_is_none(demos
     seen = _seen_faults(demos, 0, SEEN_CLAUSE)
     assert seen[there].mean() == pytest.approx(SEEN_CLAUSE, abs=0.03)
     assert seen[~there].mean() == pytest.approx(FALSE_ALARM, abs=0.006)
+
+
+def substance_of(facts: Facts, number: int) -> list[float]:
+    """What a whole reading should credit an answer with, dimension by dimension and then in all, in plain Python."""
+    row = facts.row_R[number]
+    by_dimension: dict[int, list[tuple[float, float]]] = {}
+    for place, kind in enumerate(facts.lists.kind_T_N[row]):
+        if KINDS[kind] != "padding":
+            weight, credit = facts.lists.weight_T_N[row, place], SUBSTANCE[facts.level[number, place]]
+            pair = (abs(weight), 1 - credit if weight < 0 else credit)
+            by_dimension.setdefault(int(facts.lists.dimension_T_N[row, place]), []).append(pair)
+    every = [pair for pairs in by_dimension.values() for pair in pairs]
+    groups = [*(by_dimension.get(number, []) for number in range(facts.lists.part_T_K.shape[1])), every]
+    return [sum(w * c for w, c in pairs) / max(sum(w for w, _ in pairs), 1e-9) for pairs in groups]
+
+
+@pytest.fixture(scope="module")
+def substance(demos: Facts) -> np.ndarray:
+    return np.array([substance_of(demos, number) for number in range(MANY)])
+
+
+def fault_of_dimension(facts: Facts) -> np.ndarray:
+    return np.take_along_axis(find_faults(facts), np.maximum(facts.lists.part_T_K[facts.row_R], 0), axis=1)
+
+
+def check_rates(said: np.ndarray, chance: np.ndarray, groups: list[np.ndarray]) -> None:
+    """In each group verdicts come as often as their chances say, within five standard errors."""
+    for here in groups:
+        assert here.sum() > 100
+        error = np.sqrt((chance[here] * (1 - chance[here])).sum()) / here.sum()
+        assert said[here].mean() == pytest.approx(chance[here].mean(), abs=5 * error + 1e-9)
+
+
+@pytest.mark.parametrize(("reading", "rate"), [("dimensions", SEEN_CLAUSE), ("dimensions-no-failure", SEEN_UNPROMPTED)])
+def test_a_dimension_holds_by_its_substance_unless_a_fault_is_seen(
+    demos: Facts, substance: np.ndarray, reading: str, rate: float
+) -> None:
+    there, used = fault_of_dimension(demos), demos.lists.part_T_K >= 0
+    above = substance[:, :-1] - demos.world.spec.dimension_threshold
+    chance = (1 - np.where(there, rate, FALSE_ALARM)) / (1 + np.exp(-SHARPNESS * above))
+    rich = above > 0
+    groups = [used & fault & side for fault in (there, ~there) for side in (rich, ~rich)]
+    check_rates(judge_reading(demos, reading, 0), chance, groups)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_a_level_is_reached_by_its_substance_and_none_where_a_fault_is_seen(
+    demos: Facts, substance: np.ndarray, level: int
+) -> None:
+    there, used = fault_of_dimension(demos), demos.lists.part_T_K >= 0
+    above = substance[:, :-1] - demos.world.spec.dimension_threshold - LEVEL_THRESHOLDS[level - 1]
+    chance = (1 - np.where(there, SEEN_CLAUSE, FALSE_ALARM)) / (1 + np.exp(-SHARPNESS * above))
+    check_rates(judge_reading(demos, "levels", 0) >= level, chance, [used & there, used & ~there])
+
+
+def test_a_mark_is_substance_with_half_the_noise_less_what_seen_faults_take(
+    demos: Facts, substance: np.ndarray
+) -> None:
+    there, used = fault_of_dimension(demos), demos.lists.part_T_K >= 0
+    rng, times = np.random.default_rng(0), 40
+    marks = np.zeros((times, MANY))
+    for time in range(times):
+        faults = ((rng.random(there.shape) < np.where(there, SEEN_UNPROMPTED, FALSE_ALARM)) & used).sum(axis=1)
+        noise = rng.logistic(0, 1 / SHARPNESS, MANY) / 2
+        marks[time] = np.clip(np.round(1 + 9 * (substance[:, -1] + noise) - MARK_LOSS * faults), 1, 10)
+    found = judge_reading(demos, "mark", 0)[:, 0]
+    count = (there & used).sum(axis=1)
+    for here in (count == 0, count == 1, count >= 2):
+        assert here.sum() > 100
+        error = marks[:, here].std() / np.sqrt(here.sum())
+        assert found[here].mean() == pytest.approx(marks[:, here].mean(), abs=5 * error)
+    shares = [np.bincount(values.astype(int).ravel(), minlength=11) / values.size for values in (found, marks)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("said", "lean"),
+    [
+        # -2.5, and 8 for the share of tokens on what the case calls for; a decision has 10 tokens, a filler 10.
+        (["decide", "filler", "filler"], -2.5 + 8 / 3),
+        # The decision begins at two thirds of the answer.
+        (["filler", "filler", "decide"], -2.5 + 8 / 3 - 1.5 * 2 / 3),
+        # Without a decision none is buried.
+        (["filler"], -2.5),
+        # A needless test has 8 tokens.
+        (["decide", "test", "filler"], -2.5 + 8 * 10 / 28 - 0.5),
+        # A manner has 8 tokens and counts as called for, but it is for somebody else.
+        (["decide", "manner", "filler", "filler"], -2.5 + 8 * 18 / 38 - 1.0),
+    ],
+)
+def test_the_appropriateness_check_passes_at_the_rate_of_its_impressions(said: list[str], lean: float) -> None:
+    lists, world = make_checklists("triage-v1", 200, 0), make_world("triage-v1")
+    needed = world.needed_F_V_X[lists.cases.family_T, lists.cases.level_T]
+    answers = []
+    for row in range(200):
+        place = {
+            "decide": right_decision(row),
+            "test": int(np.flatnonzero(~needed[row])[0]),
+            "manner": 0 if lists.cases.expert_T[row] else 1,
+        }
+        answers.append([(kind, place.get(kind, number % 3)) for number, kind in enumerate(said)])
+    facts = answer(*answers, row=list(range(200)))
+    assert set(facts.wrong_manner.tolist()) == {"manner" in said}
+    passes = np.mean([judge_reading(facts, "appropriateness", seed) for seed in range(20)])
+    assert passes == pytest.approx(1 / (1 + np.exp(-lean)), abs=5 * np.sqrt(0.25 / 4000))
 
 
 def test_a_whole_reading_pays_for_substance_and_the_criteria_pay_for_names_too() -> None:

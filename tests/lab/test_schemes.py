@@ -1,10 +1,13 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from prorubric.aggregate.score import score
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.lab.judges import judge_reading
-from prorubric.lab.schemes import COMPARED, LabScheme, find_lab_scheme, make_scorer
+from prorubric.lab.schemes import COMPARED, LabScheme, check_lab_scheme, find_lab_scheme, hash_own, make_scorer
 from tests.lab.answering import answer, right_side
 
 ROWS = list(range(60))
@@ -50,18 +53,87 @@ def test_a_function_of_ones_own_gets_the_verdicts_and_the_task(facts) -> None:
         ("addditive", "the lab knows no scheme 'addditive'; known: additive, "),
         (
             "tests.lab.nowhere:f",
-            "No module named 'tests.lab.nowhere'; give a scheme of your own as pkg.module:function",
+            "tests.lab.nowhere:f cannot be imported: ModuleNotFoundError: No module named 'tests.lab.nowhere'; give",
         ),
         ("tests.lab.own_scheme:nobody", "has no attribute 'nobody'; give a scheme of your own as pkg.module:function"),
         ("tests.lab.own_scheme:NUMBER", "is no function; give one of verdicts and task that returns a number"),
+        (".x:f", ".x:f cannot be imported: TypeError: "),
+        (":f", ":f cannot be imported: ValueError: "),
+        ("tests.lab.own_scheme:read_stars", "read_stars: its attribute reads is 'stars'; known readings: criteria, "),
     ],
 )
 def test_a_name_that_leads_nowhere_is_refused(name: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        find_lab_scheme(name)
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        check_lab_scheme(name)
 
 
-def test_a_reward_that_is_no_number_stops_the_run(facts) -> None:
-    scorer = make_scorer(find_lab_scheme("tests.lab.own_scheme:nothing"), facts.lists)
-    with pytest.raises(SchemeError, match="nothing returned nan; return a finite number for every answer"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(:\n", "broken:f cannot be imported: SyntaxError: invalid syntax (broken.py, line 1); give a scheme of"),
+        ("raise KeyError('HOME')\n", "broken:f cannot be imported: KeyError: 'HOME'; give a scheme of your own as"),
+        (
+            "raise SystemExit('no\\ngpu')\n",
+            "broken:f cannot be imported: SystemExit: no gpu; give a scheme of your own",
+        ),
+    ],
+)
+def test_a_module_that_fails_while_it_is_imported_is_refused_in_one_line(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError) as raised:
+        check_lab_scheme("broken:f")
+    assert str(raised.value).startswith(message)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_row_of_a_function_that_is_gone_can_still_be_read() -> None:
+    assert find_lab_scheme("tests.lab.nowhere:f-kl-0.1") == LabScheme(
+        "tests.lab.nowhere:f-kl-0.1", "tests.lab.nowhere:f", kl=0.1
+    )
+
+
+@pytest.mark.parametrize("name", ["nothing", "nothing_more"])
+def test_a_reward_that_is_no_number_stops_the_run(facts, name: str) -> None:
+    scorer = make_scorer(find_lab_scheme(f"tests.lab.own_scheme:{name}"), facts.lists)
+    with pytest.raises(SchemeError) as raised:
         scorer(facts, 0)
+    found = f"tests.lab.own_scheme:{name} returned nan for task 'triage-v1-0'; return a finite number for every answer"
+    assert str(raised.value) == found
+
+
+def test_a_function_that_raises_is_named_with_the_task_and_the_error(facts) -> None:
+    scorer = make_scorer(find_lab_scheme("tests.lab.own_scheme:divide"), facts.lists)
+    with pytest.raises(SchemeError) as raised:
+        scorer(facts, 0)
+    assert str(raised.value) == (
+        "tests.lab.own_scheme:divide raised ZeroDivisionError: division by zero for task 'triage-v1-0'; "
+        "mend the function"
+    )
+
+
+def test_a_partial_function_is_a_scheme(facts) -> None:
+    check_lab_scheme("tests.lab.own_scheme:three_more")
+    scored = make_scorer(find_lab_scheme("tests.lab.own_scheme:three_more"), facts.lists)(facts, 0)
+    met = judge_reading(facts, "criteria", 0)
+    assert scored.tolist() == [sum(met[row, : len(facts.lists.tasks[row].rubric)]) + 3.0 for row in ROWS]
+
+
+def test_a_function_of_ones_own_is_known_by_the_files_it_is_written_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "written.py").write_text("PRICE = 1\n\ndef f(verdicts, task):\n    return PRICE\n")
+    (tmp_path / "shown.py").write_text("from functools import partial\nfrom written import f\ng = partial(f)\n")
+    first = [hash_own(name) for name in ("written:f", "written:f-kl-0.1", "shown:f", "shown:g")]
+    assert first[0] == first[1]
+    assert first[2] == first[3] != first[0]
+    (tmp_path / "written.py").write_text("PRICE = 2\n\ndef f(verdicts, task):\n    return PRICE\n")
+    assert all(
+        hash_own(name) != before
+        for name, before in zip(("written:f", "shown:f", "shown:g"), [first[0], *first[2:]], strict=True)
+    )
+    assert hash_own("additive") is None
+    assert hash_own("builtins:max") is not None

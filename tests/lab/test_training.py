@@ -63,10 +63,10 @@ def test_a_scheme_of_ones_own_joins_the_tables_and_the_audit(trained: dict[str, 
 
 
 def test_a_comparison_leaves_figures_and_one_page(trained: dict[str, object]) -> None:
-    names = ["audit", "curves", "length", "plane", "prediction"]
+    names = ["audit", "coverage", "curves", "length", "plane", "prediction"]
     assert trained["figures"] == [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
     assert trained["page"] == "<!doctype html>"
-    assert trained["svg"] == 5
+    assert trained["svg"] == 6
 
 
 def test_progress_is_told_in_steps(trained: dict[str, object]) -> None:
@@ -78,3 +78,50 @@ def test_a_folder_of_another_world_is_refused(trained: dict[str, str]) -> None:
         "holds runs of 'triage-v1' with its parameters, not of this science-v1; give another --out"
         in trained["refused"]
     )
+
+
+def test_a_rollout_is_used_for_two_updates_and_the_rate_warms_up(trained: dict[str, list[float]]) -> None:
+    assert trained["rates"] == pytest.approx([3e-5, 3e-5, 6e-5, 6e-5])
+
+
+def test_a_kl_weight_holds_the_policy_as_soon_as_it_has_moved(trained: dict[str, float]) -> None:
+    # At the start policy and reference are the same, so that there is nothing to hold.
+    assert trained["kl_first"] < 1e-7
+    assert 2e-7 < trained["kl_weak"] < trained["kl_second"]
+
+
+def test_length_costs_near_the_limit_and_half_of_it_is_the_limit_of_length_matched(
+    trained: dict[str, list[dict[str, float]]],
+) -> None:
+    for found, limit in zip(trained["limits"], (800, 400), strict=True):
+        assert found["size"] > 1
+        assert found["gap"] < 1e-5
+        assert found["score"] == 0.5
+        # The move that reaches the limit is the last, and the longest move has 24 tokens.
+        assert limit <= found["longest"] < limit + 24
+
+
+def test_an_edited_function_is_trained_on_and_audited_again(trained: dict[str, dict[str, list[float]]]) -> None:
+    (first, second), (before, after) = trained["edited"]["rewards"], trained["edited"]["effects"]
+    assert first > 0
+    assert second == pytest.approx(-2 * first)
+    assert after == pytest.approx(-2 * before)
+
+
+def test_a_folder_stays_usable_when_a_function_is_gone(trained: dict[str, dict[str, object]]) -> None:
+    own = "tests.lab.own_scheme:share_of_weight"
+    assert trained["edited"]["held"] == ["additive", "edited_scheme:pay", "graded", own]
+    assert trained["edited"]["read_without"] == ["base", "additive", "edited_scheme:pay", "graded", own]
+
+
+def test_trying_a_scheme_leaves_the_tables_of_a_comparison_alone(trained: dict[str, dict[str, object]]) -> None:
+    assert trained["edited"]["summary_kept"]
+
+
+def test_an_interrupt_ends_all_processes_at_once(trained: dict[str, dict[str, object]]) -> None:
+    found = trained["interrupted"]
+    assert found["code"] == 130
+    assert found["said"] == "prorubric: stopped\n"
+    assert found["left"] == []
+    # A run of 5000 steps takes many minutes.
+    assert found["seconds"] < 60

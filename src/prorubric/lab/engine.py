@@ -181,7 +181,7 @@ def _open_pool(workers: int, start: Callable[..., None], *args: Any) -> Iterator
             yield pool
         except BaseException:
             # The pool itself would wait for them; what has a public name for this is Python 3.14.
-            for process in list(pool._processes.values()):  # noqa: SLF001
+            for process in list(pool._processes.values()):
                 process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise

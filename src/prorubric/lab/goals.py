@@ -169,12 +169,13 @@ def _ties(table: _Rows) -> tuple[bool, str]:
     return row.ties_first.mean >= MANY_TIES, finding
 
 
+_KL = "KL helps only as learning stops (judged under additive; weights moved after a look at one seed)"
 _CHECKS: dict[str, Callable[[_Rows], tuple[bool, str]]] = {
     "c under additive ends below the untrained policy on every seed": _collapse,
     "most of that fall is there by step 50": _collapse_is_early,
     "raw-and, prorubric, graded, implicit and k1 end above additive on every seed": _grouping_helps,
     "half the length and other weights do not help": _others_do_not,
     "appropriateness helps every scheme": _appropriateness_helps,
-    "KL helps additive only as learning stops (weights moved after a look at one seed)": _kl_helps_as_learning_stops,
+    _KL: _kl_helps_as_learning_stops,
     "k1 has many ties": _ties,
 }

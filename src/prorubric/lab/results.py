@@ -1,5 +1,7 @@
 """What runs leave behind: one record for the untrained policy, one for each run."""
 
+from pydantic import Field
+
 from prorubric.lab.incentive import Audit
 from prorubric.lab.measure import Measure
 from prorubric.rubric.record import Record
@@ -15,7 +17,7 @@ class BaseResult(Record):
     answers: tuple[tuple[int, ...], ...]
     """Greedy answers to the first held-out cases, as moves."""
     audit: Audit
-    sources: dict[str, str] = {}
+    sources: dict[str, str] = Field(default_factory=dict)
     """Of each audited function of one's own, a hash of what it was; what another one earns is audited again."""
 
 

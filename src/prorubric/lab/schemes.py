@@ -113,7 +113,7 @@ def hash_own(name: str) -> str | None:
         return None
     function, module = _load_function(scheme.base), _import_module(scheme.base)
     digest = hashlib.sha256()
-    for path in sorted({module.__file__, _find_file(function)} - {None}, key=str):
+    for path in sorted({getattr(module, "__file__", None), _find_file(function)} - {None}, key=str):
         digest.update(Path(str(path)).read_bytes())
     return digest.hexdigest()
 
@@ -205,7 +205,7 @@ def _load_function(path: str) -> Own:
 def _import_module(path: str) -> ModuleType:
     try:
         return importlib.import_module(path.partition(":")[0])
-    except (Exception, SystemExit) as error:  # a module may do anything while it is imported
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may do anything while it is imported
         raise ConfigError(f"{path} cannot be imported: {_describe(error)}; {_REMEDY}") from None
 
 

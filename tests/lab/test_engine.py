@@ -1,0 +1,63 @@
+"""What of a folder is kept and what is made again, as far as that can be told without torch."""
+
+from pathlib import Path
+
+import pytest
+
+from prorubric.lab.engine import LabConfig, _check_folder, _is_audited, _is_made, _join
+from prorubric.lab.results import BaseResult
+from prorubric.lab.schemes import hash_own
+from prorubric.rubric.files import parse_json, write_json
+from tests.lab.results import make_base, make_run, write_folder
+
+OWN, OTHER = "tests.lab.own_scheme:share_of_weight", "tests.lab.own_scheme:constant"
+
+
+@pytest.fixture(scope="module")
+def base() -> BaseResult:
+    return make_base(["additive", OWN])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "source", "made"),
+    [("additive", None, True), (OWN, hash_own(OWN), True), (OWN, "another", False), (OWN, None, False)],
+)
+def test_a_run_of_a_function_as_it_was_before_is_not_one_of_the_function_as_it_is(
+    scheme: str, source: str | None, made: bool, base: BaseResult, tmp_path: Path
+) -> None:
+    run = make_run(scheme, 42, {0: 0.6, 20: 0.4}, source=source).model_dump(mode="json")
+    if source is None:
+        del run["source"]  # as files were written before they had it
+    config = LabConfig(scheme=(scheme,), steps=20, out=write_folder(tmp_path / "lab", base, []))
+    write_json(config.out / "runs" / f"{scheme.replace(':', '@')}-seed-42-steps-20.json", run)
+    assert _is_made(config, scheme, 42) is made
+    assert not _is_made(config, scheme, 43)
+
+
+def test_an_audit_holds_for_the_function_that_it_was_made_of(base: BaseResult) -> None:
+    assert _is_audited(base, "additive")
+    assert not _is_audited(base, "prorubric")
+    assert not _is_audited(base, OWN)
+    assert not _is_audited(base.model_copy(update={"sources": {OWN: "another"}}), OWN)
+    assert _is_audited(base.model_copy(update={"sources": {OWN: hash_own(OWN)}}), OWN)
+
+
+def test_a_new_audit_joins_what_is_held_and_takes_the_place_of_what_has_its_name(base: BaseResult) -> None:
+    held = base.model_copy(update={"sources": {OWN: "old", "gone:f": "kept"}})
+    made = make_base([OWN, OTHER], c=0.1).model_copy(update={"sources": {OWN: "new", OTHER: "new"}})
+    joined = _join(held, made)
+    assert [found.scheme for found in joined.audit.forecast] == ["additive", OWN, OTHER]
+    assert joined.audit.effect("name-item", "additive") is held.audit.effect("name-item", "additive")
+    assert joined.audit.effect("name-item", OWN) is made.audit.effect("name-item", OWN)
+    assert len(joined.audit.effects) == len({(cell.edit, cell.scheme) for cell in joined.audit.effects}) == 3 * 7
+    assert joined.sources == {OWN: "new", OTHER: "new", "gone:f": "kept"}
+    assert joined.sampled == held.sampled
+
+
+def test_a_folder_is_known_by_its_world_and_not_by_the_version_that_made_it(tmp_path: Path) -> None:
+    config = LabConfig(out=tmp_path)
+    _check_folder(config)
+    held = parse_json((tmp_path / "config.json").read_bytes())
+    assert list(held) == ["world"]
+    write_json(tmp_path / "config.json", held | {"version": "0.0.1"})
+    _check_folder(config)
