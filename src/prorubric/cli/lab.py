@@ -183,7 +183,7 @@ def _print_reading(reading: Reading, console: Console) -> None:
 
 def _print_answer(answer: ReadAnswer, console: Console) -> None:
     console.print()
-    seed = "" if answer.seed is None else f", seed {answer.seed}"
+    seed = "" if answer.seed is None else f", {answer.steps} steps, seed {answer.seed}"
     failed = [part for part, holds in answer.parts.items() if not holds]
     met = sum(mark == "met" for mark in answer.marks)
     shown = f"{answer.tokens} tokens, {met} of {len(answer.marks)} met, fails {', '.join(failed) or 'nothing'}"
