@@ -321,3 +321,27 @@ def test_keeping_a_reply_costs_little(journal: Journal) -> None:
         journal.put(key, reply, {"model": "m"})
     # 30 µs on an idle machine; the promise is 60, and a busy one is given room.
     assert (time.process_time() - began) / len(keys) < 300e-6
+
+
+def test_a_call_goes_out_only_when_the_reply_that_made_room_for_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a run that is killed has paid for no more replies than it may have calls in flight without keeping them."""
+    begun, open_calls = 0, []
+    post = HttpModel._post
+
+    async def ask(server: MisbehavingServer, journal: Journal) -> None:
+        async def watch(model: HttpModel, call: Any) -> Any:
+            nonlocal begun
+            begun += 1
+            open_calls.append(begun - journal.counts()["replies"])
+            return await post(model, call)
+
+        monkeypatch.setattr(HttpModel, "_post", watch)
+        model = CachedModel(HttpModel(server.spec, HttpConfig(concurrency=4)), journal)
+        await ask_all(model, make_requests(60))
+        await model.close()
+
+    with MisbehavingServer() as server, Journal(tmp_path / "journal.sqlite") as journal:
+        asyncio.run(ask(server, journal))
+    assert (len(open_calls), max(open_calls)) == (60, 4)

@@ -17,6 +17,8 @@ from prorubric.audit.place import Pieces, append, insert, remove
 from prorubric.audit.rewording import reword
 from prorubric.audit.sentences import bullet_of, is_prose, is_whole
 from prorubric.audit.verify import (
+    FEWEST_SENTENCES,
+    FEWEST_SHARED,
     LARGEST_ADDITION,
     NAMED,
     SHORT_ADDITION,
@@ -36,9 +38,7 @@ NAME = "rules"
 IDENTITY = "rules/1"
 """Changes with anything here that changes an edit."""
 
-_FEWEST_SENTENCES = 3
 _FEWEST_WORDS = 4
-_FEWEST_SHARED = 2
 _SHARE_OF_CRITERION = 0.25
 _INTO = 0.6
 """How far into the answer a needless step is put."""
@@ -175,14 +175,14 @@ def _add_needless(case: EditCase, pieces: Pieces) -> _Made:
 
 def _drop_advice(case: EditCase, pieces: Pieces) -> _Made:
     sentences = [(place, stems_of(piece)) for place, piece in enumerate(pieces.pieces) if _is_said(piece)]
-    if len(sentences) < _FEWEST_SENTENCES:
+    if len(sentences) < FEWEST_SENTENCES:
         return "the answer is too short"
     for index in list_met(case):
         words = demand_stems(case.task.rubric.criteria[index - 1].text)
         place, shared = max(
             ((place, len(words & stems)) for place, stems in sentences), key=lambda found: (found[1], -found[0])
         )
-        if shared >= max(_FEWEST_SHARED, _SHARE_OF_CRITERION * len(words)):
+        if shared >= max(FEWEST_SHARED, _SHARE_OF_CRITERION * len(words)):
             return remove(pieces.pieces, place), (index,)
     return "no sentence carries a criterion that is met"
 

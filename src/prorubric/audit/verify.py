@@ -37,9 +37,10 @@ _MANY_WORDS = 6
 _ASKED_FOR = 0.6
 _SAME_SUBSTANCE = 0.6
 _SPARE_SENTENCES = 2
-_FEWEST_SHARED = 2
+FEWEST_SHARED = 2
 """Words that a sentence has in common with a criterion that it may carry."""
-_FEWEST_SENTENCES = 3
+FEWEST_SENTENCES = 3
+"""An answer with fewer has none to spare."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ALONE_NUMBER = re.compile(r"(?<![\w-])\d")
@@ -198,7 +199,7 @@ def _check_needless(case: EditCase, edit: Edit, _: Edit | None) -> str | None:
 
 def _check_drop(case: EditCase, edit: Edit, _: Edit | None) -> str | None:
     before = _list_sentences(case.answer)
-    if len(before) < _FEWEST_SENTENCES:
+    if len(before) < FEWEST_SENTENCES:
         return "the answer is too short"
     if edit.added or len(edit.removed) != 1:
         return "not one sentence is gone"
@@ -207,7 +208,7 @@ def _check_drop(case: EditCase, edit: Edit, _: Edit | None) -> str | None:
         return "the answer itself is changed"
     gone = stems_of(edit.removed[0])
     carried = (len(gone & demand_stems(case.task.rubric.criteria[i - 1].text)) for i in list_met(case))
-    return None if max(carried, default=0) >= _FEWEST_SHARED else "the sentence carries no criterion that is met"
+    return None if max(carried, default=0) >= FEWEST_SHARED else "the sentence carries no criterion that is met"
 
 
 def _check_paraphrase(case: EditCase, edit: Edit, _: Edit | None) -> str | None:

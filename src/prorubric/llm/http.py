@@ -117,8 +117,6 @@ class HttpModel:
         while True:
             result = await self._attempt(call)
             if isinstance(result, Reply):
-                # Whoever waits for the place that this call has left is let through before its reply is used.
-                await asyncio.sleep(0)
                 return result
             if result.rejects_form:
                 call.form = _Form(call.form + 1)
@@ -147,7 +145,9 @@ class HttpModel:
             # Before the release, which may let the next call through.
             self._adapt(call, permit, result)
         finally:
-            self.limiter.release(permit, used)
+            # In the next turn of the loop, in which the journal keeps this reply before another call goes out in its
+            # place: a run that is killed loses no more replies than it may have calls in flight.
+            asyncio.get_running_loop().call_soon(self.limiter.release, permit, used)
         return result
 
     async def _wait_for_room(self, call: "_Call") -> Permit | None:
