@@ -8,7 +8,8 @@ The limits of an endpoint hold for all workers together: each gets its share, an
 there is to share. A worker whose share the endpoint refuses slows down by itself.
 """
 
-from asyncio import Queue, sleep
+from asyncio import Future, get_running_loop, sleep
+from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -83,12 +84,14 @@ class Crew:
         """Tasks dealt out at a time."""
         self.places = -(-under_way // self.shard)
         """Shards that one worker has at a time."""
-        self._free: Queue[Worker] = Queue()
+        self._free: deque[Worker] = deque()
+        """A worker is in it once for each place that it has left."""
+        self._waiting: deque[Future[Worker]] = deque()
 
     def add(self, worker: Worker) -> None:
         """Give shards to this one too."""
         for _ in range(self.places):
-            self._free.put_nowait(worker)
+            self._give_back(worker)
 
     async def run(self, tasks: Iterator[Task], usage: Usage) -> AsyncGenerator[Done[Row], None]:
         """What became of the tasks, in order; what they used is added to `usage`."""
@@ -106,13 +109,29 @@ class Crew:
 
     async def _run(self, tasks: list[Task]) -> Shard:
         while True:
-            worker = await self._free.get()
+            worker = await self._find_place()
             try:
                 shard = await worker.run(tasks)
             except LostWorkerError:
                 continue  # its place is not given out again
-            self._free.put_nowait(worker)
+            self._give_back(worker)
             return shard
+
+    async def _find_place(self) -> Worker:
+        """First come, first served: the results are wanted in order, and `asyncio.Queue` lets a newcomer go first."""
+        if self._free and not self._waiting:
+            return self._free.popleft()
+        turn: Future[Worker] = get_running_loop().create_future()
+        self._waiting.append(turn)
+        return await turn
+
+    def _give_back(self, worker: Worker) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # cancelled
+                turn.set_result(worker)
+                return
+        self._free.append(worker)
 
 
 def _count_workers(http: HttpConfig, wanted: int) -> int:

@@ -7,7 +7,7 @@ off is not read at all: its last dimensions are missing, and nobody knows what t
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,20 +82,19 @@ def find_object(reply: Reply) -> dict[str, Any] | Fault:
 
 def _read_plain(reply: Reply) -> dict[str, Any] | None:
     """The reply that most models give, read fast: one object with its list of objects and nothing around it."""
+    text = reply.text
     try:
-        found = orjson.loads(reply.text)
-        values = [value for row in found["criteria"] for value in row.values()]
-    except (ValueError, TypeError, KeyError, AttributeError):
+        found = orjson.loads(text)
+        rows = found["criteria"]
+        values = sum(map(len, rows))
+    except (ValueError, TypeError, KeyError):
         return None
-    # As many colons behind quotation marks as keys: none came twice, which the fast reader would not tell.
-    once = reply.text.count('":') == 1 + len(values) and not _SPACE_BEFORE_COLON.search(reply.text)
-    return found if len(found) == 1 and once and all(map(_is_flat, values)) else None
-
-
-def _is_flat(value: Any) -> bool:
-    return not isinstance(value, dict) and not (
-        isinstance(value, list) and any(isinstance(inner, list | dict) for inner in value)
-    )
+    # As many colons behind quotation marks as keys: none came twice, which the fast reader would not tell. As many
+    # opening marks as the list, its objects and one list in each: nothing lies deeper. Where these stand in a text as
+    # well, the careful reader finds the same.
+    once = len(found) == 1 and text.count('":') == 1 + values and not _SPACE_BEFORE_COLON.search(text)
+    flat = text.count("{") == text.count("[") == 1 + len(rows)
+    return found if once and flat else None
 
 
 def parse_draft(reply: Reply) -> Draft | Fault:
@@ -106,19 +105,21 @@ def parse_draft(reply: Reply) -> Draft | Fault:
     rows = next((found[key] for key in _LIST_KEYS if key in found), None)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         return Fault("no list", 'The object has no list of objects under "criteria".')
-    dimensions = tuple(_read_dimension(row) for row in rows)
-    as_text = any(isinstance(index, str) for row in rows for index in _list_indices(row))
+    assigned = [_list_indices(row) for row in rows]
+    dimensions = tuple(map(_read_dimension, rows, assigned))
+    as_text = any(isinstance(value, str) for values in assigned for value in values)
     return Draft(dimensions, ("indices were written as text",) if as_text else ())
 
 
-def _read_dimension(row: Mapping[str, Any]) -> DraftDimension:
-    read = [(_read_index(value), value) for value in _list_indices(row)]
+def _read_dimension(row: Mapping[str, Any], assigned: Sequence[Any]) -> DraftDimension:
+    indices = [*map(_read_index, assigned)]
+    unreadable = [value for value, index in zip(assigned, indices, strict=True) if index is None]
     return DraftDimension(
         name=_read_text(row.get("name")),
         description=_read_text(row.get("description")),
-        indices=tuple(index for index, _ in read if index is not None),
+        indices=tuple(index for index in indices if index is not None),
         weight=_read_weight(row.get("weight")),
-        unreadable=tuple(shorten(repr(value), 40) for index, value in read if index is None),
+        unreadable=tuple(shorten(repr(value), 40) for value in unreadable),
     )
 
 

@@ -31,13 +31,13 @@ SHORTEST_DESCRIPTION = 40
 
 # One set of signs first, so that the search runs from end to end of a sentence without looking at what is between.
 _SENTENCE_END = re.compile(r"[.!?。！？\n](?:(?<=[.!?])[\"'”’)]?(?=\s)|(?<=[。！？])[”’」』）]?|(?<=\n))\s*")
-_NO_END = re.compile(
-    r"(?:\b(?:e\.g|i\.e|vs|cf|approx|ca|al|dr|mr|mrs|ms|st|prof|fig|resp|incl)|^\W*(?:\d{1,2}|[a-z]))\.$", re.IGNORECASE
-)
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|cf|approx|ca|al|dr|mr|mrs|ms|st|prof|fig|resp|incl)\.$", re.IGNORECASE)
+_LIST_MARK = re.compile(r"\W*(?:\d{1,2}|[a-z])\.", re.IGNORECASE)
 # "Peter J." and "U.S." go on; "vitamin C." and "etc." end a sentence where the next word is written large.
 _INITIAL = re.compile(r"(?:\b[A-Z]\w*[.,]?\s|\.)[A-Z]\.$")
 _OPENS = re.compile(r"fails?\b", re.IGNORECASE)
 _LONGEST_TAIL = 32
+_LONGEST_ABBREVIATION = len("approx.")
 
 # Clause wording, not the noun: "heart failure changes the choice of drug" is what a good answer explains, and so is
 # what to do when the first drug fails, what a post-void residual is and where a law does not hold.
@@ -122,8 +122,12 @@ def _goes_on(sentence: str, piece: str) -> bool:
     written_small = piece[:1].islower() and not piece[1:2].isupper()
     if written_small or not sentence.endswith("."):
         return written_small
-    tail = sentence[-_LONGEST_TAIL:]  # the patterns look at the last words only, and would begin with the first
-    return bool(_NO_END.search(tail) or _INITIAL.search(tail))
+    # The patterns look at the last words only, and would begin with the first.
+    if _ABBREVIATION.search(sentence, max(0, len(sentence) - _LONGEST_ABBREVIATION)):
+        return True
+    if sentence[-2:-1].isupper() and _INITIAL.search(sentence, max(0, len(sentence) - _LONGEST_TAIL)):
+        return True
+    return bool(_LIST_MARK.fullmatch(sentence))
 
 
 def has_failure_clause(text: str) -> bool:

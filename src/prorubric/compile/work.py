@@ -57,7 +57,17 @@ class Done(Generic[TaskT]):
 async def process_to_row(compiler: Compiler, task: Task, plan: Plan) -> Done[Row]:
     """Do to one task what the plan says, up to the row that is written."""
     done = await process(compiler, task, plan)
-    return replace(done, task=render_task(done.task))  # type: ignore[arg-type,return-value]
+    return Done(
+        render_task(done.task),
+        done.state,
+        done.reason,
+        done.attempts,
+        done.faults,
+        done.text_faults,
+        done.repairs,
+        done.failed_texts,
+        done.failure,
+    )
 
 
 async def process(compiler: Compiler, task: Task, plan: Plan) -> Done[Task]:
@@ -68,7 +78,7 @@ async def process(compiler: Compiler, task: Task, plan: Plan) -> Done[Task]:
     if done.state == "excluded":
         return done
     done = await _add_texts(compiler, done, plan)
-    return done if done.state == "excluded" else _bake(done, plan.transforms)
+    return _bake(done, plan.transforms) if plan.transforms and done.state != "excluded" else done
 
 
 def list_texts(task: Task, plan: Plan) -> tuple[TextName, ...]:

@@ -11,8 +11,8 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -48,6 +48,7 @@ COMMIT;
 """
 _PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
 _GET = "SELECT text, prompt_tokens, completion_tokens, finish FROM replies WHERE key = ?"
+_CANNOT_KEEP = "cannot keep a reply"
 _COUNT = "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM replies"
 
 
@@ -56,10 +57,21 @@ _Row = tuple[str, bytes, int, int, bytes | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Replies that are committed together, and the moment at which they are."""
+    """Replies that are committed together, and those who wait for it."""
 
-    kept: asyncio.Future[None]
+    loop: asyncio.AbstractEventLoop
     rows: list[_Row] = field(default_factory=list)
+    waiting: list[asyncio.Future[None]] = field(default_factory=list)
+
+    def tell(self, error: SourceError | None) -> None:
+        """The rows are kept, or why they are not."""
+        for turn in self.waiting:
+            if turn.done():  # cancelled; its reply is kept like the others
+                continue
+            if error is None:
+                turn.set_result(None)
+            else:
+                turn.set_exception(error)
 
 
 def key_of(identity: str, request: Request) -> str:
@@ -99,18 +111,19 @@ class Journal:
 
     def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
         """Keep a reply for good before this returns. The first reply to a question stays."""
-        self._execute(_PUT, _render_row(key, reply, meta), "cannot keep a reply")
+        self._execute(_PUT, _render_row(key, reply, meta), _CANNOT_KEEP)
 
     async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
         """Like `put`, in one commit with whatever else is kept in the same turn of the event loop."""
         loop = asyncio.get_running_loop()
-        if self._batch is None or self._batch.kept.get_loop() is not loop:
+        if self._batch is None or self._batch.loop is not loop:
             self._commit()  # what another loop has left behind
-            self._batch = _Batch(loop.create_future())
+            self._batch = _Batch(loop)
             loop.call_soon(self._commit)
         self._batch.rows.append(_render_row(key, reply, meta))
-        # Shielded: the others still wait for what a cancelled one waited for.
-        await asyncio.shield(self._batch.kept)
+        kept = loop.create_future()
+        self._batch.waiting.append(kept)
+        await kept
 
     def counts(self) -> dict[str, int]:
         """How many replies are kept, and the tokens they once used."""
@@ -128,31 +141,31 @@ class Journal:
         if batch is None:
             return
         try:
-            with self._transaction():
-                for row in batch.rows:
-                    self._execute(_PUT, row, "cannot keep a reply")
+            self._put_all(batch.rows)
         except SourceError as error:
-            batch.kept.set_exception(error)
-            batch.kept.exception()  # where nobody waits any more, nobody has to be told
+            batch.tell(error)
         else:
-            batch.kept.set_result(None)
+            batch.tell(None)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._execute("BEGIN IMMEDIATE", (), "cannot keep a reply")
+    def _put_all(self, rows: list[_Row]) -> None:
+        """Keep all of these rows, or none."""
+        self._execute("BEGIN IMMEDIATE", (), _CANNOT_KEEP)
         try:
-            yield
-            self._execute("COMMIT", (), "cannot keep a reply")
-        except SourceError:
+            self._connection.executemany(_PUT, rows)
+            self._connection.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
             with suppress(sqlite3.DatabaseError):  # a full disk has ended it already
                 self._connection.execute("ROLLBACK")
-            raise
+            raise self._explain(_CANNOT_KEEP, error) from None
 
     def _execute(self, statement: str, values: tuple[Any, ...], trouble: str) -> sqlite3.Cursor:
         try:
             return self._connection.execute(statement, values)
         except sqlite3.DatabaseError as error:
-            raise SourceError(f"{self.path}: the journal {trouble} ({error})") from None
+            raise self._explain(trouble, error) from None
+
+    def _explain(self, trouble: str, error: sqlite3.DatabaseError) -> SourceError:
+        return SourceError(f"{self.path}: the journal {trouble} ({error})")
 
     def __enter__(self) -> Self:
         return self
@@ -245,14 +258,14 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 def _render_row(key: str, reply: Reply, meta: Mapping[str, Any] | None) -> _Row:
     finish = None if reply.finish is None else _encode(reply.finish)
-    return key, _encode(reply.text), reply.prompt_tokens, reply.completion_tokens, finish, json.dumps(meta or {})
+    return key, _encode(reply.text), reply.prompt_tokens, reply.completion_tokens, finish, _render(meta or {}).decode()
 
 
-def _render(question: list[Any]) -> bytes:
+def _render(value: object) -> bytes:
     try:
-        return orjson.dumps(question, default=dict)
+        return orjson.dumps(value, default=dict)
     except TypeError:  # a lone surrogate, which has no UTF-8
-        return json.dumps(question, default=dict).encode()
+        return json.dumps(value, default=dict).encode()
 
 
 def _encode(text: str) -> bytes:

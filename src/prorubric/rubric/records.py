@@ -9,6 +9,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
@@ -107,9 +108,9 @@ class Dimension(Record):
     def _indices_are_a_set(cls, indices: tuple[int, ...]) -> tuple[int, ...]:
         if not indices:
             raise ValueError("a dimension needs at least 1 criterion; list its indices or drop the dimension")
-        repeated = sorted(index for index, count in Counter(indices).items() if count > 1)
-        if repeated:
-            raise ValueError(f"index {repeated[0]} is listed twice; list each criterion once")
+        if len(set(indices)) < len(indices):
+            repeated = min(index for index, count in Counter(indices).items() if count > 1)
+            raise ValueError(f"index {repeated} is listed twice; list each criterion once")
         return tuple(sorted(indices))
 
 
@@ -221,6 +222,8 @@ class Response(Record):
 
 def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> None:
     """Raise ValueError unless every index 1..criterion_count is in exactly one group."""
+    if sorted(chain.from_iterable(groups)) == list(range(1, criterion_count + 1)):
+        return
     allowed = f"use 1..{criterion_count}, each exactly once"
     owner: dict[int, int] = {}
     for position, group in enumerate(groups, 1):
