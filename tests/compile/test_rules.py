@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Message, ProtocolRubric, Rubric, RubricError, Task, load_samples, load_tasks
 from prorubric.compile.check import find_text_faults
 from prorubric.compile.draft import Draft, DraftDimension
-from prorubric.compile.rules import IDENTITY, LABEL, draft_by_rules
+from prorubric.compile.compiler import RULES_IDENTITY
+from prorubric.compile.rules import LABEL, draft_by_rules
 from prorubric.compile.transforms import remove_failure_clauses, split_sentences
 from tests import strategies
 
@@ -219,7 +220,7 @@ def test_the_sample_pack_passes_the_checks_of_the_text() -> None:
 
 
 def test_it_is_labelled_as_the_weak_baseline() -> None:
-    assert (IDENTITY, "weak baseline" in LABEL) == ("rules/1", True)
+    assert (RULES_IDENTITY, "weak baseline" in LABEL) == ("rules/1", True)
 
 
 @pytest.mark.parametrize(

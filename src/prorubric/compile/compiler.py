@@ -21,7 +21,6 @@ from prorubric.compile.check import (
 from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
 from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load_prompt, render_prompt, render_retry
 from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
-from prorubric.compile.rules import IDENTITY, draft_by_rules
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.rubric.record import config_record, split_commas
@@ -33,6 +32,8 @@ LINEAGE = "compile"
 """The key of a task's `meta` under which it says how its dimensions were made."""
 RULES = "rules"
 """The generator that is no model: word overlap and position. A weak baseline, labelled as such."""
+RULES_IDENTITY = "rules/1"
+"""What a task says it was made by; changes with anything in `rules` that changes a group or a text."""
 
 FoundT = TypeVar("FoundT")
 
@@ -135,7 +136,7 @@ class Compiler:
     @property
     def name(self) -> str:
         """The generator, as every compiled task names it."""
-        return IDENTITY if self.model is None else self.model.name
+        return RULES_IDENTITY if self.model is None else self.model.name
 
     def prompt_for(self, question: Question, domain: str | None) -> Prompt:
         """The prompt for a question on a task of this domain."""
@@ -276,6 +277,8 @@ class Compiler:
 
 
 def _draft_by_rules(task: Task) -> Draft:
+    from prorubric.compile.rules import draft_by_rules  # noqa: PLC0415 - brings numpy, which a model can do without
+
     return Draft(
         tuple(
             DraftDimension(str(part["name"]), str(part["description"]), tuple(part["indices"]))

@@ -5,7 +5,7 @@ checklist and open with the same kind of verb; it names each group after the kin
 the group differs from the others; and it fills a fixed sentence of that kind with those words. The text is true of any
 good answer to such a question and therefore says little. It settles no contradiction and knows no priority. It exists
 so that everything else runs on a fresh machine, and as what a real generator's output is compared with; whatever is
-made with it has to say so (`LABEL`, and `IDENTITY` in every lineage).
+made with it has to say so (`LABEL`, and `compiler.RULES_IDENTITY` in every lineage).
 
 How many dimensions: 2 for up to 5 criteria, 3 up to 12, 4 up to 30, 5 for more. One fewer or one more where the groups
 come apart more clearly there, which is where the next merger would join groups much further apart than the last one
@@ -32,8 +32,6 @@ from prorubric.errors import RubricError
 from prorubric.llm.lexical import stem
 from prorubric.rubric.records import Criterion, Task
 
-IDENTITY = "rules/1"
-"""What a lineage records; changes with anything here that changes a text or a partition."""
 LABEL = "rules (word overlap and position, no model; the weak baseline)"
 """What a reader is shown wherever these dimensions appear."""
 

@@ -37,8 +37,8 @@ from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_text, make_text_model
 from prorubric.llm.model import Model
 from prorubric.llm.together import collecting_rarely, run_in_order, run_sync
+from prorubric.rubric.arrow import TASK_SCHEMA
 from prorubric.rubric.files import WriteRow, hash_file, lock_path, open_rows, remove_partials, split_suffix, write_json
-from prorubric.rubric.forms import TASK_SCHEMA
 from prorubric.rubric.record import Record, config_record, split_commas
 from prorubric.rubric.records import Task
 

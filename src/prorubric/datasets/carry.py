@@ -10,8 +10,8 @@ from typing import Any
 
 from prorubric.datasets.shapes import parse_messages
 from prorubric.errors import RubricError
+from prorubric.rubric.arrow import TASK_SCHEMA
 from prorubric.rubric.files import parse_json, render_json
-from prorubric.rubric.forms import TASK_SCHEMA
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
 

@@ -17,15 +17,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq
-from pydantic import JsonValue
 
-from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.errors import ConfigError, SourceError
 from prorubric.rubric.record import shorten
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 try:
     import fcntl
@@ -36,7 +36,6 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet")
 COMPRESSIONS = (".gz", ".zst")
 
 _ALLOWED = f"allowed: {', '.join(SUFFIXES)}, all but parquet also with {' or '.join(COMPRESSIONS)}"
-_PARQUET_BATCH = 256
 
 WriteRow = Callable[[Mapping[str, Any]], None]
 
@@ -82,7 +81,9 @@ def read_rows(path: Path) -> Iterator[Row]:
     if not path.is_file():
         raise SourceError(f"{path}: no such file; check the path")
     if kind == ".parquet":
-        yield from _read_parquet(path)
+        from prorubric.rubric.arrow import read_parquet  # noqa: PLC0415 - slow to load, and rarely needed
+
+        yield from (Row(line, value=value) for line, value in enumerate(read_parquet(path), 1))
     else:
         with _open_bytes(path, compression) as stream:
             yield from _read_stream(path, stream, may_be_array=kind == ".json")
@@ -94,11 +95,9 @@ def count_rows(path: Path) -> int | None:
     if not path.is_file():
         return None
     if kind == ".parquet":
-        try:
-            rows: int = pq.read_metadata(path).num_rows
-        except (pa.ArrowException, OSError):  # whoever reads it will say what is wrong with it
-            return None
-        return rows
+        from prorubric.rubric.arrow import count_parquet  # noqa: PLC0415 - slow to load, and rarely needed
+
+        return count_parquet(path)
     if compression or kind == ".json":
         return None
     with path.open("rb") as stream:
@@ -106,7 +105,7 @@ def count_rows(path: Path) -> int | None:
 
 
 @contextmanager
-def open_rows(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
+def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
     """A function that writes one row. The file appears when the block ends without an error.
 
     The schema is used for parquet, whose columns have to be known before the first row.
@@ -117,7 +116,9 @@ def open_rows(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
     try:
         with ExitStack() as stack:
             if kind == ".parquet":
-                yield stack.enter_context(_parquet_writer(partial, schema))
+                from prorubric.rubric.arrow import write_parquet  # noqa: PLC0415 - slow to load, and rarely needed
+
+                yield stack.enter_context(write_parquet(partial, schema))
             else:
                 yield stack.enter_context(_line_writer(partial, compression, as_array=kind == ".json"))
         partial.replace(path)
@@ -213,27 +214,15 @@ def _as_row(number: int, value: object) -> Row:
     return Row(number, fault=f"not a JSON object: {shorten(repr(value))}")
 
 
-def _read_parquet(path: Path) -> Iterator[Row]:
-    line = 0
-    try:
-        # Without reading ahead: memory must not grow with the file.
-        with pq.ParquetFile(path, pre_buffer=False) as file:
-            for batch in file.iter_batches(batch_size=_PARQUET_BATCH):
-                for value in batch.to_pylist():
-                    line += 1
-                    yield Row(line, value=value)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path}: not readable as parquet after row {line} ({shorten(str(error))})") from error
-
-
 @contextmanager
 def _open_bytes(path: Path, compression: str) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         if compression == ".gz":
             yield io.BufferedReader(stack.enter_context(gzip.open(path, "rb")))
         elif compression == ".zst":
-            raw = stack.enter_context(pa.input_stream(str(path), compression="zstd"))
-            yield io.BufferedReader(raw)
+            from prorubric.rubric.arrow import open_zstd  # noqa: PLC0415 - slow to load, and rarely needed
+
+            yield io.BufferedReader(stack.enter_context(open_zstd(path)))
         else:
             yield stack.enter_context(path.open("rb"))
 
@@ -247,7 +236,9 @@ def _line_writer(path: Path, compression: str, as_array: bool) -> Iterator[Write
             # No name and no time in the header: the same rows give the same bytes.
             stream = stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0))
         elif compression == ".zst":
-            stream = stack.enter_context(pa.CompressedOutputStream(stream, "zstd"))
+            from prorubric.rubric.arrow import compress_zstd  # noqa: PLC0415 - slow to load, and rarely needed
+
+            stream = stack.enter_context(compress_zstd(stream))
         written = 0
 
         def write(row: Mapping[str, Any]) -> None:
@@ -257,31 +248,3 @@ def _line_writer(path: Path, compression: str, as_array: bool) -> Iterator[Write
 
         yield write
         stream.write(closing if written else opening + closing.lstrip() if as_array else b"")
-
-
-@contextmanager
-def _parquet_writer(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
-    pending: list[dict[str, Any]] = []
-
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-
-        def flush() -> None:
-            try:
-                writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))
-            except (UnicodeEncodeError, pa.ArrowException) as error:
-                raise RubricError(f"a row does not fit into parquet ({shorten(str(error))}); write jsonl") from error
-            pending.clear()
-
-        def write(row: Mapping[str, Any]) -> None:
-            pending.append({name: _as_cell(row.get(name), schema.field(name).type) for name in schema.names})
-            if len(pending) >= _PARQUET_BATCH * 4:
-                flush()
-
-        yield write
-        if pending:
-            flush()
-
-
-def _as_cell(value: JsonValue, column: pa.DataType) -> JsonValue:
-    """Free-form JSON goes into a text column as JSON: parquet has no type for it."""
-    return render_json(value).decode() if pa.types.is_string(column) and isinstance(value, dict | list) else value

@@ -8,7 +8,6 @@ are written for readers and derived again when read.
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
 from pydantic import JsonValue
 
 from prorubric.errors import RubricError
@@ -21,39 +20,6 @@ RESPONSE_KEYS = ("task_id", "response", "sample", "model", "tokens")
 _CRITERION_KEYS = ("criterion", "weight", "tags")
 _DIMENSION_KEYS = ("name", "description", "indices", "weight")
 _MESSAGE_KEYS = ("role", "content")
-
-TASK_SCHEMA = pa.schema(
-    {
-        "id": pa.string(),
-        "messages": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
-        "domain": pa.string(),
-        "source": pa.string(),
-        "rubric": pa.list_(
-            pa.struct({"criterion": pa.string(), "weight": pa.float64(), "tags": pa.list_(pa.string())})
-        ),
-        "protocol": pa.list_(
-            pa.struct(
-                {
-                    "name": pa.string(),
-                    "description": pa.string(),
-                    "indices": pa.list_(pa.int64()),
-                    "weight": pa.float64(),
-                }
-            )
-        ),
-        "reference": pa.string(),
-        "meta": pa.string(),
-    }
-)
-RESPONSE_SCHEMA = pa.schema(
-    {
-        "task_id": pa.string(),
-        "response": pa.string(),
-        "sample": pa.int64(),
-        "model": pa.string(),
-        "tokens": pa.int64(),
-    }
-)
 
 
 def parse_task(row: Mapping[str, Any]) -> Task:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from prorubric.rubric.arrow import RESPONSE_SCHEMA, TASK_SCHEMA
 from prorubric.rubric.files import open_rows
-from prorubric.rubric.forms import RESPONSE_SCHEMA, TASK_SCHEMA, render_response, render_task
+from prorubric.rubric.forms import render_response, render_task
 from prorubric.rubric.records import Response, Task
 
 

@@ -20,8 +20,9 @@ from pydantic import JsonValue
 
 from prorubric.errors import ConfigError
 from prorubric.reward.reward import Case, Reward, RewardConfig, RubricReward
+from prorubric.rubric.arrow import TASK_SCHEMA
 from prorubric.rubric.files import open_rows, render_json
-from prorubric.rubric.forms import TASK_SCHEMA, render_task
+from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
 
 _log = logging.getLogger(__name__)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prorubric.rubric.forms import TASK_SCHEMA, parse_task, render_task
+from prorubric.rubric.arrow import TASK_SCHEMA
+from prorubric.rubric.forms import parse_task, render_task
 
 NAME = "tasks"
 SCHEMA = TASK_SCHEMA
