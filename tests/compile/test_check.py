@@ -4,10 +4,13 @@ A false alarm costs a call and spoils a good draft; a miss costs nothing that wa
 there are more texts that must pass than texts that must not, and whole collections that must pass untouched.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prorubric import Criterion, Message, Rubric, Task, load_samples, load_tasks
 from prorubric.compile.check import (
@@ -16,6 +19,7 @@ from prorubric.compile.check import (
     find_exclusion,
     find_faults,
     find_text_faults,
+    list_words,
 )
 from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.compile.rules import draft_by_rules
@@ -311,6 +315,11 @@ class TestSentences:
             ("By Peter J. Gøtzsche. Fails.", ["By Peter J. Gøtzsche.", "Fails."]),
             ("The U.S. Preventive Task Force says so. Fails.", ["The U.S. Preventive Task Force says so.", "Fails."]),
             ("Infected with E. coli. Fails.", ["Infected with E. coli.", "Fails."]),
+            ("She weighs (approx. 60 kg) little. Fails.", ["She weighs (approx. 60 kg) little.", "Fails."]),
+            ("The tall fig. Approx. is a word.", ["The tall fig. Approx. is a word."]),
+            ("He plays the tuba-vs. Nobody minds.", ["He plays the tuba-vs. Nobody minds."]),
+            ("The pelvis. Another bone.", ["The pelvis.", "Another bone."]),
+            ("---------- 1. One thing.", ["---------- 1. One thing."]),
             ("She takes vitamin C. Fails if not.", ["She takes vitamin C.", "Fails if not."]),
             ("It is hepatitis B. The answer says so.", ["It is hepatitis B.", "The answer says so."]),
             ("Approved in the U.S. Fails if not.", ["Approved in the U.S.", "Fails if not."]),
@@ -368,6 +377,11 @@ NO_LISTS = [
     "so that the parent could say it back. Fails if not.",
     "It reads as one thought: the fever first, then the baby.\n\nThe parent is not asked to choose. Fails if not.",
 ]
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)))
+def test_words_are_runs_of_letters_and_digits_in_any_script(text: str) -> None:
+    assert list_words(text) == re.findall(r"\w+", text)
 
 
 class TestMentions:

@@ -1,15 +1,20 @@
 """Several processes give what one gives, whichever of them is killed, and leave nobody behind."""
 
+import asyncio
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import save_tasks
-from prorubric.compile.crew import Crew
+from prorubric import Task, save_tasks
+from prorubric.compile.crew import Crew, Shard
+from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from tests.compile.generating import make_tasks
 from tests.compile.running import AT_ONCE, count_replies, finish, start
@@ -168,3 +173,40 @@ def test_no_share_is_empty_and_all_together_stay_within_the_limits(
     assert requests is None or 1 <= (crew.http.requests_per_minute or 0) <= requests / crew.size
     # Enough to keep every call busy, and no more than a shard too many.
     assert 2 * crew.http.concurrency <= crew.shard * crew.places < 2 * crew.http.concurrency + crew.shard
+
+
+class Noting:
+    """A worker that notes which shard it was given, and takes longer for some than for others."""
+
+    def __init__(self, seed: int) -> None:
+        self.begun: list[str] = []
+        self._random = Random(seed)
+
+    async def run(self, tasks: list[Task]) -> Shard:
+        self.begun.append(tasks[0].id)
+        for _ in range(self._random.randrange(9)):
+            await asyncio.sleep(0)
+        return Shard([], Usage())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_shard_that_waits_for_a_place_is_not_overtaken_by_those_that_come_later(seed: int) -> None:
+    crew, worker, tasks = Crew(HttpConfig(concurrency=2), 1), Noting(seed), [*make_tasks(200)]
+
+    async def run() -> None:
+        crew.add(worker)
+        async for _ in crew.run(iter(tasks), Usage()):
+            pass
+
+    asyncio.run(run())
+    order = {task.id: place for place, task in enumerate(tasks)}
+    late = [place - order[begun] for place, begun in enumerate(worker.begun)]
+    assert (crew.shard, crew.places, len(late)) == (1, 4, 200)
+    # Those that get a place at the same moment may begin in any order.
+    assert max(late) < crew.places
+
+
+def test_another_process_loads_nothing_that_only_files_and_rules_need() -> None:
+    code = "import sys, prorubric.compile.worker; print([name for name in ('pyarrow', 'numpy') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -128,7 +128,7 @@ class _Subject:
 
     def __init__(self, task: Task) -> None:
         self.items = [criterion.text.casefold() for criterion in task.rubric.criteria]
-        self.item_words = frozenset(_list_words("\n".join(self.items)))
+        self.item_words = frozenset(list_words("\n".join(self.items)))
         self._messages = task.messages
 
     def list_content(self) -> frozenset[str]:
@@ -152,7 +152,7 @@ def _check_text(dimension: DraftDimension, subject: _Subject) -> Iterator[tuple[
         yield "sentences", f"the description has {len(sentences)} sentence(s); write 2 to 5."
     if _is_checklist(text, demands):
         yield "mentions", "the description is a list of things to mention; say what a good answer achieves."
-    words = _list_words(text.casefold())
+    words = list_words(text.casefold())
     known = [word for word in words if word in subject.item_words]
     if _may_quote(words, known) and _measure_quoting(words, dimension, subject) > _MOST_QUOTED:
         yield "quotes", "the description repeats items word for word; say in other words what they demand together."
@@ -178,11 +178,11 @@ def _measure_quoting(words: Sequence[str], dimension: DraftDimension, subject: _
     """The share of runs of five words that stand in one of the dimension's items word for word."""
     runs = _list_runs(words)
     items = [subject.items[index - 1] for index in dimension.indices if 1 <= index <= len(subject.items)]
-    theirs = {run for item in items for run in _list_runs(_list_words(item))}
+    theirs = {run for item in items for run in _list_runs(list_words(item))}
     return sum(run in theirs for run in runs) / len(runs)
 
 
-def _list_words(text: str) -> list[str]:
+def list_words(text: str) -> list[str]:
     """The runs of letters and digits. Plain ASCII is cut at its gaps, which takes a third of the pattern's time."""
     return text.translate(_GAPS).split() if text.isascii() else _WORD.findall(text)
 
