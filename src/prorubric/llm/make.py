@@ -4,7 +4,6 @@ Misuse raises before a token is spent: `ConfigError` for a string that names not
 cannot be used, `MissingExtraError` for one whose optional part is not installed.
 """
 
-from importlib import import_module
 from pathlib import Path
 
 from prorubric.errors import ConfigError
@@ -13,6 +12,7 @@ from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import CachedModel, Journal
 from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.model import Model, YesNoModel
+from prorubric.llm.own import import_model
 from prorubric.llm.scripted import load_script
 from prorubric.llm.yes_no_cache import CachedYesNo
 
@@ -35,7 +35,7 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
     if "#" in spec or "/v1" in spec:
         raise ConfigError(f"the model {spec!r} looks like an endpoint without http:// in front; write http://{spec}")
     if ":" in spec:
-        return _import(spec)
+        return import_model(spec, FORMS)
     raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}")
 
 
@@ -66,17 +66,3 @@ def require_text(model: Model | YesNoModel) -> Model:
 def keep_text(model: Model, journal: Journal, usage: Usage) -> Model:
     """A model that writes text, with its outcomes counted and its replies kept in a journal."""
     return CountedModel(CachedModel(model, journal), usage)
-
-
-def _import(spec: str) -> Model | YesNoModel:
-    module, _, name = spec.partition(":")
-    try:
-        found = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"the model {spec!r} cannot be imported ({error}); known forms: {FORMS}") from None
-    model = found() if isinstance(found, type) else found
-    if not isinstance(model, Model | YesNoModel):
-        raise ConfigError(
-            f"{spec!r} is neither a Model nor a YesNoModel; see prorubric.llm.model for the methods it needs"
-        )
-    return model
