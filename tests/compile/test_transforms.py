@@ -25,14 +25,42 @@ LONG = "The parent knows after the first lines that the baby goes in tonight."
         "An answer that waits does not count.",
         "Waiting voids it.",
         "No credit if it waits.",
+        "如果回答建议等到早上，则不通过。",
+        "一旦推荐抗生素即为失败。",
+        "建议等待的回答视为不满足本标准。",
+        "失败条件：建议等待。",
     ],
 )
 def test_explicit_failure_sentences_are_taken_out_and_counted(clause: str) -> None:
     assert remove_failure_clauses(f"{LONG} {clause}") == WithoutFailure(LONG, removed=1, restored=False)
 
 
-def test_a_description_without_failure_wording_stays_as_it_is() -> None:
-    assert remove_failure_clauses(LONG) == WithoutFailure(LONG, removed=0, restored=False)
+@pytest.mark.parametrize(
+    "more", ["", " 若血糖不达标，应增加剂量。", " 回答说明治疗失败后该怎么办。", " 患者未通过考试。"]
+)
+def test_a_description_without_failure_wording_stays_as_it_is(more: str) -> None:
+    assert remove_failure_clauses(LONG + more) == WithoutFailure(LONG + more, removed=0, restored=False)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "Fails if:\n- it waits\n- it gives aspirin",
+        "It fails if any of these holds:\n1. It waits.\n2. It gives aspirin.",
+        "Failure conditions:\n* It waits\n• It gives aspirin",
+        "出现以下情况时回答不通过：\n1、建议等待\n2、建议阿司匹林",
+    ],
+)
+def test_what_is_listed_under_a_clause_goes_with_it(listed: str) -> None:
+    assert remove_failure_clauses(f"{LONG}\n{listed}") == WithoutFailure(LONG, removed=1, restored=False)
+    after = "The tone is calm, and nothing in it is left open."
+    assert remove_failure_clauses(f"{LONG}\n{listed}\n\n{after}").text == f"{LONG} {after}"
+
+
+def test_a_list_of_demands_before_a_clause_stays() -> None:
+    demands = "All of these hold:\n- the baby goes in tonight\n- no fever medicine first"
+    text = " ".join(demands.splitlines())
+    assert remove_failure_clauses(f"{demands}\nFails if it waits.").text == text
 
 
 def test_a_description_that_would_become_too_short_is_restored() -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.compile.repair import counts_from_zero
-from prorubric.compile.transforms import is_failure_sentence, split_sentences
+from prorubric.compile.transforms import split_clauses
 from prorubric.llm.lexical import find_content_words, is_content
 from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Task
@@ -144,8 +144,8 @@ def _check_text(dimension: DraftDimension, subject: _Subject) -> Iterator[tuple[
         yield "name", f"the name has {length} words; use at most {_LONGEST_NAME}."
     if is_blank(text):
         return
-    sentences = split_sentences(text)
-    demands = [sentence for sentence in sentences if not is_failure_sentence(sentence)]
+    sentences = split_clauses(text)
+    demands = [sentence.text for sentence in sentences if not sentence.is_failure]
     if len(demands) == len(sentences):
         yield "clause", 'the description does not say what makes an answer fail; end with a sentence "Fails if …".'
     if not _SENTENCES[0] <= len(sentences) <= _SENTENCES[1]:

@@ -81,6 +81,26 @@ _FAILURE_HINTS = (
     "meet",
 )
 """What the pattern above cannot do without."""
+# In Chinese: "if …, it does not pass", "an answer that … counts as failed", at the end of the sentence. A blood sugar
+# that does not reach its target and a treatment that fails are what an answer speaks of.
+_FAILED_HAN = r"(?:不予?通过|不合格|不达标|不予?得分|得?[零0]分|失败|不(?:满足|符合|成立)(?:(?:本|该|此)\w{1,4})?)"
+_FAILURE_HAN = re.compile(
+    rf"失败条件|(?:若|如果|如有|一旦|凡|只要|未能?|没有|除非).{{0,200}}[，,则即就均判视算].{{0,6}}{_FAILED_HAN}\W*$"
+    rf"|(?:回答|答案|答复|回复|[本该此][项条维标要]).{{0,200}}{_FAILED_HAN}\W*$"
+)
+_ITEM = re.compile(r"\W{0,2}(?:[-*•·–—]|\(?(?:\d{1,2}|[a-h])[.)、])\s*\S", re.IGNORECASE)
+"""A line of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a description."""
+
+    text: str
+    opens_failure: bool
+    """True where it has failure wording itself."""
+    is_failure: bool
+    """True for that, and for what is listed under it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +109,7 @@ class WithoutFailure:
 
     text: str
     removed: int
-    """How many sentences matched and were taken out."""
+    """How many sentences matched and were taken out, with what was listed under them."""
     restored: bool
     """True where too little would have been left, so that the description is whole again."""
     matched: int = field(default=0, compare=False)
@@ -139,15 +159,27 @@ def is_failure_sentence(sentence: str) -> bool:
     """True where one sentence says in explicit words what voids the whole."""
     shown = sentence.lower()
     # Most sentences hold none of these; the pattern would look at each of their words to find that out.
-    return any(hint in shown for hint in _FAILURE_HINTS) and bool(_FAILURE.search(sentence))
+    if any(hint in shown for hint in _FAILURE_HINTS) and _FAILURE.search(sentence):
+        return True
+    return not sentence.isascii() and bool(_FAILURE_HAN.search(sentence))
+
+
+def split_clauses(description: str) -> list[Sentence]:
+    """The sentences of a description; what is listed under "Fails if:" belongs to that clause."""
+    found: list[Sentence] = []
+    is_listing = False
+    for text in split_sentences(description):
+        opens = is_failure_sentence(text)
+        is_listing = text.endswith((":", "：")) if opens else is_listing and bool(_ITEM.match(text))
+        found.append(Sentence(text, opens, opens or is_listing))
+    return found
 
 
 def remove_failure_clauses(description: str) -> WithoutFailure:
     """Take out the sentences with explicit failure wording; what is worded otherwise stays."""
-    sentences = split_sentences(description)
-    kept = [sentence for sentence in sentences if not is_failure_sentence(sentence)]
-    removed = len(sentences) - len(kept)
-    text = " ".join(kept)
+    sentences = split_clauses(description)
+    removed = sum(sentence.opens_failure for sentence in sentences)
+    text = " ".join(sentence.text for sentence in sentences if not sentence.is_failure)
     if removed and len(text) < SHORTEST_DESCRIPTION:
         return WithoutFailure(description, 0, restored=True, matched=removed)
     return WithoutFailure(text if removed else description, removed, restored=False, matched=removed)

@@ -15,7 +15,7 @@ from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
 from prorubric.audit.edits import EDIT_KINDS, WORTHLESS, Edit
 from prorubric.audit.judging import ANSWER
 from prorubric.compile.compiler import LINEAGE
-from prorubric.compile.transforms import is_failure_sentence, split_sentences
+from prorubric.compile.transforms import split_clauses
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.items import Reading, list_items
 from prorubric.report.audit_diff import render_edit, render_text
@@ -343,8 +343,8 @@ def _weight(weight: float) -> Html:
 
 
 def _mark_failure(description: str) -> Iterator[Html]:
-    for sentence in split_sentences(description):
-        yield element("mark", sentence) if is_failure_sentence(sentence) else join(sentence)
+    for sentence in split_clauses(description):
+        yield element("mark", sentence.text) if sentence.is_failure else join(sentence.text)
         yield Html(" ")
 
 
