@@ -53,6 +53,23 @@ def test_a_dry_run_prints_calls_tokens_and_money_and_writes_nothing(folder: Path
     assert sorted(path.name for path in folder.iterdir()) == ["tasks.jsonl"]
 
 
+def test_a_dry_run_needs_no_name_for_the_output_and_minds_none_that_is_taken(folder: Path) -> None:
+    arguments = ["compile", "tasks.jsonl", "--generator", "http://127.0.0.1:9/v1#gpt-4.1", "--dry-run"]
+    unnamed = run_program(*arguments, cwd=folder)
+    (folder / "out.jsonl").write_text("")
+    taken = run_program(*arguments, "--out", "out.jsonl", cwd=folder)
+    assert (unnamed.returncode, unnamed.stderr) == (0, "")
+    assert (taken.returncode, taken.stdout) == (0, unnamed.stdout)
+
+
+def test_an_output_that_exists_is_refused_before_the_tasks_are_read(folder: Path) -> None:
+    (folder / "out.jsonl").write_text("")
+    arguments = ["compile", "tasks.jsonl", "--generator", "http://127.0.0.1:9/v1#gpt-4.1", "--out", "out.jsonl"]
+    done = run_program(*arguments, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "prorubric: out.jsonl: exists already; choose another name or pass --overwrite\n"
+
+
 def test_two_compiled_files_are_compared(folder: Path) -> None:
     for name in ("a", "b"):
         run_program("compile", "tasks.jsonl", "--generator", "rules", "--out", f"{name}.jsonl", cwd=folder)

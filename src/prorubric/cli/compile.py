@@ -13,7 +13,7 @@ from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareConfig, CompareResult, Mean, SideSummary, compare_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.compile.estimate import CompileEstimate, estimate_compile
-from prorubric.compile.run import CompileConfig, CompileFiles, CompileResult, Progress, compile_rubrics
+from prorubric.compile.run import CompileConfig, CompileFiles, CompileResult, Progress, check_outputs, compile_rubrics
 from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
 
@@ -40,6 +40,7 @@ def compile(  # noqa: A001 - the verb's name; each option is one of the command 
         estimate = estimate_compile(config)
         print_json(estimate) if json else _print_estimate(estimate, make_console())
         return 0
+    check_outputs(config)  # before the whole file is read for the estimate
     _say_estimate(config)
     with show_progress("compiling", "task", Path(config.tasks)) as show:
         result = compile_rubrics(config, lambda now: show(now.tasks, _describe(now)), _say_stopping)

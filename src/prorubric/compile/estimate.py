@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from prorubric.compile.check import FEWEST
 from prorubric.compile.compiler import GROUP_SCHEMA, Compiler
 from prorubric.compile.prompt import Question
-from prorubric.compile.run import CompileConfig, make_generator, make_plan, name_outputs, open_tasks
+from prorubric.compile.run import CompileConfig, find_journal, make_generator, make_plan, open_tasks
 from prorubric.compile.texts import QUESTIONS, make_text_schema
 from prorubric.compile.work import Plan, list_texts
 from prorubric.datasets.load import Reject
@@ -73,9 +73,9 @@ class _Count:
 
 def estimate_compile(config: CompileConfig) -> CompileEstimate:
     """Count the calls, tokens and money of a run without making a call."""
-    plan, path, model = make_plan(config), name_outputs(config)["journal"], make_generator(config, Usage())
+    plan, path, model = make_plan(config), find_journal(config), make_generator(config, Usage())
     compiler, count = Compiler(model, config.generation), _Count()
-    with Journal(path) if model is not None and path.exists() else nullcontext() as journal:
+    with Journal(path) if model is not None and path is not None and path.exists() else nullcontext() as journal:
         for task in open_tasks(config, count.add_reject):
             count.tasks += 1
             for question, request in _list_requests(compiler, task, plan) if model is not None else ():

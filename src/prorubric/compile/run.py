@@ -58,7 +58,7 @@ class CompileFiles:
     tasks: str
     """The file of tasks, or a Hugging Face dataset by its id."""
     _: KW_ONLY
-    out: Path
+    out: Path | None = None
     """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet. The same command finishes a stopped run."""
     generator: str = ""
     """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
@@ -252,11 +252,12 @@ def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
 async def _run(
     config: CompileConfig, on_progress: OnProgress | None, on_stop: Callable[[], None] | None
 ) -> CompileResult:
-    plan, outputs = make_plan(config), name_outputs(config)
-    config.out.parent.mkdir(parents=True, exist_ok=True)
-    with lock_path(_mark_of(config), config.out):
+    plan, outputs = make_plan(config), check_outputs(config)
+    out, mark = outputs["tasks"], _mark_of(outputs["tasks"])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with lock_path(mark, out):
         result = await _compile(config, plan, outputs, on_progress, on_stop)
-        _mark_of(config).unlink()
+        mark.unlink()
     return result
 
 
@@ -351,31 +352,43 @@ def window_of(config: CompileConfig) -> int:
     return 2 * config.http.concurrency
 
 
-def name_outputs(config: CompileConfig) -> dict[str, Path]:
-    """The files of a run; refuses to replace what exists."""
-    kind, compression = split_suffix(config.out)
-    stem = config.out.with_name(config.out.name[: -len(kind + compression)])
-    outputs = {
-        "tasks": config.out,
-        "excluded": Path(f"{stem}.excluded.jsonl"),
-        "rejects": Path(f"{stem}.rejects.jsonl"),
-        "manifest": Path(f"{stem}.manifest.json"),
-        "journal": config.journal or Path(f"{stem}.journal.sqlite"),
-    }
+def check_outputs(config: CompileConfig) -> dict[str, Path]:
+    """The files of a run; refuses to replace what exists, and to begin without a name for them."""
+    if config.out is None:
+        raise ConfigError("--out is missing; name the file to write, such as compiled.jsonl")
+    named = _name_outputs(config.out)
+    outputs = {**named, "journal": config.journal or named["journal"]}
+    # What a run has left that did not come to its end is its own to replace.
+    is_unfinished = _mark_of(config.out).exists()
     for name, path in outputs.items():
         if path.resolve() == Path(config.tasks).resolve():
             what = "journal" if name == "journal" else "output"
             raise ConfigError(f"{path}: the {what} would replace the input; choose another name")
-        # What a run has left that did not come to its end is its own to replace.
-        is_unfinished = _mark_of(config).exists()
         if name != "journal" and path.exists() and not config.overwrite and not is_unfinished:
             raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
     return outputs
 
 
-def _mark_of(config: CompileConfig) -> Path:
+def find_journal(config: CompileConfig) -> Path | None:
+    """Where the replies of a run are kept; None where neither it nor the output has a name yet."""
+    return config.journal or (_name_outputs(config.out)["journal"] if config.out else None)
+
+
+def _name_outputs(out: Path) -> dict[str, Path]:
+    kind, compression = split_suffix(out)
+    stem = out.with_name(out.name[: -len(kind + compression)])
+    return {
+        "tasks": out,
+        "excluded": Path(f"{stem}.excluded.jsonl"),
+        "rejects": Path(f"{stem}.rejects.jsonl"),
+        "manifest": Path(f"{stem}.manifest.json"),
+        "journal": Path(f"{stem}.journal.sqlite"),
+    }
+
+
+def _mark_of(out: Path) -> Path:
     """The file that is there from the beginning of a run to its end, and after a kill; it is locked meanwhile."""
-    return config.out.with_name(f".{config.out.name}.unfinished")
+    return out.with_name(f".{out.name}.unfinished")
 
 
 class _Rejects:
