@@ -52,6 +52,17 @@ class TestForm:
             json.dumps({"criteria": [{**row, "indices": row["atomic_indices"]} for row in ROWS]}),
             TEXT.replace("]}", "],}"),
             repr({"criteria": ROWS}),
+            f"The rubric is {TEXT}",
+            f"The rubric is {TEXT} I hope that helps.",
+            f"**{TEXT}**",
+            f"> {TEXT}",
+            f"json {TEXT}",
+            f"\ufeff{TEXT}",
+            f"{TEXT}</s>",
+            f"<|im_start|>assistant\n{TEXT}<|im_end|>",
+            f"Output: {json.dumps({'criteria': ROWS}, indent=2)}",
+            f"I put {{a}} and [b] together: {TEXT}",
+            f'{{"index": 1, "criterion": "Says why"}}\n{{"index": 2, "criterion": "Acts"}}\n{TEXT}',
             f"{TEXT}\nor, once more,\n{TEXT}",
             f"{TEXT}\n```json\n{json.dumps({'criteria': ROWS}, indent=2)}\n```",
         ],
@@ -66,22 +77,26 @@ class TestForm:
             (" \n\t", Fault("empty reply", "The reply is empty.")),
             (
                 "I would group these into safety and advice.",
-                Fault("no object", "There is no complete JSON object on lines of its own in the reply."),
-            ),
-            (
-                f"The rubric is {TEXT}",
-                Fault("no object", "There is no complete JSON object on lines of its own in the reply."),
+                Fault("no object", "There is no complete JSON object in the reply."),
             ),
             (
                 json.dumps(ROWS),
-                Fault("no object", "There is no complete JSON object on lines of its own in the reply."),
+                Fault("no object", "There is no complete JSON object in the reply."),
             ),
             (
                 f"{{{TEXT}}}",
-                Fault("no object", "There is no complete JSON object on lines of its own in the reply."),
+                Fault("no object", "There is no complete JSON object in the reply."),
             ),
             (
                 f"{TEXT}\n{json.dumps({'criteria': ROWS[::-1]})}",
+                Fault("two objects", "The reply holds JSON objects that differ; give one."),
+            ),
+            (
+                f"First idea: {TEXT}\nBetter:\n{json.dumps({'criteria': ROWS[::-1]})}",
+                Fault("two objects", "The reply holds JSON objects that differ; give one."),
+            ),
+            (
+                f"{TEXT}\nor rather: {json.dumps({'criteria': ROWS[::-1]})}",
                 Fault("two objects", "The reply holds JSON objects that differ; give one."),
             ),
             ('{"rubric": []}', Fault("no list", 'The object has no list of objects under "criteria".')),
@@ -219,7 +234,8 @@ class TestFields:
 
     @pytest.mark.parametrize(
         ("value", "weight"),
-        [(3, 3.0), (2.5, 2.5), (-4, -4.0), (0, 0.0), ("3", None), (True, None), (None, None), ([3], None)],
+        [(3, 3.0), (2.5, 2.5), (-4, -4.0), (0, 0.0), ("3", 3.0)]
+        + [("much", None), ("nan", None), (True, None), (None, None), ([3], None)],
     )
     def test_the_weight_is_a_number_or_nothing(self, value: Any, weight: float | None) -> None:
         assert parse_row(name="A", weight=value).weight == weight

@@ -113,7 +113,7 @@ class TestGood:
 
 BROKEN: list[tuple[TextName, object, Fault]] = [
     ("k1", "", Fault("empty reply", "The reply is empty.")),
-    ("k1", "no", Fault("no object", "There is no complete JSON object on lines of its own in the reply.")),
+    ("k1", "no", Fault("no object", "There is no complete JSON object in the reply.")),
     ("k1", {"description": ONE["description"]}, Fault("no name", "There is no name.")),
     ("k1", {**ONE, "name": " "}, Fault("no name", "There is no name.")),
     ("k1", {**ONE, "name": 5}, Fault("no name", "There is no name.")),
@@ -215,7 +215,7 @@ class TestBroken:
     def test_one_that_fails_does_not_keep_the_others_back(self) -> None:
         made, _ = add(ONE, "no", LABELLED, names=TEXTS, reasks=0)
         assert made.failed == {
-            "rewritten": "There is no complete JSON object on lines of its own in the reply.",
+            "rewritten": "There is no complete JSON object in the reply.",
         }
         assert made.task.meta == {"id": 7, "k1": ONE}
         assert made.task.rubric.criteria[1].tags == ("label:needless",)
@@ -271,7 +271,7 @@ def sha256(question: Question) -> str:
 def test_a_task_says_who_wrote_its_texts_with_which_prompt_and_how_often_it_was_asked() -> None:
     labels = '{"labels": {"1": "Critical", "2": "normal", "3": "needless"}}'
     done = run(process(Compiler(ScriptedModel(["no", labels])), TASK, Plan("none", ("labels",))))
-    reason = "There is no complete JSON object on lines of its own in the reply."
+    reason = "There is no complete JSON object in the reply."
     about = {"generator": "scripted", "prompt_sha256": sha256("label"), "attempts": 2, "faults": [[reason]]}
     assert done.task.meta["compile"] == {"texts": {"labels": about}}
     assert [criterion.tags[-1] for criterion in done.task.rubric.criteria] == [
@@ -283,7 +283,7 @@ def test_a_task_says_who_wrote_its_texts_with_which_prompt_and_how_often_it_was_
 
 def test_a_task_says_which_texts_it_lacks_and_why() -> None:
     done = run(process(Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0)), TASK, Plan("none", ("k1",))))
-    reason = "There is no complete JSON object on lines of its own in the reply."
+    reason = "There is no complete JSON object in the reply."
     assert (done.state, done.failed_texts) == ("kept", {"k1": reason})
     about = {"generator": "scripted", "prompt_sha256": sha256("one"), "attempts": 1, "faults": [[reason]]}
     assert done.task.meta == {"id": 7, "compile": {"texts": {"k1": about}, "failed_texts": {"k1": reason}}}
@@ -292,7 +292,7 @@ def test_a_task_says_which_texts_it_lacks_and_why() -> None:
 def test_a_task_without_the_text_that_is_to_be_baked_is_excluded() -> None:
     plan = Plan("none", transforms=("rewritten",))
     done = run(process(Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0)), TASK, plan))
-    reason = "There is no complete JSON object on lines of its own in the reply."
+    reason = "There is no complete JSON object in the reply."
     assert (done.state, done.reason) == ("excluded", "no text for rewritten")
     about = {"generator": "scripted", "prompt_sha256": sha256("restate"), "attempts": 1, "faults": [[reason]]}
     assert done.task.meta["compile"] == {

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from prorubric.llm.json_text import Pairs, find_roots, is_open
+from prorubric.llm.json_text import Pairs, find_objects, find_roots
 from tests.strategies import json_values
 
 OBJECT = '{"a": {"b": [1, 2]}}'
 PARSED = Pairs([("a", Pairs([("b", [1, 2])]))])
 
 
-def find(text: str, material: str = "", *, whole: bool = True) -> list[Any]:
-    return list(find_roots(text, material, whole=whole))
+def find(text: str, material: str = "") -> list[Any]:
+    return list(find_roots(text, material))
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,6 @@ def test_an_object_on_lines_of_its_own_is_found(text: str) -> None:
         f"It might say {OBJECT} in the middle.",
         f"{OBJECT} as I said",
         f"The reply is {OBJECT}",
-        '{"a": {"b": [1, 2]}',
-        '{"a": {"b": [1, 2',
         '{"a"',
         "{",
         "{'a': print(1)}",
@@ -108,12 +106,14 @@ def test_an_echo_of_the_material_is_left_out() -> None:
     [
         ('{"a": 1, "b": 2, "c', Pairs([("a", 1), ("b", 2)])),
         ('{"a": {"x": true, "y": tr', Pairs([("a", Pairs([("x", True)]))])),
+        ('{"a": {"b": [1, 2]}', Pairs([("a", Pairs([("b", [1])]))])),
+        ('{"a": {"b": [1, 2', Pairs([("a", Pairs([("b", [1])]))])),
         ('{"a": "b, c', None),
     ],
 )
-def test_what_is_left_of_a_value_that_is_cut_off_is_read_only_where_that_is_wanted(text: str, left: Any) -> None:
-    assert find(text, whole=False) == ([] if left is None else [left])
-    assert find(text, whole=True) == []
+def test_what_is_left_of_a_value_that_is_cut_off_is_read_where_parts_may_be(text: str, left: Any) -> None:
+    assert find(text) == ([] if left is None else [left])
+    assert find_objects(text) == ([], True)
 
 
 def test_nesting_without_an_end_is_given_up() -> None:
@@ -122,25 +122,40 @@ def test_nesting_without_an_end_is_given_up() -> None:
     assert find('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}") == []
 
 
+ONE = Pairs([("a", Pairs([("b", 1)]))])
+
+
 @pytest.mark.parametrize(
-    ("text", "open_"),
+    ("text", "found", "is_open"),
     [
-        ("", False),
-        ("a { in a sentence", False),
-        (OBJECT, False),
-        (f"{OBJECT}\nand then some (", False),
-        (f"{OBJECT}\n" + '{"second": 1', True),
-        (OBJECT[:-1], True),
-        ('{"a": "a brace } in a text', True),
-        ('{"a": "a brace { in a text"}', False),
-        ('{"a": "an escaped \\" and a brace {"}', False),
-        ("```json\n" + '{"a": [', True),
-        ('```json {"a": [', True),
-        ('{\n  "a": [\n    {"b": 1}', True),
+        ("", [], False),
+        ("a { in a sentence, an {a} and a [b]", [], False),
+        ('{"a": {"b": 1}}', [ONE], False),
+        ('Here it is: {"a": {"b": 1}} Good luck.', [ONE], False),
+        ('**{"a": {"b": 1}}**', [ONE], False),
+        ('{"a": {"b": 1}}</s>', [ONE], False),
+        ('\ufeff{"a": {"b": 1}}<|im_end|>', [ONE], False),
+        ('[see {x}] then {"a": {"b": 1,},} and some (', [ONE], False),
+        ('{"a": {"b": 1}} or {"c": 2}', [ONE, Pairs([("c", 2)])], False),
+        ('[{"a": {"b": 1}}]', [], False),
+        ('[1] {"a": {"b": 1}} []', [ONE], False),
+        ("{'a': {'b': 1}}", [ONE], False),
+        ('{"a": {"b": 1}}\n{"second": 1', [ONE], True),
+        ('The first is {"a": {"b": 1}', [], True),
+        ('[{"a": {"b": 1}}, {"c"', [], True),
+        ('{{"a": {"b": 1}}}', [], True),
+        ('{"a": "a brace } in a text', [], True),
+        ('{"a": "a brace { in a text"}', [Pairs([("a", "a brace { in a text")])], False),
+        ('```json\n{"a": [', [], True),
+        ('```json {"a": [', [], True),
+        ('{\n  "a": [\n    {"b": 1}', [], True),
+        ("so: {", [], True),
     ],
 )
-def test_whether_a_text_ends_inside_of_a_value(text: str, open_: bool) -> None:
-    assert is_open(text) is open_
+def test_objects_are_found_wherever_they_stand_and_what_does_not_end_is_told(
+    text: str, found: list[Pairs], is_open: bool
+) -> None:
+    assert find_objects(text) == (found, is_open)
 
 
 @given(value=st.dictionaries(st.text(max_size=8), json_values, max_size=4), indent=st.sampled_from([None, 1, 4]))
@@ -149,9 +164,10 @@ def test_every_object_is_found_as_it_was_written_and_none_of_its_beginnings(
 ) -> None:
     text = json.dumps(value, indent=indent)
     assert [json.dumps(_plain(root)) for root in find(text)] == [json.dumps(value)]
-    assert not is_open(text)
+    found, is_open = find_objects(f"Here: {text} Done.")
+    assert ([json.dumps(_plain(root)) for root in found], is_open) == ([json.dumps(value)], False)
     for end in range(1, len(text)):
-        assert is_open(text[:end])
+        assert find_objects(text[:end]) == ([], True)
 
 
 @given(text=st.text(max_size=200))
@@ -162,9 +178,8 @@ def test_every_object_is_found_as_it_was_written_and_none_of_its_beginnings(
 @example("{" * 300)
 @example("{'a': 9" + "9" * 5_000 + "}")
 def test_any_text_can_be_looked_through(text: str) -> None:
-    for whole in (False, True):
-        find(text, whole=whole)
-    is_open(text)
+    find(text)
+    find_objects(text)
 
 
 @given(
@@ -172,7 +187,7 @@ def test_any_text_can_be_looked_through(text: str) -> None:
 )
 def test_any_heap_of_json_signs_can_be_looked_through(parts: list[str]) -> None:
     find("".join(parts))
-    is_open("".join(parts))
+    find_objects("".join(parts))
 
 
 def _plain(value: Any) -> Any:

@@ -1,19 +1,19 @@
 """A reply of the generator, read as a draft of dimensions without guessing.
 
-What has one meaning is read: code fences, prose around the object, whole numbers written as text. What has not is a
+What has one meaning is read: code fences, prose around the object, numbers written as text. What has not is a
 `Fault` that says what is wrong in words for the generator, which is told of it and asked again. A reply that is cut
 off is not read at all: its last dimensions are missing, and nobody knows what they said.
 """
 
 import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import orjson
 
-from prorubric.llm.json_text import Pairs, find_roots, is_open
+from prorubric.llm.json_text import Pairs, find_objects
 from prorubric.llm.model import Reply
 from prorubric.rubric.record import shorten
 
@@ -58,19 +58,19 @@ class Draft:
     """What was read with leniency."""
 
 
-def find_object(reply: Reply) -> dict[str, Any] | Fault:
-    """The one JSON object of a reply, or what is wrong with it.
+def find_object(reply: Reply, keys: Collection[str] = ()) -> dict[str, Any] | Fault:
+    """The one JSON object of a reply, or what is wrong with it; those that have one of the keys go before others.
 
     What a reply says after its object may be cut off; an object may not, and neither may a second one.
     """
     if not reply.text.strip():
         return Fault("empty reply", "The reply is empty.")
-    found = [root for root in find_roots(reply.text, whole=True) if isinstance(root, Pairs)]
-    if reply.finish == "length" and (not found or is_open(reply.text)):
-        return Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions.")
-    # What can be read inside of an object that does not end is a part of it and not what was asked for.
-    if not found or is_open(reply.text):
-        return Fault("no object", "There is no complete JSON object on lines of its own in the reply.")
+    every, is_open = find_objects(reply.text)
+    if is_open or not every:
+        if reply.finish == "length":
+            return Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions.")
+        return Fault("no object", "There is no complete JSON object in the reply.")
+    found = [root for root in every if any(key in keys for key, _ in root)] or every
     try:
         objects: list[dict[str, Any]] = [_plain(root) for root in found]
     except _UnclearError as unclear:
@@ -99,7 +99,7 @@ def _read_plain(reply: Reply) -> dict[str, Any] | None:
 
 def parse_draft(reply: Reply) -> Draft | Fault:
     """The dimensions in a reply, or what keeps it from being read."""
-    found = _read_plain(reply) or find_object(reply)
+    found = _read_plain(reply) or find_object(reply, _LIST_KEYS)
     if isinstance(found, Fault):
         return found
     rows = next((found[key] for key in _LIST_KEYS if key in found), None)
@@ -144,9 +144,11 @@ def _read_text(value: Any) -> str:
 
 
 def _read_weight(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+    try:
+        weight = None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
-    return float(value)
+    return weight if weight is not None and isfinite(weight) else None
 
 
 class _UnclearError(Exception):

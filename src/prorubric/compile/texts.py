@@ -68,7 +68,7 @@ async def _ask(compiler: Compiler, task: Task, name: TextName) -> Asked[dict[str
     n = len(task.rubric)
 
     def read(reply: Reply) -> dict[str, str] | tuple[Fault, ...]:
-        found = find_object(reply)
+        found = find_object(reply, (_KEYS.get(name, "description"),))
         if isinstance(found, Fault):
             return (found,)
         return _read_one(found) if name == "k1" else _read_each(found, name, n)

@@ -1,6 +1,7 @@
 """JSON in what a model wrote: fenced, with prose around it, with trailing commas, as a Python literal, or cut off.
 
-Only a value on lines of its own counts; one in the middle of a sentence is a quotation. Nothing is ever filled in.
+For a judge (`find_roots`) only a value on lines of its own counts: one in the middle of a sentence is a quotation of
+the answer that it judges. A generator (`find_objects`) quotes nobody. Nothing is ever filled in.
 """
 
 import ast
@@ -14,6 +15,9 @@ _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t\r]*(?:\n|$)")
 _SPACE = re.compile(r"\s+")
+_BRACKET = re.compile(r"[\[{]")
+# A bracket that a JSON value begins with, or the end of the text: "{a}" and "[see above]" are words.
+_BEGINS = re.compile(r'[\[{]\s*(?:["\[{]|\Z)')
 # A string, also one that the end of the text cuts off, or a sign outside of strings.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 _CLOSES = {"{": "}", "[": "]"}
@@ -23,13 +27,12 @@ class Pairs(list[tuple[str, Any]]):
     """A JSON object as its pairs in order, so that a key that comes twice is seen."""
 
 
-def find_roots(text: str, material: str = "", *, whole: bool = False) -> Iterator[Any]:
+def find_roots(text: str, material: str = "") -> Iterator[Any]:
     """Every JSON value on lines of its own; failing that a Python literal, or what is left of one that is cut off.
 
-    What stands in `material` word for word is an echo of it and left out. With `whole` nothing is read that is cut off.
+    What stands in `material` word for word is an echo of it and left out.
     """
-    # Fences and trailing commas are mended where something is to be mended: both may stand inside of a text.
-    lines = text if _is_json(text) else _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
+    lines = _mend(text)
     compact = _SPACE.sub("", material)
     decoder = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
     found, place = False, 0
@@ -45,17 +48,35 @@ def find_roots(text: str, material: str = "", *, whole: bool = False) -> Iterato
         if _LINE_END.match(lines, end) and not echoed:
             yield value
     if not found:
-        yield from _find_literal(lines) or ([] if whole else _find_cut_off(lines, decoder))
+        yield from _find_literal(lines) or _find_cut_off(lines, decoder)
 
 
-def is_open(text: str) -> bool:
-    """True where a text ends inside of an object or a list that began on a line of its own."""
-    lines = _CODE_FENCE.sub("\n", text)
-    start = _LINE_START.search(lines)
-    depth = 0
-    for token in _TOKEN.finditer(lines, start.end()) if start else ():
-        depth += (token[0] in _CLOSES) - (token[0] in "}]" and depth > 0)
-    return depth > 0
+def find_objects(text: str) -> tuple[list[Pairs], bool]:
+    """Every JSON object that lies in no other value, wherever it stands; and whether something begins and does not end.
+
+    What can be read inside of a value that does not end is a part of it, and nothing behind its beginning is read.
+    """
+    mended = _mend(text)
+    decoder = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
+    found: list[Pairs] = []
+    place = 0
+    while (start := _BRACKET.search(mended, place)) is not None:
+        try:
+            value, place = decoder.raw_decode(mended, start.start())
+        except (ValueError, RecursionError):
+            if _BEGINS.match(mended, start.start()):
+                break
+            place = start.end()  # a bracket in a sentence
+            continue
+        if isinstance(value, Pairs):
+            found.append(value)
+    literal = [] if found else [root for root in _find_literal(mended) if isinstance(root, Pairs)]
+    return found or literal, start is not None and not literal
+
+
+def _mend(text: str) -> str:
+    """Without fences and trailing commas, where something is to be mended: both may stand inside of a text."""
+    return text if _is_json(text) else _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
 
 
 def _is_json(text: str) -> bool:
