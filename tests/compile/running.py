@@ -11,8 +11,10 @@ ROOT = Path(__file__).parents[2]
 AT_ONCE = 8
 
 
-def start(folder: Path, spec: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
-    arguments = ["compile", "tasks.jsonl", "--generator", spec, "--out", "out.jsonl", "--concurrency", str(AT_ONCE)]
+def start(
+    folder: Path, spec: str, *options: str, out: str = "out.jsonl", at_once: int = AT_ONCE, **environment: str
+) -> subprocess.Popen[bytes]:
+    arguments = ["compile", "tasks.jsonl", "--generator", spec, "--out", out, "--concurrency", str(at_once)]
     return subprocess.Popen(
         [sys.executable, "-m", "prorubric", *arguments, *options],
         cwd=folder,

@@ -161,8 +161,20 @@ class TestLineage:
             "transform": "weighted",
             "weights": [5.0, 3.0, -2.0, 4.0, 1.0],
             "dropped": [
-                {"index": 2, "criterion": "criterion 1", "weight": 3.0, "label": "formatting"},
-                {"index": 5, "criterion": "criterion 4", "weight": 1.0, "label": "duplicate"},
+                {
+                    "index": 2,
+                    "criterion": "criterion 1",
+                    "weight": 3.0,
+                    "tags": ["label:formatting"],
+                    "label": "formatting",
+                },
+                {
+                    "index": 5,
+                    "criterion": "criterion 4",
+                    "weight": 1.0,
+                    "tags": ["label:duplicate"],
+                    "label": "duplicate",
+                },
             ],
             "dimensions": [
                 {"name": "dimension 0", "description": "holds", "indices": [1, 3]},
@@ -327,7 +339,7 @@ def test_a_plan_bakes_in_its_order_and_a_refusal_excludes_the_task() -> None:
     refused = run(process(Compiler(None), task, Plan("none", transforms=("weighted", "raw-and"))))
     assert (refused.state, refused.reason) == (
         "excluded",
-        "raw-and needs dimensions and the task has none; compile them first",
+        "weighted has dropped criteria, of which raw-and must see all",
     )
     assert refused.task.rubric == task.rubric
     assert refused.task.protocol == task.protocol

@@ -181,7 +181,7 @@ class TestAsking:
             )
         )
 
-    @pytest.mark.parametrize("reasks", [0, 1, 2, 5])
+    @pytest.mark.parametrize("reasks", [0, 1, 2])
     def test_there_are_never_more_calls_than_allowed(self, reasks: int) -> None:
         made, requests = compile_with(*["nothing"] * 9, reasks=reasks)
         assert (len(requests), made.attempts) == (reasks + 1, reasks + 1)
@@ -192,7 +192,7 @@ class TestAsking:
         _, requests = compile_with("nothing", GOOD, max_tokens=77)
         assert [request.max_tokens for request in requests] == [77, 77]
 
-    @pytest.mark.parametrize("option", [{"reasks": 6}, {"reasks": -1}, {"max_tokens": 0}, {"text_checks": ("x",)}])
+    @pytest.mark.parametrize("option", [{"reasks": 3}, {"reasks": -1}, {"max_tokens": 0}, {"text_checks": ("x",)}])
     def test_options_that_make_no_sense_are_refused(self, option: dict[str, Any]) -> None:
         with pytest.raises(ConfigError, match="GeneratorConfig: "):
             GeneratorConfig(**option)
@@ -408,7 +408,9 @@ class TestRules:
         assert sorted(index for group in groups(made) for index in group) == [1, 2, 3, 4]
 
     def test_they_answer_no_other_question(self) -> None:
-        with pytest.raises(ConfigError, match="the generator rules writes no texts; name a model with --generator"):
+        with pytest.raises(
+            ConfigError, match=r"there is no model to write texts \(rules writes none\); name one with --gen"
+        ):
             run(Compiler(None).ask("one", TASK, lambda _: (), {}))
 
 

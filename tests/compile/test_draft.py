@@ -160,11 +160,16 @@ class TestCutOff:
     def test_a_second_object_that_is_cut_off_leaves_the_first_in_doubt(self) -> None:
         assert parse(f"{TEXT}\nOr better:\n{TEXT[:80]}", "length") == CUT_OFF
 
+    def test_a_reply_that_was_all_thinking_is_cut_off_and_not_empty(self) -> None:
+        assert parse("", "length") == CUT_OFF
+
+    @pytest.mark.parametrize("text", ["", TEXT[:-5], "I can"])
+    def test_what_a_filter_has_ended_is_told_as_that(self, text: str) -> None:
+        filtered = Fault("filtered", "The reply was filtered before the JSON object ended.")
+        assert parse(text, "content_filter") == filtered
+
     def test_talk_that_never_came_to_an_object_is_cut_off(self) -> None:
         assert parse("First I look at each of the items in turn. Item 1 is about", "length") == CUT_OFF
-
-    def test_an_empty_reply_is_empty_also_at_the_limit(self) -> None:
-        assert parse("", "length") == Fault("empty reply", "The reply is empty.")
 
 
 class TestIndices:
@@ -234,8 +239,18 @@ class TestFields:
 
     @pytest.mark.parametrize(
         ("value", "weight"),
-        [(3, 3.0), (2.5, 2.5), (-4, -4.0), (0, 0.0), ("3", 3.0)]
-        + [("much", None), ("nan", None), (True, None), (None, None), ([3], None)],
+        [
+            (3, 3.0),
+            (2.5, 2.5),
+            (-4, -4.0),
+            (0, 0.0),
+            ("3", 3.0),
+            ("much", None),
+            ("nan", None),
+            (True, None),
+            (None, None),
+            ([3], None),
+        ],
     )
     def test_the_weight_is_a_number_or_nothing(self, value: Any, weight: float | None) -> None:
         assert parse_row(name="A", weight=value).weight == weight

@@ -75,3 +75,32 @@ def test_the_estimate_leaves_an_existing_journal_as_it_was(config: CompileConfig
     estimate_compile(change(config, overwrite=True))
     with Journal(tmp_path / "out.journal.sqlite") as journal:
         assert journal.counts()["replies"] == 10
+
+
+def test_retries_of_a_reply_in_the_journal_are_still_to_come(config: CompileConfig, server: MisbehavingServer) -> None:
+    server.script(*["thinking first"] * 10)
+    server.always = "groups"
+    compile_rubrics(change(config, generation=GeneratorConfig(reasks=0)))
+    found = estimate_compile(change(config, overwrite=True))
+    assert (found.calls, found.cached, found.most_calls) == (10, 10, 20)
+    seen = len(server.exchanges)
+    result = compile_rubrics(change(config, overwrite=True))
+    sent = sum(sum(len(m["content"]) for m in e.body["messages"]) // 4 for e in server.exchanges[seen:])
+    assert (result.calls - result.cached, found.prompt_tokens) == (10, sent)
+
+
+def test_a_task_that_would_be_rejected_and_a_question_that_comes_twice_cost_nothing(
+    config: CompileConfig, server: MisbehavingServer
+) -> None:
+    tasks = make_tasks(10)
+    same = [task.model_copy(update={"id": f"other-{task.id}"}) for task in tasks[:4]]
+    save_tasks(Path(config.tasks), [*tasks, *tasks[:3], *same])
+    found = estimate_compile(config)
+    assert (found.tasks, found.rejected, found.calls, found.cached) == (14, 3, 10, 4)
+    result = compile_rubrics(config)
+    assert (result.kept, result.rejected, server.calls) == (14, 3, 10)
+
+
+def test_a_limit_holds_for_the_estimate_too(config: CompileConfig) -> None:
+    found = estimate_compile(change(config, limit=4))
+    assert (found.tasks, found.calls) == (4, 4)

@@ -107,6 +107,33 @@ def test_ctrl_c_finishes_the_calls_under_way_and_says_how_to_go_on(folder: Path,
     assert server.calls == TASKS
 
 
+@pytest.mark.parametrize(("processes", "at_once"), [("1", AT_ONCE), ("2", AT_ONCE), ("1", 128)])
+def test_ctrl_c_does_not_wait_for_calls_that_only_wait_to_be_sent(
+    folder: Path, server: MisbehavingServer, processes: str, at_once: int
+) -> None:
+    server.script(*["groups"] * 10)
+    server.always = "429 for an hour"
+    process = start(folder, server.spec, "--processes", processes, at_once=at_once)
+    assert wait_until(lambda: server.calls >= 11, seconds=60)
+    time.sleep(0.5)  # more tasks are begun and wait
+    process.send_signal(signal.SIGTERM)
+    code, said = finish(process, seconds=30)
+    assert (code, "Traceback" in said) == (130, False), said
+    assert count_replies(folder) == 10
+
+
+def test_a_second_process_with_another_suffix_is_kept_out_of_the_files_they_share(
+    folder: Path, server: MisbehavingServer
+) -> None:
+    server.always = "hang"
+    process = start(folder, server.spec)
+    assert wait_until(lambda: server.calls > 0, seconds=60)
+    code, said = finish(start(folder, server.spec, out="out.parquet"))
+    assert (code, "out.parquet: another process is running into this" in said) == (2, True), said
+    process.kill()
+    finish(process)
+
+
 def test_a_second_ctrl_c_ends_the_run_at_once(folder: Path, server: MisbehavingServer) -> None:
     server.script(*["groups"] * 10)
     server.always = "hang"

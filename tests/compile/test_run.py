@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import prorubric.compile as compile_module
 from prorubric import CompileConfig, ConfigError, SourceError, compile_rubrics, load_tasks, save_tasks
 from prorubric.compile.compiler import GeneratorConfig
 from prorubric.errors import ModelError
@@ -18,7 +19,8 @@ FAST = HttpConfig(concurrency=8, retries=1, backoff_seconds=0.01)
 
 def make_config(folder: Path, server: MisbehavingServer | None = None, **options: object) -> CompileConfig:
     generator = {"generator": server.spec} if server else {}
-    return CompileConfig(str(folder / "tasks.jsonl"), out=folder / "out.jsonl", http=FAST, **generator, **options)  # type: ignore[arg-type]
+    settings = {"http": FAST, **generator, **options}
+    return CompileConfig(str(folder / "tasks.jsonl"), out=folder / "out.jsonl", **settings)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -149,7 +151,8 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
         ({}, "--generator is missing; name a model, or rules"),
         ({"generator": "rules", "texts": ("k1",)}, "--texts k1 needs a model that writes them"),
         ({"group": "none"}, "there is nothing to do; name --texts or --transform"),
-        ({"transform": ("raw-and",), "engine": "ray"}, "--engine ray spreads the calls to a generator"),
+        ({"transform": ("raw-and",), "engine": "ray"}, "--engine ray spreads the calls to a model"),
+        ({"generator": "rules", "engine": "ray"}, "--engine ray spreads the calls to a model"),
         ({"generator": "http://h/v1#m", "engine": "ray", "processes": 2}, "with --engine ray name --workers instead"),
         ({"generator": "rules", "processes": 2}, "--processes shares out the calls to an endpoint; name one"),
         ({"transform": ("weighted", "rewritten")}, "--transform weighted drops criteria, .* name it last"),
@@ -232,3 +235,150 @@ def test_a_generator_that_never_answers_ends_the_run_with_the_reason(folder: Pat
 def test_a_generator_of_ones_own_that_returns_text_is_told_what_to_return(folder: Path) -> None:
     with pytest.raises(ModelError, match="answered with str; return a Reply or a Failure"):
         compile_rubrics(make_config(folder, generator="tests.compile.generating:TextOnly"))
+
+
+def test_a_generator_that_is_gone_ends_a_run_that_only_asks_for_texts(folder: Path, server: MisbehavingServer) -> None:
+    save_tasks(folder / "tasks.jsonl", make_tasks(200))
+    server.always = "500"
+    with pytest.raises(ModelError, match=r"the last 50 tasks got no reply \(HTTP 500: as told\)"):
+        compile_rubrics(make_config(folder, server, group="none", texts=("k1",)))
+    assert server.calls < 400
+
+
+def test_a_text_that_got_no_reply_has_the_words_of_the_failed_call(folder: Path, server: MisbehavingServer) -> None:
+    server.always = "500"
+    result = compile_rubrics(make_config(folder, server, group="none", transform=("k1",)))
+    assert (result.excluded, result.reasons) == (30, {"no text for k1": 30})
+    assert result.failures == {"HTTP 500: as told": 30}
+
+
+def test_questions_that_the_generator_refuses_end_no_run_however_many(folder: Path, server: MisbehavingServer) -> None:
+    save_tasks(folder / "tasks.jsonl", make_tasks(80))
+    server.script(*["400"] * 70)
+    server.always = "groups"
+    result = compile_rubrics(make_config(folder, server, http=HttpConfig(concurrency=1, retries=0)))
+    assert (result.kept, result.reasons) == (10, {"the generator refuses the question": 70})
+
+
+def test_a_generator_named_beside_a_transform_groups_what_has_no_dimensions(folder: Path) -> None:
+    compile_rubrics(make_config(folder, generator="rules"))
+    done = list(load_tasks(folder / "out.jsonl"))
+    save_tasks(folder / "tasks.jsonl", [*done[:20], *make_tasks(30)[20:]])
+    result = compile_rubrics(make_config(folder, generator="rules", transform=("raw-and",), overwrite=True))
+    assert (result.kept, result.attempts) == (30, {"1": 10})
+
+
+def test_a_transform_whose_text_nobody_can_write_excludes_only_the_tasks_without_it(folder: Path) -> None:
+    tasks = make_tasks(3)
+    ready = tasks[0].model_copy(update={"meta": {"k1": {"name": "All", "description": "All holds. Fails if not."}}})
+    save_tasks(folder / "tasks.jsonl", [ready, *tasks[1:]])
+    result = compile_rubrics(make_config(folder, transform=("k1",)))
+    reason = "no text k1, and no model to write it; name one with --generator"
+    assert (result.kept, result.reasons) == (1, {reason: 2})
+
+
+class TestSecondCommand:
+    """What a transform has done is known to the next command."""
+
+    def bake(self, folder: Path, name: str, *, of: str = "out.jsonl", **options: object) -> tuple[int, dict[str, int]]:
+        options = options or {"transform": (name,)}
+        config = CompileConfig(folder / of, out=folder / f"{name}.jsonl", **options)  # type: ignore[arg-type]
+        result = compile_rubrics(config)
+        return result.kept, result.reasons
+
+    @pytest.mark.parametrize(
+        ("first", "second", "reason"),
+        [
+            ("appropriateness", "raw-and", "raw-and would change the appropriateness text"),
+            ("raw-and", "no-failure", "no-failure and raw-and both write the descriptions"),
+            ("k1-mechanical", "raw-and", "raw-and and k1-mechanical both write the descriptions"),
+            ("no-failure", "appropriateness", None),
+        ],
+    )
+    def test_the_order_that_one_command_keeps_is_kept_by_two(
+        self, folder: Path, first: str, second: str, reason: str | None
+    ) -> None:
+        compile_rubrics(make_config(folder, generator="rules"))
+        assert self.bake(folder, first) == (30, {})
+        wanted = (30, {}) if reason is None else (0, {reason: 30})
+        assert self.bake(folder, second, of=f"{first}.jsonl") == wanted
+
+    def test_new_dimensions_are_not_said_to_be_those_of_a_transform(self, folder: Path) -> None:
+        compile_rubrics(make_config(folder, generator="rules"))
+        self.bake(folder, "raw-and")
+        assert self.bake(folder, "anew", of="raw-and.jsonl", generator="rules") == (30, {})
+        assert list(load_tasks(folder / "anew.jsonl")) == list(load_tasks(folder / "out.jsonl"))
+        assert self.bake(folder, "again", of="anew.jsonl", transform=("raw-and",)) == (30, {})
+
+    def test_the_fixed_criterion_is_never_grouped_with_the_others(self, folder: Path) -> None:
+        compile_rubrics(make_config(folder, generator="rules"))
+        self.bake(folder, "appropriateness")
+        reason = "appropriateness is set into the task; compile the file that it was made from"
+        assert self.bake(folder, "anew", of="appropriateness.jsonl", generator="rules") == (0, {reason: 30})
+
+    def test_what_no_failure_found_is_counted_by_the_run_that_sets_it_in(self, folder: Path) -> None:
+        compile_rubrics(make_config(folder, generator="rules"))
+        self.bake(folder, "no-failure")
+        config = CompileConfig(folder / "no-failure.jsonl", out=folder / "more.jsonl", transform=("appropriateness",))
+        assert compile_rubrics(config).failure_sentences == {}
+
+
+class TestReplacing:
+    """Nothing is replaced that a run did not make and leave behind itself."""
+
+    def test_a_run_that_failed_leaves_no_leave_to_replace(self, folder: Path, server: MisbehavingServer) -> None:
+        server.always = "401"
+        with pytest.raises(ModelError, match="401"):
+            compile_rubrics(make_config(folder, server))
+        (folder / "out.jsonl").write_text("precious")
+        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+            compile_rubrics(make_config(folder, generator="rules"))
+        assert (folder / "out.jsonl").read_text() == "precious"
+
+    def test_a_failed_run_with_overwrite_does_not_open_the_way_for_the_next_without(
+        self, folder: Path, server: MisbehavingServer
+    ) -> None:
+        compile_rubrics(make_config(folder, generator="rules"))
+        before = (folder / "out.jsonl").read_bytes()
+        server.always = "401"
+        with pytest.raises(ModelError, match="401"):
+            compile_rubrics(make_config(folder, server, overwrite=True))
+        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+            compile_rubrics(make_config(folder, generator="rules"))
+        assert (folder / "out.jsonl").read_bytes() == before
+
+    @pytest.mark.parametrize("name", ["out.jsonl", "out.manifest.json", "out.excluded.jsonl", "out.rejects.jsonl"])
+    def test_a_journal_that_is_one_of_the_outputs_is_refused(
+        self, folder: Path, server: MisbehavingServer, name: str
+    ) -> None:
+        with pytest.raises(ConfigError, match="the journal would be replaced by the output; choose another name"):
+            compile_rubrics(make_config(folder, server, journal=folder / name))
+        assert server.calls == 0
+
+    def test_a_run_is_over_when_nothing_but_its_files_is_left(self, folder: Path) -> None:
+        compile_rubrics(make_config(folder, generator="rules"))
+        assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "out.manifest.json", "tasks.jsonl"]
+
+
+def test_only_the_first_tasks_are_done_where_a_limit_is_given(folder: Path, server: MisbehavingServer) -> None:
+    result = compile_rubrics(make_config(folder, server, limit=7))
+    assert (result.kept, server.calls) == (7, 7)
+    assert [task.id for task in load_tasks(folder / "out.jsonl")] == [task.id for task in make_tasks(7)]
+    whole = compile_rubrics(make_config(folder, server, overwrite=True))
+    assert (whole.kept, whole.cached, server.calls) == (30, 7, 30)
+
+
+def test_a_prompt_of_ones_own_is_read_once_and_goes_to_every_process(folder: Path, server: MisbehavingServer) -> None:
+    prompt = folder / "mine.txt"
+    ours = (Path(compile_module.__file__).parent / "prompts" / "group.txt").read_text()
+    prompt.write_text(ours.replace("[closing]", "[closing]\nThink of the runner."))
+    config = make_config(folder, server, processes=2, generation=GeneratorConfig(prompt_file=prompt))
+    removed: list[None] = []
+
+    def remove(_: object) -> None:
+        """From the first result on there is no such file: nobody needs it any more."""
+        if not removed:
+            removed.append(prompt.unlink())
+
+    assert compile_rubrics(config, remove).kept == 30
+    assert all("Think of the runner." in e.body["messages"][1]["content"] for e in server.exchanges)

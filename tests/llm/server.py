@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from html import escape
 from typing import Any, Self
 
 HANG_SECONDS = 30.0
@@ -91,6 +92,25 @@ async def throttle_for_a_day(exchange: Exchange) -> None:
     await exchange.send_error(429, "come back tomorrow", {"Retry-After": "86400"})
 
 
+async def throttle_for_an_hour(exchange: Exchange) -> None:
+    await exchange.send_error(429, "slow down", {"Retry-After": "3600"})
+
+
+async def answer_when_let_go(exchange: Exchange) -> None:
+    await exchange.server.gate.wait()
+    await answer(exchange)
+
+
+async def fail_when_let_go(exchange: Exchange) -> None:
+    await exchange.server.gate.wait()
+    await exchange.send_error(503)
+
+
+async def reject_schema_when_let_go(exchange: Exchange) -> None:
+    await exchange.server.gate.wait()
+    await reject_schema(exchange)
+
+
 async def hang(exchange: Exchange) -> None:
     await asyncio.sleep(HANG_SECONDS)
 
@@ -159,6 +179,16 @@ async def echo_prompt(exchange: Exchange) -> None:
     await exchange.send_error(422, f"cannot read {exchange.question!r}")
 
 
+async def echo_all_as_a_good_error(exchange: Exchange) -> None:
+    said = f"no model for {exchange.question} and {exchange.headers.get('authorization')}"
+    await exchange.send(200, json.dumps({"error": {"message": said}}).encode())
+
+
+async def echo_all_on_a_page(exchange: Exchange) -> None:
+    said = escape(f"{exchange.question} and {exchange.headers.get('authorization')}")
+    await exchange.send(200, f"<html>no gateway for {said}".encode(), {"Content-Type": "text/html"})
+
+
 async def fail_half(exchange: Exchange) -> None:
     await (exchange.send_error(503) if exchange.server.random.random() < 0.5 else answer(exchange))
 
@@ -171,6 +201,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "429 for a second": throttle_for_a_second,
     "429 until a date": throttle_until_a_date,
     "429 for a day": throttle_for_a_day,
+    "429 for an hour": throttle_for_an_hour,
+    "ok when let go": answer_when_let_go,
+    "503 when let go": fail_when_let_go,
+    "rejects json_schema when let go": reject_schema_when_let_go,
     "moved": lambda exchange: exchange.send(308, b"", {"Location": "https://elsewhere.example/v1"}),
     "hang": hang,
     "drip": drip,
@@ -209,6 +243,16 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "echoes the key and refuses": echo_key_and_refuse,
     "echoes the key in a reply": echo_key_in_reply,
     "echoes the prompt": echo_prompt,
+    "a good error": lambda exchange: exchange.send(
+        200, b'{"error": {"message": "the model is\\n loading", "code": 7}}'
+    ),
+    "a good error in text": lambda exchange: exchange.send(200, b'{"error": "no GPU is free", "choices": []}'),
+    "a good error without words": lambda exchange: exchange.send(200, b'{"error": {"code": 7}, "choices": []}'),
+    "a notice": lambda exchange: exchange.send(200, b"no healthy upstream\n", {"Content-Type": "text/plain"}),
+    "plain text": lambda exchange: exchange.send(200, b"Yes.\nThe patient is told.", {"Content-Type": "text/plain"}),
+    "a stream": lambda exchange: exchange.send(200, b'data: {"choices": [{"delta": {"content": "Yes."}}]}\n\n'),
+    "echoes all as a good error": echo_all_as_a_good_error,
+    "echoes all on a page": echo_all_on_a_page,
     "half fail": fail_half,
 }
 
@@ -236,6 +280,7 @@ class MisbehavingServer:
         self.open_connections = 0
         self.in_flight = 0
         self.peak = 0
+        self.gate = asyncio.Event()
         self._script: deque[str] = deque()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -252,6 +297,9 @@ class MisbehavingServer:
 
     def script(self, *behaviours: str) -> None:
         self._script.extend(behaviours)
+
+    def let_go(self) -> None:
+        self._loop.call_soon_threadsafe(self.gate.set)
 
     def __enter__(self) -> Self:
         self._thread.start()

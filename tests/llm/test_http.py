@@ -354,6 +354,33 @@ def test_no_body_makes_the_reading_fail(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b" \n", "the answer is empty"),
+        (b"\xef\xbb\xbf<!DOCTYPE html><p>Sign in", "the answer is not JSON but: <!DOCTYPE html><p>Sign in"),
+        (b"upstream timed out", "the answer is not JSON but: upstream timed out"),
+        (b"x" * 201, "the answer is not JSON"),
+        (b"one line\nand another", "the answer is not JSON"),
+        (b"<think>Hm.</think>Yes.", "the answer is not JSON"),
+        (b"\x1f\x8b\x08 bytes", "the answer is not JSON"),
+        (b"\xff\xfe bytes", "the answer is not JSON"),
+        (b'{"choices": [{"message": {"content": "The pat', "the answer is not JSON"),
+        (b'{"error": null, "choices": []}', "the answer has no choices"),
+        (b'{"error": " "}', "the answer has no choices"),
+        (b'{"error": ' * 1000 + b'"a"' + b"}" * 1000, "the answer has no choices"),
+        (b'{"error": ["a", "b"]}', "the server says: a"),
+        (b'{"error": "a", "choices": [{"index": 0}]}', "the answer has no choices"),
+    ],
+)
+def test_what_came_instead_of_a_reply_is_shown_where_it_cannot_be_one(body: bytes, reason: str) -> None:
+    assert parse_reply(body) == reason
+
+
+def test_a_reply_beside_an_error_is_a_reply() -> None:
+    assert parse_reply(b'{"error": "a", "choices": [{"message": {"content": "Yes."}}]}') == Reply("Yes.")
+
+
+@pytest.mark.parametrize(
     ("value", "seconds"),
     [
         (None, None),

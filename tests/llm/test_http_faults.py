@@ -5,9 +5,10 @@ import time
 
 import pytest
 
+from prorubric import Message
 from prorubric.errors import ModelError
 from prorubric.llm.http import HttpConfig, HttpModel
-from prorubric.llm.model import Failure, Reply
+from prorubric.llm.model import Failure, Reply, Request
 from tests.llm.asking import PATIENT, QUICK, ask, make_request, make_requests, run
 from tests.llm.server import MisbehavingServer
 
@@ -34,7 +35,13 @@ RETRIED = {
     "close before headers": Failure("connection", "Server disconnected", 3),
     "garbage": Failure("reply", "the answer is not HTTP", 3),
     "empty body": Failure("reply", "the answer is empty", 3),
-    "html": Failure("reply", "the answer is not JSON", 3),
+    "html": Failure("reply", "the answer is not JSON but: <html><body>Bad gateway", 3),
+    "a notice": Failure("reply", "the answer is not JSON but: no healthy upstream", 3),
+    "plain text": Failure("reply", "the answer is not JSON", 3),
+    "a stream": Failure("reply", "the answer is not JSON", 3),
+    "a good error": Failure("reply", "the server says: the model is loading", 3),
+    "a good error in text": Failure("reply", "the server says: no GPU is free", 3),
+    "a good error without words": Failure("reply", "the answer has no choices", 3),
     "invalid utf-8": Failure("reply", "the answer is not JSON", 3),
     "truncated json": Failure("reply", "the answer is not JSON", 3),
     "deep json": Failure("reply", "the answer is not JSON", 3),
@@ -156,3 +163,29 @@ def test_a_reason_does_not_repeat_the_prompt(server: MisbehavingServer) -> None:
     server.always = "echoes the prompt"
     secret = "the patient is called Ada"
     assert ask(server, make_request(secret)) == [Failure("http", "HTTP 422: cannot read '[prompt]'", 1)]
+
+
+def test_a_reason_does_not_repeat_the_rest_of_a_message_that_holds_another(server: MisbehavingServer) -> None:
+    server.always = "echoes the prompt"
+    short, long = "Be strict.", "Be strict. The patient is called Ada.\n"
+    messages = (Message(role="system", content=short), Message(role="user", content=long))
+    [failure] = ask(server, Request(messages))
+    assert isinstance(failure, Failure)
+    assert "Ada" not in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        ("echoes all as a good error", "the server says: no model for [prompt] and Bearer [key]"),
+        ("echoes all on a page", "the answer is not JSON but: <html>no gateway for [prompt] and Bearer [key]"),
+    ],
+)
+def test_what_a_good_answer_says_went_wrong_repeats_neither_the_prompt_nor_the_key(
+    server: MisbehavingServer, behaviour: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRORUBRIC_API_KEY", "sk-test/4b1d+8f0c2e6a97d35510")
+    server.always = behaviour
+    # So long that it would be cut off before it could be recognised.
+    secret = 'the "patient" is called Ada & Zoë;\n' * 20
+    assert ask(server, make_request(secret)) == [Failure("reply", reason, 3)]

@@ -12,7 +12,9 @@ from tests.llm.asking import make_request, run
 
 
 async def acquire(limiter: Limiter, tokens: int = 0) -> Permit:
-    return await limiter.acquire(limiter.take_ticket(), tokens)
+    permit = await limiter.acquire(limiter.take_ticket(), tokens)
+    assert permit is not None
+    return permit
 
 
 async def settle() -> None:
@@ -52,6 +54,7 @@ def test_a_retry_goes_before_what_came_later() -> None:
 
         async def call(name: str, ticket: int, is_retry: bool) -> None:
             permit = await limiter.acquire(ticket, 0, is_retry=is_retry)
+            assert permit is not None
             began.append(name)
             limiter.release(permit)
 
@@ -228,3 +231,81 @@ def test_a_limiter_keeps_its_window_from_one_event_loop_to_the_next() -> None:
     with pytest.raises(TimeoutError):
         run(wait_in_vain())
     assert run(work()) - first > 0.29
+
+
+def line_up(limiter: Limiter, tokens: int = 0) -> asyncio.Task[Permit | None]:
+    return asyncio.create_task(limiter.acquire(limiter.take_ticket(), tokens))
+
+
+def test_a_stopped_limiter_sends_away_who_waits_and_who_comes_later() -> None:
+    async def work() -> tuple[list[Permit | None], list[bool], int]:
+        limiter = Limiter(2, tokens_per_minute=100)
+        held = await acquire(limiter, 90)
+        waiting = [line_up(limiter, 90), line_up(limiter, 5)]
+        resting = asyncio.create_task(limiter.rest(3600))
+        await settle()
+        limiter.stop()
+        limiter.stop()
+        waiting.append(line_up(limiter, 1))
+        gone = await asyncio.gather(*waiting)
+        rested = [await resting, await limiter.rest(3600)]
+        limiter.release(held, tokens=3)
+        return gone, rested, limiter.in_flight
+
+    assert run(work()) == ([None] * 3, [False] * 2, 0)
+
+
+def test_a_rest_that_nobody_disturbs_takes_its_time() -> None:
+    async def work() -> tuple[bool, float]:
+        began = time.monotonic()
+        return await Limiter(1).rest(0.05), time.monotonic() - began
+
+    undisturbed, seconds = run(work())
+    assert undisturbed
+    assert seconds > 0.049
+
+
+def test_a_call_that_is_let_through_as_the_limiter_stops_hands_its_permit_back() -> None:
+    async def work() -> tuple[int, Permit | None, int]:
+        limiter = Limiter(1)
+        held = await acquire(limiter)
+        waiting = line_up(limiter)
+        await settle()
+        limiter.release(held)
+        between = limiter.in_flight
+        limiter.stop()
+        return between, await waiting, limiter.in_flight
+
+    assert run(work()) == (1, None, 0)
+
+
+@pytest.mark.parametrize("is_let_through", [True, False])
+def test_a_call_that_is_cancelled_as_the_limiter_stops_takes_no_permit_with_it(is_let_through: bool) -> None:
+    async def work() -> tuple[bool, int]:
+        limiter = Limiter(1)
+        held = await acquire(limiter)
+        waiting = line_up(limiter)
+        await settle()
+        if is_let_through:
+            limiter.release(held)
+        limiter.stop()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        if not is_let_through:
+            limiter.release(held)
+        return waiting.cancelled(), limiter.in_flight
+
+    assert run(work()) == (True, 0)
+
+
+def test_a_limiter_can_be_stopped_when_a_closed_loop_has_left_a_call_in_its_line() -> None:
+    limiter = Limiter(1)
+    loop = asyncio.new_event_loop()
+    held = loop.run_until_complete(acquire(limiter))
+    waiting = loop.create_task(limiter.acquire(limiter.take_ticket(), 0))
+    loop.run_until_complete(settle())
+    loop.close()
+    limiter.stop()
+    limiter.release(held)
+    assert (waiting.done(), limiter.in_flight) == (False, 0)
+    waiting._log_destroy_pending = False  # type: ignore[attr-defined]  # it is meant to be left behind

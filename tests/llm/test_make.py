@@ -87,6 +87,11 @@ class TestScript:
         with pytest.raises(SourceError, match=r"s\.jsonl:2: not a rule"):
             make_model(f"scripted:{tmp_path / 's.jsonl'}")
 
+    def test_a_missing_script_is_said_to_be_missing_whatever_its_name(self, tmp_path: Path) -> None:
+        with pytest.raises(SourceError) as caught:
+            make_model(f"scripted:{tmp_path / 'nofile'}")
+        assert str(caught.value) == f"{tmp_path / 'nofile'}: no such file; check the path"
+
     def test_another_script_under_the_same_name_is_another_model(self, tmp_path: Path) -> None:
         identities = set()
         for reply in ("x", "y"):

@@ -9,11 +9,14 @@ import pytest
 
 from prorubric import SAMPLE_TASKS, ConfigError, Message, ModelError, make_model
 from prorubric.errors import UnjudgedError
-from prorubric.llm.model import Failure, Model, Request, YesNoModel
+from prorubric.llm.make import FORMS
+from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+
+KNOWN = f"known forms: {FORMS}"
 
 MODULE = """
 from prorubric.errors import UnjudgedError
-from prorubric.llm.model import Failure
+from prorubric.llm.model import Failure, Reply
 
 
 class Text:
@@ -47,6 +50,65 @@ class Both(Text, Sure):
 class Broken:
     def __init__(self):
         raise RuntimeError("no weights\\nhere")
+
+
+class Leaves(Text):
+    def __init__(self):
+        raise SystemExit("no gpu")
+
+
+class Wants(Text):
+    def __init__(self, path):
+        self.path = path
+
+
+class Mistyped(Text):
+    def __init__(self):
+        len(5)
+
+
+class Nameless(Text):
+    @property
+    def name(self):
+        raise RuntimeError("no name yet")
+
+
+class Says(Text):
+    answer = None
+
+    async def complete(self, request):
+        return self.answer
+
+
+class Plain(Text):
+    def complete(self, request):
+        return Reply("Yes.")
+
+    def close(self):
+        return 5
+
+
+class PlainSure(Sure):
+    def probabilities(self, conversation, response, statements):
+        return [1.0]
+
+
+class VagueSure(Sure):
+    async def probabilities(self, conversation, response, statements):
+        return {"one": 1.0}
+
+
+class Sharp(Sure):
+    async def probabilities(self, conversation, response, statements):
+        return (1.0,)
+
+
+class Exits(Text):
+    async def complete(self, request):
+        raise SystemExit
+
+    async def close(self):
+        raise OSError("the file is gone")
 """
 
 
@@ -54,8 +116,10 @@ class Broken:
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "mine.py").write_text(MODULE)
     (tmp_path / "bad.py").write_text("raise KeyError('HOME')\n")
+    (tmp_path / "leaving.py").write_text("import sys\nsys.exit(3)\n")
+    (tmp_path / "needy.py").write_text("import no_such_library\n")
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("mine", "bad"):
+    for name in ("mine", "bad", "leaving", "needy"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
 
@@ -104,6 +168,34 @@ def test_a_model_does_what_the_object_does_and_no_more() -> None:
     ("spec", "said"),
     [
         ("bad:Text", "the model 'bad:Text' cannot be imported: KeyError: 'HOME' (bad.py, line 1)"),
+        ("leaving:Text", "the model 'leaving:Text' cannot be imported: SystemExit: 3 (leaving.py, line 2)"),
+        ("mine:Leaves", "the model 'mine:Leaves' cannot be imported: SystemExit: no gpu (mine.py, line 41)"),
+        (
+            "mine:Wants",
+            "the model 'mine:Wants' cannot be imported: TypeError: Wants.__init__() missing 1 required positional "
+            "argument: 'path'; name a class that is made without arguments, or an object",
+        ),
+        (
+            "mine:Mistyped",
+            "the model 'mine:Mistyped' cannot be imported: TypeError: object of type 'int' has no len() "
+            "(mine.py, line 51)",
+        ),
+        ("mine:Nameless", "the model 'mine:Nameless' cannot be imported: RuntimeError: no name yet (mine.py, line 57)"),
+        (
+            "mine:Text.name",
+            f"the model 'mine:Text.name' cannot be imported (module 'mine' has no attribute 'Text.name'); {KNOWN}",
+        ),
+        ("needy:Text", f"the model 'needy:Text' cannot be imported (No module named 'no_such_library'); {KNOWN}"),
+        (
+            "no_such_module:Text",
+            "the model 'no_such_module:Text' cannot be imported (No module named 'no_such_module'; is its folder on "
+            f"PYTHONPATH?); {KNOWN}",
+        ),
+        (
+            "no_such.module:Text",
+            "the model 'no_such.module:Text' cannot be imported (No module named 'no_such'; is its folder on "
+            f"PYTHONPATH?); {KNOWN}",
+        ),
         ("mine:Broken", "the model 'mine:Broken' cannot be imported: RuntimeError: no weights here (mine.py, line 36)"),
     ],
 )
@@ -111,6 +203,97 @@ def test_a_module_or_a_class_that_raises_is_refused_with_its_place(spec: str, sa
     with pytest.raises(ConfigError) as caught:
         make_model(spec)
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("field", ["name", "identity"])
+@pytest.mark.parametrize(
+    ("value", "shown"), [("", "'' (str)"), (" \n", "' \\n' (str)"), (None, "NoneType"), (5, "5 (int)")]
+)
+def test_a_model_without_a_name_or_an_identity_is_refused(
+    field: str, value: object, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"mine.Text.{field}", value)
+    with pytest.raises(ConfigError) as caught:
+        make_model("mine:Text")
+    said = f"the model 'mine:Text': its {field} is {shown}; allowed is a text that is not empty"
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    "answer", [Reply(""), Reply("Yes.", 7, 3, "stop"), Reply("half \ud83d"), Failure("timeout", "too late")]
+)
+def test_a_reply_and_a_failure_come_as_they_are(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mine.Says.answer", answer)
+    assert ask("mine:Says", "hello") is answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "mine answered with NoneType; return a Reply or a Failure"),
+        ("Yes.", "mine answered with str; return a Reply or a Failure"),
+        (Reply(None), "mine: the text of its Reply is NoneType; allowed is a str"),  # type: ignore[arg-type]
+        (Reply(b"Yes."), "mine: the text of its Reply is bytes; allowed is a str"),  # type: ignore[arg-type]
+        (Reply("", -1), "mine: the prompt_tokens of its Reply are -1 (int); allowed is an int of 0 or more"),
+        (Reply("", True), "mine: the prompt_tokens of its Reply are True (bool); allowed is an int of 0 or more"),
+        (
+            Reply("", 0, 2.0),  # type: ignore[arg-type]
+            "mine: the completion_tokens of its Reply are 2.0 (float); allowed is an int of 0 or more",
+        ),
+        (
+            Reply("", 0, None),  # type: ignore[arg-type]
+            "mine: the completion_tokens of its Reply are NoneType; allowed is an int of 0 or more",
+        ),
+        (Reply("", finish=1), "mine: the finish of its Reply is 1 (int); allowed is a str or None"),  # type: ignore[arg-type]
+    ],
+)
+def test_any_other_answer_is_said_to_be_none(answer: object, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mine.Says.answer", answer)
+    with pytest.raises(ModelError) as caught:
+        ask("mine:Says", "hello")
+    assert str(caught.value) == said
+
+
+def test_a_method_that_is_not_async_is_said_to_be_none() -> None:
+    model, sure = make_model("mine:Plain"), make_model("mine:PlainSure")
+    assert isinstance(sure, YesNoModel)
+    with pytest.raises(ModelError) as asked:
+        ask("mine:Plain", "hello")
+    with pytest.raises(ModelError) as judged:
+        asyncio.run(sure.probabilities("", "short", ["one"]))
+    with pytest.raises(ModelError) as closed:
+        asyncio.run(model.close())
+    assert [str(caught.value) for caught in (asked, judged, closed)] == [
+        "mine: its complete is not async, it gave Reply; write async def complete",
+        "sure: its probabilities is not async, it gave list; write async def probabilities",
+        "mine: its close is not async, it gave int; write async def close",
+    ]
+
+
+def test_probabilities_are_a_list() -> None:
+    vague, sharp = make_model("mine:VagueSure"), make_model("mine:Sharp")
+    assert isinstance(vague, YesNoModel)
+    assert isinstance(sharp, YesNoModel)
+    with pytest.raises(ModelError, match=r"^sure gave dict for probabilities; return a list, one for each statement$"):
+        asyncio.run(vague.probabilities("", "short", ["one"]))
+    assert asyncio.run(sharp.probabilities("", "short", ["one"])) == [1.0]
+
+
+def test_a_model_that_exits_or_cannot_be_closed_is_blamed_for_it() -> None:
+    model = make_model("mine:Exits")
+    with pytest.raises(ModelError) as asked:
+        ask("mine:Exits", "hello")
+    with pytest.raises(ModelError) as closed:
+        asyncio.run(model.close())
+    assert [str(caught.value) for caught in (asked, closed)] == [
+        "mine raised SystemExit (mine.py, line 92); a call that fails has to return a Failure",
+        "mine raised OSError: the file is gone (mine.py, line 95); its close has to end without an error",
+    ]
+
+
+def test_a_model_that_closes_well_is_closed() -> None:
+    for name in ("Text", "Sure", "Both"):
+        asyncio.run(make_model(f"mine:{name}").close())
 
 
 @pytest.mark.parametrize(

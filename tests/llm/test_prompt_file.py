@@ -32,6 +32,11 @@ def check_all(text: str, place: Path) -> None:
     check_placeholders(place, sections, ("items",))
 
 
+def test_a_byte_order_mark_is_no_part_of_a_prompt(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    assert read_prompt(tmp_path / "mine.txt") == TEXT
+
+
 def test_sections_are_found_by_their_names_without_the_space_around_them() -> None:
     assert split_sections(TEXT) == {
         "instructions": "Be strict.\n\nVery.",

@@ -43,7 +43,7 @@ def compile(  # noqa: A001 - the verb's name; each option is one of the command 
     check_outputs(config)  # before the whole file is read for the estimate
     _say_estimate(config)
     with show_progress("compiling", "task", Path(config.tasks)) as show:
-        result = compile_rubrics(config, lambda now: show(now.tasks, _describe(now)), _say_stopping)
+        result = compile_rubrics(config, lambda now: show(now.tasks, _describe(now)), lambda: _say_stopping(config))
     print_json(result) if json else _print_result(result, make_console())
     return 1 if result.excluded or result.rejected or result.failed_texts else 0
 
@@ -60,8 +60,11 @@ def _describe(now: Progress) -> str:
     return f"{now.excluded:,} excluded, {sum(now.usage.failures.values()):,} calls failed"
 
 
-def _say_stopping() -> None:
-    say("stopping: finishing the calls under way; the same command again goes on from here (Ctrl-C again: end now)")
+def _say_stopping(config: CompileConfig) -> None:
+    if config.generator in ("", RULES):
+        say("stopping; the same command begins anew (Ctrl-C again: end now)")
+    else:
+        say("stopping: finishing the calls under way; the same command again goes on from here (Ctrl-C again: end now)")
 
 
 def _say_estimate(config: CompileConfig) -> None:

@@ -9,7 +9,7 @@ For `X+appropriateness` bake X and then `appropriateness`; only `weighted`, whic
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from pydantic import JsonValue
@@ -31,6 +31,9 @@ from prorubric.rubric.records import Criterion, ProtocolRubric, Rubric, Task
 
 Transform = Literal["raw-and", "no-failure", "k1", "k1-mechanical", "weighted", "rewritten", "appropriateness"]
 BAKED = "baked"
+DESCRIBING: tuple[Transform, ...] = ("raw-and", "no-failure", "k1", "k1-mechanical")
+"""Those that write the descriptions anew."""
+NEEDS_DIMENSIONS: tuple[Transform, ...] = ("raw-and", "no-failure", "k1-mechanical", "appropriateness")
 
 
 def bake_raw_and(task: Task) -> Task:
@@ -77,7 +80,15 @@ def bake_weighted(task: Task) -> Task:
             kept.append(criterion.model_copy(update={"weight": weight}))
         else:
             label = find_label(criterion, place)
-            dropped.append({"index": index, "criterion": criterion.text, "weight": criterion.weight, "label": label})
+            dropped.append(
+                {
+                    "index": index,
+                    "criterion": criterion.text,
+                    "weight": criterion.weight,
+                    "tags": [*criterion.tags],
+                    "label": label,
+                }
+            )
     if not any(criterion.weight > 0 for criterion in kept):
         raise SchemeError(f"task {task.id!r}: weighted leaves no criterion with a positive weight; drop the task")
     before: dict[str, JsonValue] = {
@@ -123,6 +134,27 @@ TRANSFORMS: dict[Transform, Callable[[Task], Task]] = {
     "rewritten": bake_rewritten,
     "appropriateness": bake_appropriateness,
 }
+
+
+def find_conflict(before: Sequence[str], name: str) -> str | None:
+    """Why a transform cannot follow those that are set into a task already, or None."""
+    if name in before:
+        return f"{name} is set into the task already"
+    if "weighted" in before:
+        return f"weighted has dropped criteria, of which {name} must see all"
+    if name not in DESCRIBING:
+        return None
+    other = next((one for one in before if one in DESCRIBING), None)
+    if other is not None:
+        return f"{name} and {other} both write the descriptions"
+    return f"{name} would change the appropriateness text" if "appropriateness" in before else None
+
+
+def forget_descriptions(task: Task) -> Task:
+    """The task without a word of transforms whose descriptions are about to be written anew."""
+    kept: list[JsonValue] = [one for one in _list_baked(task) if one.get("transform") not in DESCRIBING]
+    meta = {key: value for key, value in task.meta.items() if key != BAKED}
+    return task.model_copy(update={"meta": {**meta, BAKED: kept} if kept else meta})
 
 
 def list_baked(task: Task) -> list[str]:

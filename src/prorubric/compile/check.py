@@ -63,8 +63,9 @@ def find_text_faults(draft: Draft, task: Task, checks: Sequence[TextCheck] = TEX
 
 def find_exclusion(draft: Draft, n: int) -> str | None:
     """Why a repaired draft cannot be kept, or None."""
-    empty = [number for number, dimension in enumerate(draft.dimensions, 1) if not dimension.indices]
-    if empty:
+    if len(draft.dimensions) > MOST:
+        return _EXCLUSIONS["too many"]
+    if not all(dimension.indices for dimension in draft.dimensions):
         return "a dimension without criteria"
     left = find_faults(draft, n)
     return _EXCLUSIONS.get(left[0].kind, left[0].kind) if left else None

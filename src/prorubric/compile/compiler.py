@@ -4,6 +4,7 @@ A task always comes out again: with dimensions (`kept`, `repaired`), or without 
 that came about, attempt by attempt, is in its `meta["compile"]`. The rubric is never changed.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load
 from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
+from prorubric.llm.prompt_file import read_prompt
 from prorubric.rubric.record import config_record, split_commas
 from prorubric.rubric.records import ProtocolRubric, Task
 
@@ -34,6 +36,8 @@ RULES = "rules"
 """The generator that is no model: word overlap and position. A weak baseline, labelled as such."""
 RULES_IDENTITY = "rules/1"
 """What a task says it was made by; changes with anything in `rules` that changes a group or a text."""
+
+_REFUSED = re.compile(r"HTTP 4(?:00|13|22)\b")
 
 FoundT = TypeVar("FoundT")
 
@@ -69,7 +73,7 @@ class GeneratorConfig:
     """The prompt to use for every task; by default the one for the task's own domain."""
     prompt_file: Path | None = None
     """A prompt of your own in place of ours, with the same sections."""
-    reasks: Annotated[int, Field(ge=0, le=5)] = 2
+    reasks: Annotated[int, Field(ge=0, le=2)] = 2
     """How often the generator is asked again, with what was wrong."""
     max_tokens: Annotated[int, Field(ge=1)] = 3000
     """The longest reply."""
@@ -127,9 +131,13 @@ class _Candidate:
 class Compiler:
     """Makes dimensions for tasks with one generator: a model, or None for the rules."""
 
-    def __init__(self, model: Model | None, config: GeneratorConfig | None = None) -> None:
+    def __init__(
+        self, model: Model | None, config: GeneratorConfig | None = None, own_prompt: str | None = None
+    ) -> None:
         self.model = model
         self.config = config or GeneratorConfig()
+        path = self.config.prompt_file
+        self._own_prompt = own_prompt if path is None or own_prompt is not None else read_prompt(path)
         self._prompts: dict[tuple[Question, Domain], Prompt] = {}
         self.prompt_for("group", "general")  # a prompt file that cannot be used is found before a token is spent
 
@@ -142,7 +150,8 @@ class Compiler:
         """The prompt for a question on a task of this domain."""
         key = (question, self.config.domain or find_domain(domain))
         if key not in self._prompts:
-            self._prompts[key] = load_prompt(*key, self.config.prompt_file if question == "group" else None)
+            own = self._own_prompt if question == "group" else None
+            self._prompts[key] = load_prompt(*key, own, self.config.prompt_file)
         return self._prompts[key]
 
     async def close(self) -> None:
@@ -183,7 +192,7 @@ class Compiler:
     ) -> Asked[FoundT]:
         """Ask until a reply can be used, telling the generator what was wrong, or until the retries are used up."""
         if self.model is None:
-            raise ConfigError(f"the generator {RULES} writes no texts; name a model with --generator")
+            raise ConfigError(f"there is no model to write texts ({RULES} writes none); name one with --generator")
         first = request = self.make_request(question, task, schema)
         faults: list[tuple[Fault, ...]] = []
         for attempt in range(1, self.config.reasks + 2):
@@ -276,6 +285,11 @@ class Compiler:
         return {key: value for key, value in about.items() if value is not None and value != []}
 
 
+def is_refusal(failure: str) -> bool:
+    """True where a failed call says that the question itself cannot be taken, as one that is too long."""
+    return _REFUSED.match(failure) is not None
+
+
 def _draft_by_rules(task: Task) -> Draft:
     from prorubric.compile.rules import draft_by_rules  # noqa: PLC0415 - brings numpy, which a model can do without
 
@@ -293,7 +307,7 @@ def _as_mapping(dimension: DraftDimension) -> dict[str, Any]:
 
 def _explain(asked: Asked[_Candidate]) -> str:
     if asked.failure is not None:
-        return "no reply from the generator"
+        return "the generator refuses the question" if is_refusal(asked.failure) else "no reply from the generator"
     return f"no usable reply: {asked.faults[-1][0].kind}"
 
 

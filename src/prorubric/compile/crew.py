@@ -20,6 +20,7 @@ from prorubric.compile.compiler import Compiler
 from prorubric.compile.work import Done, Plan, Row, process_to_row
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
+from prorubric.llm.make import stop_model
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.records import Task
@@ -49,10 +50,11 @@ class Worker(Protocol):
 
 
 class ShardRunner:
-    """The work itself, wherever it is done."""
+    """The work itself, wherever it is done: by a model, which is asked through what keeps and counts its replies."""
 
-    def __init__(self, model: Model, usage: Usage, plan: Plan) -> None:
-        self._compiler = Compiler(model, plan.generation)
+    def __init__(self, model: Model, kept: Model, usage: Usage, plan: Plan) -> None:
+        self._model = model
+        self._compiler = Compiler(kept, plan.generation, plan.own_prompt)
         self._usage = usage
         self._plan = plan
         self._is_stopping = False
@@ -64,8 +66,9 @@ class ShardRunner:
         return Shard(done, self._usage.take())
 
     def stop(self) -> None:
-        """Begin no further shard."""
+        """Begin no further shard, and send no further call."""
         self._is_stopping = True
+        stop_model(self._model)
 
     async def close(self) -> None:
         """Let go of the model."""

@@ -63,13 +63,9 @@ def find_object(reply: Reply, keys: Collection[str] = ()) -> dict[str, Any] | Fa
 
     What a reply says after its object may be cut off; an object may not, and neither may a second one.
     """
-    if not reply.text.strip():
-        return Fault("empty reply", "The reply is empty.")
     every, is_open = find_objects(reply.text)
     if is_open or not every:
-        if reply.finish == "length":
-            return Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions.")
-        return Fault("no object", "There is no complete JSON object in the reply.")
+        return _explain_lack(reply)
     found = [root for root in every if any(key in keys for key, _ in root)] or every
     try:
         objects: list[dict[str, Any]] = [_plain(root) for root in found]
@@ -78,6 +74,17 @@ def find_object(reply: Reply, keys: Collection[str] = ()) -> dict[str, Any] | Fa
     if any(other != objects[0] for other in objects[1:]):
         return Fault("two objects", "The reply holds JSON objects that differ; give one.")
     return objects[0]
+
+
+def _explain_lack(reply: Reply) -> Fault:
+    """Why a reply has no whole object, as far as its end tells."""
+    if reply.finish == "length":
+        return Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions.")
+    if reply.finish == "content_filter":
+        return Fault("filtered", "The reply was filtered before the JSON object ended.")
+    if not reply.text.strip():
+        return Fault("empty reply", "The reply is empty.")
+    return Fault("no object", "There is no complete JSON object in the reply.")
 
 
 def _read_plain(reply: Reply) -> dict[str, Any] | None:

@@ -99,7 +99,7 @@ def make_runner(setup: Setup, journal: Journal) -> ShardRunner:
     """The work as this process does it."""
     usage = Usage()
     model = make_text_model(setup.generator, setup.http, usage)
-    return ShardRunner(keep_text(model, journal, usage), usage, setup.plan)
+    return ShardRunner(model, keep_text(model, journal, usage), usage, setup.plan)
 
 
 async def serve_shards(connection: socket.socket) -> None:

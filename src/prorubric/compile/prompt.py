@@ -66,13 +66,16 @@ class Prompt:
     """Of the prompt without a task in it: what a compiled task says it was made with."""
 
 
-def load_prompt(question: Question, domain: Domain, path: Path | None = None) -> Prompt:
-    """Our prompt for a question and a domain, or the user's in its place; `ConfigError` where something is missing."""
-    text = read_prompt(path or _FOLDER / f"{question}.txt")
+def load_prompt(question: Question, domain: Domain, own: str | None = None, path: Path | None = None) -> Prompt:
+    """Our prompt for a question and a domain, or the user's in its place; `ConfigError` where something is missing.
+
+    `path` is where the user's own text is from.
+    """
+    text = read_prompt(_FOLDER / f"{question}.txt") if own is None else own
     # A domain's words on grouping are for the questions that group.
     about, _, grouping = read_prompt(_FOLDER / f"{domain}.txt").partition("[grouping]")
     text = text.replace(" {{grouping}}", grouping and f" {grouping.strip()}").replace("{{domain}}", about.strip())
-    place = path or question
+    place = question if own is None or path is None else path
     sections = split_sections(text, place)
     check_sections(place, question, sections, _SECTIONS)
     _refuse_strangers(place, sections)

@@ -75,8 +75,9 @@ class _Worker:
 
     def __init__(self, generator: str, http: HttpConfig, plan: Plan, keeper: str) -> None:
         usage = Usage()
-        kept = _KeptModel(make_text_model(generator, http, usage), _import_ray().get_actor(keeper))
-        self._runner = ShardRunner(CountedModel(kept, usage), usage, plan)
+        model = make_text_model(generator, http, usage)
+        kept = _KeptModel(model, _import_ray().get_actor(keeper))
+        self._runner = ShardRunner(model, CountedModel(kept, usage), usage, plan)
 
     async def run(self, tasks: list[Task]) -> Shard:
         """Every task of a shard, in order."""

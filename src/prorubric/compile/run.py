@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 from pydantic import BeforeValidator, Field
 
-from prorubric.compile.bake import Transform
+from prorubric.compile.bake import DESCRIBING, NEEDS_DIMENSIONS, Transform
 from prorubric.compile.compiler import RULES, Compiler, GeneratorConfig
 from prorubric.compile.processes import run_in_processes
 from prorubric.compile.prompt import DOMAINS, Question, load_prompt
@@ -34,8 +34,9 @@ from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_text, make_text_model
+from prorubric.llm.make import keep_text, make_text_model, stop_model
 from prorubric.llm.model import Model
+from prorubric.llm.prompt_file import read_prompt
 from prorubric.llm.together import collecting_rarely, run_in_order, run_sync
 from prorubric.rubric.arrow import TASK_SCHEMA
 from prorubric.rubric.files import WriteRow, hash_file, lock_path, open_rows, remove_partials, split_suffix, write_json
@@ -44,18 +45,22 @@ from prorubric.rubric.records import Task
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ONE_WORD = (RULES, "smollm2", "lexical")
-_DESCRIBING = ("raw-and", "no-failure", "k1", "k1-mechanical")
 _SHOWN_FAILURES = 5
+_WRITING = "writing"
 _MOST_SILENT = 50
 """So many tasks in a row without a reply end a run: the generator is not there, and each would be waited for."""
 _REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string()})
+
+
+def _read_path(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value
 
 
 @config_record
 class CompileFiles:
     """What is compiled, by which generator, into which file."""
 
-    tasks: str
+    tasks: Annotated[str, BeforeValidator(_read_path)]
     """The file of tasks, or a Hugging Face dataset by its id."""
     _: KW_ONLY
     out: Path | None = None
@@ -80,6 +85,8 @@ class CompileFiles:
     """HealthBench: only the physician-consensus criteria, or only the others."""
     split: str = "train"
     """The split of a dataset on the hub."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Only the first so many tasks, to try a generator before all are paid for."""
     strict: bool = False
     """Stop at the first row that cannot be read."""
     overwrite: bool = False
@@ -185,20 +192,28 @@ def compile_rubrics(
 
 def make_plan(config: CompileConfig) -> Plan:
     """What is done to each task; raises `ConfigError` where the options do not fit together."""
-    group: Group = config.group or ("none" if config.transform else "all")
-    plan = Plan(group, config.texts, config.transform, config.generation)
+    group = config.group or _choose_group(config)
+    own = config.generation.prompt_file
+    plan = Plan(group, config.texts, config.transform, config.generation, None if own is None else read_prompt(own))
     writes = [*config.texts, *(name for name in config.transform if name in TEXT_OF)]
     if group != "none" and not config.generator:
         raise ConfigError(f"--generator is missing; name a model, or {RULES} to do without one")
     if config.texts and config.generator in ("", RULES):
         raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
-    if config.engine == "ray" and not config.generator:
-        raise ConfigError("--engine ray spreads the calls to a generator, and there is none; leave it out")
+    if config.engine == "ray" and config.generator in ("", RULES):
+        raise ConfigError("--engine ray spreads the calls to a model, and there is none; leave it out")
     _check_processes(config)
     _check_order(config.transform)
     if group == "none" and not writes and not config.transform:
         raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
     return plan
+
+
+def _choose_group(config: CompileConfig) -> Group:
+    """All; but where a transform is asked for, what is there stays, and only a transform of dimensions needs some."""
+    if not config.transform:
+        return "all"
+    return "missing" if config.generator and any(name in NEEDS_DIMENSIONS for name in config.transform) else "none"
 
 
 def _check_processes(config: CompileConfig) -> None:
@@ -218,7 +233,7 @@ def _check_order(transforms: tuple[Transform, ...]) -> None:
         raise ConfigError(f"--transform names {repeated[0]} twice; name each once")
     if "weighted" in transforms[:-1]:
         raise ConfigError("--transform weighted drops criteria, of which the others must see all; name it last")
-    descriptions = [name for name in transforms if name in _DESCRIBING]
+    descriptions = [name for name in transforms if name in DESCRIBING]
     if len(descriptions) > 1:
         raise ConfigError(f"--transform {','.join(descriptions)}: each of these writes the descriptions; name one")
     if descriptions and "appropriateness" in transforms[: transforms.index(descriptions[0])]:
@@ -253,11 +268,18 @@ async def _run(
     config: CompileConfig, on_progress: OnProgress | None, on_stop: Callable[[], None] | None
 ) -> CompileResult:
     plan, outputs = make_plan(config), check_outputs(config)
-    out, mark = outputs["tasks"], _mark_of(outputs["tasks"])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with lock_path(mark, out):
-        result = await _compile(config, plan, outputs, on_progress, on_stop)
-        mark.unlink()
+    mark = _mark_of(outputs["manifest"])
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    was_writing = _was_writing(outputs["manifest"])
+    with lock_path(mark, outputs["tasks"]):
+        try:
+            result = await _compile(config, plan, outputs, on_progress, on_stop)
+        except BaseException:
+            # Only a run that is killed while its files appear leaves them to be replaced.
+            if not was_writing:
+                mark.unlink(missing_ok=True)
+            raise
+        mark.unlink(missing_ok=True)
     return result
 
 
@@ -278,12 +300,13 @@ async def _compile(
         }
         rejects = _Rejects(write["rejects"])
         stream = open_tasks(config, rejects.add)
+        tasks = take_tasks(stream, rejects.add, config.limit, stop)
         work = Work(config, plan, usage, outputs["journal"], stop)
-        results = run_tasks(work, _take(stream, rejects, stop))
+        results = run_tasks(work, tasks)
         async with aclosing(results):
             async for done in results:
                 tally.add(done)
-                if tally.silent == _MOST_SILENT:
+                if tally.silent == _MOST_SILENT and not stop.asked:  # then nobody was asked
                     raise ModelError(
                         f"{config.generator}: the last {_MOST_SILENT} tasks got no reply ({tally.last_failure}); what "
                         "was paid for is in the journal, and the same command goes on when the generator answers"
@@ -294,6 +317,7 @@ async def _compile(
         if stop.asked:
             raise KeyboardInterrupt
         _check_not_empty(config, stream, tally, rejects)
+        _mark_of(outputs["manifest"]).write_text(_WRITING)
     files = _tidy(outputs, tally, rejects.count)
     result = _summarize(config, tally, usage, files, stream.read, rejects.count).model_copy(
         update={
@@ -322,6 +346,7 @@ async def run_tasks(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Ro
     """Every task through the plan, in order, by the engine that the configuration names."""
     config, plan = work.config, work.plan
     model = make_generator(config, work.usage)
+    work.stop.listeners.append(lambda: stop_model(model))
     if model is not None and (config.engine == "ray" or config.processes > 1):
         await model.close()  # it was made to find out whether it can be; the workers make their own
         async with aclosing(_run_spread(work, tasks)) as results:
@@ -330,7 +355,7 @@ async def run_tasks(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Ro
         return
     with Journal(work.journal) if model is not None else nullcontext() as kept:
         keeping = model if kept is None or model is None else keep_text(model, kept, work.usage)
-        compiler = Compiler(keeping, plan.generation)
+        compiler = Compiler(keeping, plan.generation, plan.own_prompt)
         try:
             work_on = (process_to_row(compiler, task, plan) for task in tasks)
             async for done in run_in_order(work_on, window_of(config)):
@@ -358,8 +383,10 @@ def check_outputs(config: CompileConfig) -> dict[str, Path]:
         raise ConfigError("--out is missing; name the file to write, such as compiled.jsonl")
     named = _name_outputs(config.out)
     outputs = {**named, "journal": config.journal or named["journal"]}
-    # What a run has left that did not come to its end is its own to replace.
-    is_unfinished = _mark_of(config.out).exists()
+    # What a run that was killed in that moment has left is its own to replace.
+    is_unfinished = _was_writing(outputs["manifest"])
+    if outputs["journal"].resolve() in {path.resolve() for name, path in outputs.items() if name != "journal"}:
+        raise ConfigError(f"{outputs['journal']}: the journal would be replaced by the output; choose another name")
     for name, path in outputs.items():
         if path.resolve() == Path(config.tasks).resolve():
             what = "journal" if name == "journal" else "output"
@@ -386,9 +413,19 @@ def _name_outputs(out: Path) -> dict[str, Path]:
     }
 
 
-def _mark_of(out: Path) -> Path:
-    """The file that is there from the beginning of a run to its end, and after a kill; it is locked meanwhile."""
-    return out.with_name(f".{out.name}.unfinished")
+def _mark_of(manifest: Path) -> Path:
+    """The file that is locked while a run goes on, and says whether its files are about to appear.
+
+    It is known by the manifest, as all files of a run are but the output: `a.jsonl` and `a.parquet` would share them.
+    """
+    return manifest.with_name(f".{manifest.name}.unfinished")
+
+
+def _was_writing(manifest: Path) -> bool:
+    try:
+        return _mark_of(manifest).read_text() == _WRITING
+    except OSError:
+        return False
 
 
 class _Rejects:
@@ -405,19 +442,26 @@ class _Rejects:
         self._write(asdict(reject))
 
 
-def _take(stream: Stream[Task], rejects: _Rejects, stop: Stop) -> Iterator[Task]:
-    """The tasks, each id once, until somebody asks to stop. Of an id only a hash is kept: files are long."""
+def take_tasks(
+    stream: Stream[Task], reject: Callable[[Reject], None], limit: int | None = None, stop: Stop | None = None
+) -> Iterator[Task]:
+    """The tasks, each id once, until there are enough or somebody asks to stop.
+
+    Of an id only a hash is kept: files are long.
+    """
     seen: set[bytes] = set()
     for task in stream:
-        if stop.asked:
+        if stop is not None and stop.asked:
             return
         key = blake2b(task.id.encode("utf-8", "surrogatepass"), digest_size=12).digest()
         if key in seen:
             reason = f"the id is taken already; give each its own (got {task.id!r})"
-            rejects.add(Reject(stream.path, stream.line, reason))
+            reject(Reject(stream.path, stream.line, reason))
             continue
         seen.add(key)
         yield task
+        if len(seen) == limit:
+            return
 
 
 @contextmanager
@@ -475,9 +519,9 @@ def _hash_prompts(config: CompileConfig, plan: Plan) -> dict[str, dict[str, str]
     questions: list[Question] = [QUESTIONS[name] for name in texts]
     if plan.group != "none":
         questions.insert(0, "group")
-    own = {"group": config.generation.prompt_file}
+    own, path = {"group": plan.own_prompt}, config.generation.prompt_file
     return {
-        question: {domain: load_prompt(question, domain, own.get(question)).sha256 for domain in DOMAINS}
+        question: {domain: load_prompt(question, domain, own.get(question), path).sha256 for domain in DOMAINS}
         for question in questions
     }
 

@@ -35,6 +35,8 @@ class WithTexts:
     faults: tuple[Fault, ...] = ()
     lineage: Mapping[TextName, JsonValue] = field(default_factory=dict, compare=False)
     """How each text was asked for."""
+    failure: str | None = None
+    """What the last failed call said, where one got no reply."""
 
 
 async def add_texts(compiler: Compiler, task: Task, names: tuple[TextName, ...]) -> WithTexts:
@@ -42,15 +44,17 @@ async def add_texts(compiler: Compiler, task: Task, names: tuple[TextName, ...])
     failed: dict[TextName, str] = {}
     faults: list[Fault] = []
     lineage: dict[TextName, JsonValue] = {}
+    failure = None
     for name in names:
         asked = await _ask(compiler, task, name)
         lineage[name] = _describe(compiler, task, name, asked)
         faults += [fault for attempt in asked.faults for fault in attempt]
+        failure = asked.failure or failure
         if asked.found is None:
             failed[name] = asked.failure or asked.faults[-1][0].message
         else:
             task = _set(task, name, asked.found)
-    return WithTexts(task, failed, tuple(faults), lineage)
+    return WithTexts(task, failed, tuple(faults), lineage, failure)
 
 
 def _describe(compiler: Compiler, task: Task, name: TextName, asked: Asked[dict[str, str]]) -> dict[str, JsonValue]:

@@ -7,8 +7,15 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import JsonValue
 
-from prorubric.compile.bake import TRANSFORMS, Transform, count_failure_sentences, list_baked
-from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State
+from prorubric.compile.bake import (
+    TRANSFORMS,
+    Transform,
+    count_failure_sentences,
+    find_conflict,
+    forget_descriptions,
+    list_baked,
+)
+from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State, is_refusal
 from prorubric.compile.draft import Fault
 from prorubric.compile.texts import TextName, add_texts
 from prorubric.compile.transforms import read_one
@@ -35,6 +42,8 @@ class Plan:
     texts: tuple[TextName, ...] = ()
     transforms: tuple[Transform, ...] = ()
     generation: GeneratorConfig = field(default_factory=GeneratorConfig)
+    own_prompt: str | None = None
+    """The text of the prompt file: another machine may have no such file, or another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,8 @@ class Done(Generic[TaskT]):
     failed_texts: Mapping[str, str] = field(default_factory=dict)
     failure: str | None = None
     """What the failed call said, where a task got no reply."""
+    failure_sentences: Mapping[str, int] = field(default_factory=dict)
+    """What no-failure found, where it was set in."""
 
 
 async def process_to_row(compiler: Compiler, task: Task, plan: Plan) -> Done[Row]:
@@ -67,18 +78,24 @@ async def process_to_row(compiler: Compiler, task: Task, plan: Plan) -> Done[Row
         done.repairs,
         done.failed_texts,
         done.failure,
+        done.failure_sentences,
     )
 
 
 async def process(compiler: Compiler, task: Task, plan: Plan) -> Done[Task]:
     """Do to one task what the plan says. It comes out again in any case."""
-    done = Done(task, "kept")
-    if plan.group == "all" or (plan.group == "missing" and task.protocol is None):
+    done = Done(task, _read_state(task))
+    if needs_grouping(task, plan):
         done = await _group(compiler, task)
     if done.state == "excluded":
         return done
     done = await _add_texts(compiler, done, plan)
     return _bake(done, plan.transforms) if plan.transforms and done.state != "excluded" else done
+
+
+def needs_grouping(task: Task, plan: Plan) -> bool:
+    """True where the task gets new dimensions."""
+    return plan.group == "all" or (plan.group == "missing" and task.protocol is None)
 
 
 def list_texts(task: Task, plan: Plan) -> tuple[TextName, ...]:
@@ -87,8 +104,18 @@ def list_texts(task: Task, plan: Plan) -> tuple[TextName, ...]:
     return tuple(dict.fromkeys([*plan.texts, *needed]))
 
 
+def _read_state(task: Task) -> State:
+    """What became of a task when its dimensions were made."""
+    lineage = task.meta.get(LINEAGE)
+    return "repaired" if isinstance(lineage, dict) and lineage.get("state") == "repaired" else "kept"
+
+
 async def _group(compiler: Compiler, task: Task) -> Done[Task]:
-    made = await compiler.compile(task)
+    if "appropriateness" in list_baked(task):
+        # To group it with the others would undo what the fixed criterion is there for.
+        reason = "appropriateness is set into the task; compile the file that it was made from"
+        return _exclude(Done(task, "excluded"), reason)
+    made = await compiler.compile(forget_descriptions(task))
     return Done(
         made.task,
         made.state,
@@ -109,6 +136,9 @@ async def _add_texts(compiler: Compiler, done: Done[Task], plan: Plan) -> Done[T
     names = list_texts(done.task, plan)
     if not names:
         return done
+    if compiler.model is None:
+        why = f"no text {', '.join(names)}, and no model to write it; name one with --generator"
+        return _exclude(done, why)
     made = await add_texts(compiler, done.task, names)
     faults = Counter(done.faults) + _count(made.faults)
     failed = {str(name): why for name, why in made.failed.items()}
@@ -116,7 +146,7 @@ async def _add_texts(compiler: Compiler, done: Done[Task], plan: Plan) -> Done[T
     task = _add_lineage(made.task, texts=texts)
     if failed:
         task = _add_lineage(task, failed_texts={**failed})
-    done = replace(done, task=task, faults=faults, failed_texts=failed)
+    done = replace(done, task=task, faults=faults, failed_texts=failed, failure=made.failure or done.failure)
     missing = next((name for name in plan.transforms if TEXT_OF.get(name) in made.failed), None)
     if missing is not None:
         return _exclude(done, f"no text for {missing}")
@@ -127,18 +157,21 @@ def _bake(done: Done[Task], transforms: tuple[Transform, ...]) -> Done[Task]:
     task = done.task
     try:
         for name in transforms:
-            if name in list_baked(task):
-                return _exclude(done, f"{name} is set into the task already")
+            conflict = find_conflict(list_baked(task), name)
+            if conflict is not None:
+                return _exclude(done, conflict)
             task = TRANSFORMS[name](task)
     except SchemeError as error:
         # Without the place, which is another one for every task and could not be counted.
         return _exclude(done, str(error).removeprefix(f"task {task.id!r}").partition(": ")[2] or str(error))
-    return replace(done, task=task)
+    found = count_failure_sentences(task.meta) if "no-failure" in transforms else {}
+    return replace(done, task=task, failure_sentences=found)
 
 
 def _exclude(done: Done[Task], reason: str) -> Done[Task]:
     task = _add_lineage(done.task, state="excluded", reason=reason)
-    return replace(done, task=task, state="excluded", reason=reason)
+    # What was mended or is left at fault in a draft that is not kept is nobody's concern.
+    return replace(done, task=task, state="excluded", reason=reason, repairs=0, text_faults={})
 
 
 def _add_lineage(task: Task, **about: JsonValue) -> Task:
@@ -178,7 +211,7 @@ class Tally:
 
     def add(self, done: Done[Row]) -> None:
         """Count one task."""
-        meta, dimensions = done.task.get("meta"), done.task.get("protocol")
+        dimensions = done.task.get("protocol")
         self.states[done.state] += 1
         if done.reason is not None:
             self.reasons[done.reason] += 1
@@ -188,10 +221,10 @@ class Tally:
             self.faults.update(done.faults)
             self.text_faults.update(done.text_faults)
             self.failed_texts.update(done.failed_texts.keys())
-        if isinstance(meta, dict):
-            self.failure_sentences.update(count_failure_sentences(meta))
+        self.failure_sentences.update(done.failure_sentences)
         self.repairs += done.repairs
-        self.silent = self.silent + 1 if done.failure else 0
+        # An endpoint that refuses a question is there, and may answer the next.
+        self.silent = self.silent + 1 if done.failure and not is_refusal(done.failure) else 0
         if done.failure:
             self.last_failure = shorten(done.failure, _LONGEST_FAILURE)
             self.failures[self.last_failure] += 1

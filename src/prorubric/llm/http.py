@@ -5,6 +5,8 @@ that no header can carry. What no retry can mend (a wrong key, no credit, no suc
 `ModelError`; its caller owns that and stops. Everything else is retried where a retry may help, and then becomes a
 `Failure` with its reason.
 
+A model that is stopped sends nothing more: what waits becomes a `Failure`, and what is on the wire comes to its end.
+
 The key comes from an environment variable and leaves this process in one header only: what a server says is scrubbed
 of it before it becomes an error, a reason or a reply.
 """
@@ -18,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import IntEnum
+from html import escape
 from math import isfinite
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
@@ -49,6 +52,9 @@ _REAL_KEY_CHARACTERS = 16
 """A shorter key is a placeholder such as `EMPTY`, which a reply may contain as a word."""
 _TELLING_CHARACTERS = 8
 """A shorter message gives nothing away, and may be a word of the error itself."""
+_PAGE_OPENINGS = ("<!doctype", "<html", "<head", "<body", "<?xml")
+_REPLY_SIGNS = ("{", "[", '"', "<", "data:", "\ufffd")
+"""Not in what a proxy says in one line; the last one stands for bytes that are no text."""
 _KEEPALIVE_SECONDS = 30.0
 _MOST_TOKENS = 2**40
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -124,7 +130,15 @@ class HttpModel:
             failure = self._give_up(call, result)
             if failure is not None:
                 return failure
-            await asyncio.sleep(self._pause_before_retry(call, result))
+            if await self.limiter.rest(self._pause_before_retry(call, result)):
+                self.usage.retries += 1
+
+    def stop(self) -> None:
+        """Send nothing more, for good: calls on the wire finish, all others end at once as a `Failure`.
+
+        Safe to call twice; from the thread of the event loop.
+        """
+        self.limiter.stop()
 
     async def close(self) -> None:
         """Close the sockets of the running loop. Safe to call twice; a later call opens new ones."""
@@ -135,6 +149,8 @@ class HttpModel:
     async def _attempt(self, call: "_Call") -> "Reply | _Fault":
         """One request under the limiter; the limiter learns how it went."""
         permit = await self._wait_for_room(call)
+        if permit is None and self.limiter.is_stopped:
+            return _Fault("gave-up", call.describe_stop())
         if permit is None:
             return _Fault("gave-up", f"the limits left no room for a retry in time; last: {call.last_reason}")
         used = None
@@ -151,7 +167,7 @@ class HttpModel:
         return result
 
     async def _wait_for_room(self, call: "_Call") -> Permit | None:
-        """The permit for one attempt; None where a retry would come after its deadline."""
+        """The permit for one attempt; None where a retry would come after its deadline, or nothing more is sent."""
         if call.deadline is None:
             permit = await self.limiter.acquire(call.ticket, call.tokens)
             call.deadline = asyncio.get_running_loop().time() + self.config.retry_budget_seconds
@@ -184,7 +200,9 @@ class HttpModel:
         """Make a reply or a fault of an answer; raises `ModelError` for what concerns every call alike."""
         if 200 <= answer.status < 300:
             reply = parse_reply(answer.body)
-            return self._fault("reply", reply) if isinstance(reply, str) else self._key.scrub_reply(reply)
+            if isinstance(reply, Reply):
+                return self._key.scrub_reply(reply)
+            return self._fault("reply", _drop_prompt(reply, call.request))
         said = self._key.scrub(_read_error(answer.body, call.request))
         reason = f"HTTP {answer.status}: {shorten(said, _SHOWN_CHARACTERS) or 'no text'}"
         self._raise_if_hopeless(answer, reason)
@@ -226,7 +244,6 @@ class HttpModel:
         wait = max(random.uniform(0.0, span), fault.wait or 0.0)  # noqa: S311 - jitter, no secret
         call.retries += 1
         call.last_reason = fault.reason
-        self.usage.retries += 1
         return min(wait, call.seconds_left())
 
     def _fault(self, kind: FailureKind, text: str) -> "_Fault":
@@ -303,15 +320,18 @@ def render_body(model: str, request: Request, form: int, extra_body: Mapping[str
 
 
 def parse_reply(body: bytes) -> Reply | str:
-    """The reply in the body of a good answer, without its thinking; or what is wrong with it."""
+    """The reply in the body of a good answer, without its thinking; or what is wrong with it.
+
+    What is wrong may be in the server's own words, which may be long, and may repeat the prompt or the key.
+    """
     try:
         data = _loads(body)
     except (ValueError, RecursionError):
-        return "the answer is not JSON" if body.strip() else "the answer is empty"
+        return _describe_no_json(body)
     choice = _first(data.get("choices")) if isinstance(data, dict) else None
     message = choice.get("message") if choice is not None else None
     if choice is None or not isinstance(message, dict):
-        return "the answer has no choices"
+        return _describe_no_choices(data) if choice is None else "the answer has no choices"
     text = _read_content(message)
     if text is None:
         return "the answer's content is not text"
@@ -366,6 +386,10 @@ class _Call:
     form: _Form = _Form.SCHEMA
     deadline: float | None = None
     """On the loop's clock; set when the first attempt begins."""
+
+    def describe_stop(self) -> str:
+        again = f" again; last: {self.last_reason}" if self.attempts else ""
+        return f"stopped before it was sent{again}"
 
     def seconds_left(self) -> float:
         now = asyncio.get_running_loop().time()
@@ -511,11 +535,41 @@ def _read_error(body: bytes, request: Request) -> str:
         said = _find_message(_loads(body))
     except (ValueError, RecursionError):
         said = None
-    text = said if said is not None else body.decode("utf-8", "replace")
-    for message in request.messages:
-        if len(message.content) >= _TELLING_CHARACTERS:
-            text = text.replace(message.content, "[prompt]").replace(json.dumps(message.content)[1:-1], "[prompt]")
+    return _drop_prompt(said if said is not None else body.decode("utf-8", "replace"), request)
+
+
+def _drop_prompt(text: str, request: Request) -> str:
+    # The longest first: one message may be a part of another.
+    for said in sorted((message.content.strip() for message in request.messages), key=len, reverse=True):
+        if len(said) >= _TELLING_CHARACTERS:
+            # As a server may write it: plain, in JSON, in a page.
+            for form in (said, json.dumps(said)[1:-1], json.dumps(said, ensure_ascii=False)[1:-1], escape(said)):
+                text = text.replace(form, "[prompt]")
     return text
+
+
+def _describe_no_choices(data: Any) -> str:
+    try:
+        said = _find_message(data["error"]) if isinstance(data, dict) and "error" in data else None
+    except RecursionError:
+        said = None
+    return f"the server says: {said}" if said and said.strip() else "the answer has no choices"
+
+
+def _describe_no_json(body: bytes) -> str:
+    """What came instead of JSON, where it is a page or one short line: the words of what stands before the endpoint.
+
+    JSON that breaks off, a stream of events and a longer text may hold a reply, and are not shown.
+    """
+    text = body.decode("utf-8-sig", "replace")
+    opening = text.lstrip()[: _SHOWN_CHARACTERS + 1].rstrip()
+    if not opening:
+        return "the answer is empty"
+    is_page = opening.casefold().startswith(_PAGE_OPENINGS)
+    is_notice = len(text.strip()) <= _SHOWN_CHARACTERS and opening.isprintable()
+    if is_page or (is_notice and not any(sign in opening for sign in _REPLY_SIGNS)):
+        return f"the answer is not JSON but: {text}"
+    return "the answer is not JSON"
 
 
 def _find_message(data: Any) -> str | None:

@@ -2,7 +2,8 @@
 
 A call waits here until there is room for it and is then given a `Permit`, which it must hand back. An endpoint that
 says "too many" is asked less: half as many calls at once, none new until the moment it names, and one more at once for
-every few replies that follow. Nothing is refused and nothing fails here: a call waits, or its caller cancels it.
+every few replies that follow. Nothing is refused and nothing fails here: a call waits, its caller cancels it, or the
+limiter is stopped and lets nothing more through, for good.
 
 One thread at a time; several event loops may use a limiter in turn.
 """
@@ -84,7 +85,11 @@ class _Waiter:
     ticket: int
     tokens: int = field(compare=False)
     is_retry: bool = field(compare=False)
-    turn: asyncio.Future[Permit] = field(compare=False)
+    turn: "_Turn" = field(compare=False)
+
+
+_Turn = asyncio.Future[Permit | None]
+"""How a wait ends: with a permit, or with None where the limiter was stopped."""
 
 
 class Limiter:
@@ -111,24 +116,58 @@ class Limiter:
         self._paused_until = 0.0
         self._tickets = count()
         self._line: list[_Waiter] = []
+        self._resting: set[_Turn] = set()
+        self.is_stopped = False
         self._timer: asyncio.TimerHandle | None = None
 
     def take_ticket(self) -> int:
         """A place in the line. A call keeps it over its retries, so that a retry goes before what came later."""
         return next(self._tickets)
 
-    async def acquire(self, ticket: int, tokens: int, *, is_retry: bool = False) -> Permit:
-        """Wait for room. A pause holds new calls only: a retry has waited for itself."""
+    async def acquire(self, ticket: int, tokens: int, *, is_retry: bool = False) -> Permit | None:
+        """Wait for room; None where the limiter is stopped.
+
+        A pause holds new calls only: a retry has waited for itself.
+        """
+        if self.is_stopped:
+            return None
         if not self._line and self._wait(tokens, is_retry, now := time.monotonic()) == 0:
             return self._admit(tokens, now)
         waiter = _Waiter(ticket, tokens, is_retry, asyncio.get_running_loop().create_future())
         heappush(self._line, waiter)
         self._let_through()
         try:
-            return await waiter.turn
+            permit = await waiter.turn
         except asyncio.CancelledError:
             self._leave(waiter)
             raise
+        if permit is not None and self.is_stopped:  # stopped after it was let through and before it could go
+            self.release(permit, tokens=0)
+            return None
+        return permit
+
+    async def rest(self, seconds: float) -> bool:
+        """Sleep before a retry; False where the limiter is stopped, which ends the sleep at once."""
+        if self.is_stopped:
+            return False
+        turn: _Turn = asyncio.get_running_loop().create_future()
+        self._resting.add(turn)
+        try:
+            await asyncio.wait([turn], timeout=seconds)
+        finally:
+            self._resting.discard(turn)
+        return not self.is_stopped
+
+    def stop(self) -> None:
+        """Let nothing more through: whoever waits here is sent away at once. Calls with a permit go on. Safe twice."""
+        self.is_stopped = True
+        waiting = [*self._resting, *(waiter.turn for waiter in self._line)]
+        self._line.clear()
+        self._come_back_in(float("inf"))
+        for turn in waiting:
+            # What a loop that was closed has left behind can no longer be woken.
+            if not turn.done() and not turn.get_loop().is_closed():
+                turn.set_result(None)
 
     def release(self, permit: Permit, tokens: int | None = None) -> None:
         """Hand a permit back, with the tokens that were really used where that is known."""
@@ -197,6 +236,8 @@ class Limiter:
     def _leave(self, waiter: _Waiter) -> None:
         """A cancelled caller gives its permit back, or its place to the next in line."""
         if waiter.turn.done() and not waiter.turn.cancelled():
-            self.release(waiter.turn.result(), tokens=0)
+            permit = waiter.turn.result()
+            if permit is not None:
+                self.release(permit, tokens=0)
         elif self._line:
             self._let_through()

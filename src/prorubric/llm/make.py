@@ -63,6 +63,12 @@ def require_text(model: Model | YesNoModel) -> Model:
     return model
 
 
+def stop_model(model: Model | None) -> None:
+    """Let a model send no further call, where its calls may wait long before they are sent; the others go on."""
+    if isinstance(model, HttpModel):
+        model.stop()
+
+
 def keep_text(model: Model, journal: Journal, usage: Usage) -> Model:
     """A model that writes text, with its outcomes counted and its replies kept in a journal."""
     return CountedModel(CachedModel(model, journal), usage)
