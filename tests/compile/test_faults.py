@@ -1,11 +1,12 @@
 """Every real checklist of a real file ends in the right state, whatever the generator says about it."""
 
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from prorubric import load_tasks
+from prorubric import CompileConfig, compile_rubrics, load_tasks, save_tasks
 from prorubric.compile.compiler import Compiled, Compiler
 from prorubric.llm.together import run_sync, run_together
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
@@ -71,7 +72,9 @@ def test_each_fault_ends_in_its_state(fault: str, cured: bool) -> None:
     check(made, task, fault, cured)
 
 
-def test_all_of_healthbench_with_hundreds_of_faults_ends_in_the_right_states(shared_data: Path) -> None:
+def test_all_of_healthbench_with_hundreds_of_faults_ends_in_the_right_states(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tasks = [mark(task) for task in load_tasks(shared_data / "healthbench_500" / "healthbench_500.parquet")]
     names = list(FAULTS)
     plan: dict[str, tuple[str | None, bool]] = {}
@@ -86,3 +89,16 @@ def test_all_of_healthbench_with_hundreds_of_faults_ends_in_the_right_states(sha
     assert len(made) == 500
     for one, task in zip(made, tasks, strict=True):
         check(one, task, *plan[task.id])
+    # The same as a run over the file: every task is in one of the two files, in order, as it was made here.
+    faulty = make_faulty({task.id: task for task in tasks}, plan)
+    monkeypatch.setattr(sys.modules[__name__], "FAULTY", faulty, raising=False)
+    save_tasks(tmp_path / "tasks.jsonl", tasks)
+    spec = f"{__name__}:FAULTY"
+    result = compile_rubrics(CompileConfig(tmp_path / "tasks.jsonl", out=tmp_path / "out.jsonl", generator=spec))
+    assert Counter(one.state for one in made) == Counter(
+        kept=result.kept, repaired=result.repaired, excluded=result.excluded
+    )
+    kept, excluded = (list(load_tasks(tmp_path / name)) for name in ("out.jsonl", "out.excluded.jsonl"))
+    assert kept == [one.task for one in made if one.state != "excluded"]
+    assert excluded == [one.task for one in made if one.state == "excluded"]
+    assert result.reasons == dict(Counter(one.reason for one in made if one.reason))
