@@ -11,6 +11,9 @@ import pytest
 import prorubric
 
 ROOT = Path(__file__).parents[1]
+OPTIONAL = (
+    "datasets huggingface_hub xllamacpp ray fastapi uvicorn starlette torch matplotlib trl verifiers skyrl_gym".split()
+)
 
 
 def run(code: str) -> str:
@@ -46,10 +49,26 @@ def test_an_import_takes_less_than_a_third_of_a_second_of_cpu() -> None:
     assert min(float(run(code)) for _ in range(3)) < 0.3
 
 
-@pytest.mark.parametrize("name", prorubric.__all__)
+@pytest.mark.parametrize("name", dir(prorubric))
 def test_every_public_name_exists(name: str) -> None:
     assert getattr(prorubric, name) is not None
-    assert name in dir(prorubric)
+
+
+def test_everything_but_what_needs_an_extra_comes_with_a_star() -> None:
+    assert set(dir(prorubric)) - set(prorubric.__all__) == {"__version__", "serve_rewards"}
+
+
+def test_a_star_works_without_any_optional_part_and_the_rest_says_which_it_needs() -> None:
+    said = run(
+        f"import sys; sys.modules.update(dict.fromkeys({OPTIONAL}))\n"
+        "from prorubric import *\n"
+        "print(Task.__name__, 'serve_rewards' in globals())\n"
+        "try:\n    from prorubric import serve_rewards\n"
+        "except MissingExtraError as error:\n    print(error)\n"
+    )
+    assert said == (
+        "Task False\nprorubric serve needs the optional part [serve]; install it with: pip install 'prorubric[serve]'\n"
+    )
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -60,7 +79,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_type_checkers_see_the_same_names_as_the_program() -> None:
     source = (ROOT / "src/prorubric/__init__.py").read_text()
     declared = {line.split(" as ")[1].strip() for line in source.splitlines() if line.startswith("    from prorubric.")}
-    assert declared == set(prorubric.__all__)
+    assert declared == set(dir(prorubric)) - {"__version__"}
 
 
 def test_the_version_is_the_one_of_the_distribution() -> None:

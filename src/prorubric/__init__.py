@@ -1,11 +1,12 @@
 """ProRubric: rubric rewards that a policy cannot buy.
 
-Names are imported when first used, so that `import prorubric` costs nothing.
+Names are imported when first used, so that `import prorubric` costs nothing. `from prorubric import *` gives what works
+without an optional part; a name that needs one is imported by name.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers take it for true; `typing` takes longer to load than all the rest of this
 if TYPE_CHECKING:
     from prorubric.aggregate.advantages import Advantages as Advantages
     from prorubric.aggregate.advantages import group_advantages as group_advantages
@@ -163,7 +164,9 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - computed from the table above
+_NEED_AN_EXTRA = {"serve_rewards"}
+
+__all__ = sorted(_HOME_OF.keys() - _NEED_AN_EXTRA)  # noqa: PLE0605 - computed from the table above
 __version__ = "0.1.0"
 
 
@@ -174,4 +177,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*sorted(_HOME_OF), "__version__"]

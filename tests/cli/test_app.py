@@ -1,7 +1,9 @@
 """The program as a whole: exit codes, streams, help, one line for whatever stops it."""
 
 import re
+import signal
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,31 @@ from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_pr
 
 CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])
 WRONG = ("wrong", [("Tells her to rest", 2.0), ("Clarity", 1.0)])
+
+
+# A program that stops for long before it loads a module, and says so. A shell that runs the tests in the background
+# has told them, and so us, to ignore Ctrl-C: here it is as in the foreground.
+SLOW_IMPORT = """import _signal; _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+import sys, time
+class Slow:
+    def find_spec(self, name, *rest):
+        if name == "{slow}":
+            sys.meta_path.remove(self)
+            print("loading", flush=True)
+            {wait}
+for module in [m for m in sys.modules if m == "{slow}"]:
+    del sys.modules[module]
+sys.meta_path.insert(0, Slow())
+"""
+WAIT = "time.sleep(60)"
+# Some modules catch everything while they load, and some callbacks cannot pass an exception on.
+SWALLOW = """
+            try:
+                time.sleep(60)
+            except BaseException:
+                pass"""
+MODULE = "import runpy; runpy.run_module('prorubric', run_name='__main__')"
+SCRIPT = "from prorubric.__main__ import main; main()"
 
 
 class TestHelp:
@@ -96,7 +123,7 @@ class TestMisuse:
         [
             ("tasks.csv", b"a,b\n", "the name does not end in a known format; allowed: .jsonl"),
             ("tasks.jsonl", b"\x00\xff\n", "holds no readable row, which is no known format"),
-            ("tasks.jsonl", b"", "holds no readable row, which is no known format"),
+            ("tasks.jsonl", b"", "the file is empty; write one object a line, or an array in .json"),
             ("tasks.parquet", b"PAR1", "not readable as parquet after row 0"),
             ("tasks.jsonl.gz", b"\x1f\x8b", "cannot be read to its end"),
         ],
@@ -191,6 +218,80 @@ class TestPipes:
         done = run_program("lint", "a.jsonl", cwd=tmp_path, PYTHONIOENCODING="ascii")
         assert (done.returncode, done.stderr) == (1, "")
         assert "gr\\xf6\\xdfe  2 criteria\n" in done.stdout
+
+
+class TestClosedStreams:
+    """As with `>&-` in a shell, which Python shows as no stream at all."""
+
+    @pytest.mark.parametrize("closed", [[1], [2], [1, 2], [0, 1, 2]])
+    @pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["lint", "a.jsonl"], 1), (["lnit"], 2)])
+    def test_a_stream_that_is_closed_is_written_to_in_vain(
+        self, closed: list[int], arguments: list[str], code: int, tmp_path: Path
+    ) -> None:
+        write_tasks(tmp_path / "a.jsonl", WRONG)
+        shut = " ".join(f"{number}>&-" for number in closed)
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {shut}', "sh", *PROGRAM, *arguments],
+            cwd=tmp_path,
+            env=make_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl"]
+
+
+class TestCtrlC:
+    """While modules load: slowed down, so that the signal comes in the middle of it, not before and not after."""
+
+    @pytest.mark.parametrize("started", [MODULE, SCRIPT], ids=["module", "script"])
+    @pytest.mark.parametrize(
+        ("slow", "wait"),
+        [
+            ("signal", WAIT),
+            ("cyclopts", WAIT),
+            ("pydantic", SWALLOW),
+            ("prorubric.cli.lint", WAIT),
+            ("prorubric.rubric.lint", SWALLOW),
+        ],
+    )
+    def test_it_is_the_same_line_and_exit_code_as_later(
+        self, started: str, slow: str, wait: str, tmp_path: Path
+    ) -> None:
+        code = SLOW_IMPORT.format(slow=slow, wait=wait) + started
+        with subprocess.Popen(
+            [PROGRAM[0], "-c", code, "lint", "a.jsonl"],
+            cwd=tmp_path,
+            env=make_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "loading\n"
+            process.send_signal(signal.SIGINT)
+            printed, said = process.communicate()
+        assert (process.returncode, printed, said) == (130, "", "prorubric: stopped\n")
+
+    def test_whoever_is_told_to_ignore_it_ignores_it_while_loading_too(self, tmp_path: Path) -> None:
+        code = (
+            "import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+            + SLOW_IMPORT.format(slow="cyclopts", wait="os.kill(os.getpid(), signal.SIGINT)").split("\n", 1)[1]
+            + MODULE
+        )
+        done = subprocess.run(
+            [PROGRAM[0], "-c", code, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"loading\n{prorubric.__version__}\n", "")
+
+    def test_the_command_is_the_entry_that_loads_lightly(self) -> None:
+        project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+        assert project["project"]["scripts"] == {"prorubric": "prorubric.__main__:main"}
+        code = "import sys; from prorubric.__main__ import main; print([m for m in sys.modules if 'prorubric' in m])"
+        done = subprocess.run([PROGRAM[0], "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "['prorubric', 'prorubric.__main__']\n"
 
 
 class TestColour:

@@ -22,7 +22,8 @@ from prorubric import (
     save_tasks,
 )
 from prorubric.datasets.load import FORMATS, RejectWarning, count_reasons
-from prorubric.rubric.forms import TASK_SCHEMA, parse_task, render_task
+from prorubric.rubric.arrow import TASK_SCHEMA
+from prorubric.rubric.forms import parse_task, render_task
 from tests.datasets.rows import HEALTHBENCH, ROWS, RUBRICHUB_SFT, TASK, read, write_jsonl
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".json.gz", ".jsonl.zst", ".json.zst", ".parquet")
@@ -277,6 +278,40 @@ class TestSourceErrors:
 
     def test_a_file_without_a_readable_row_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "x.jsonl").write_text("\n\n17\n")
+        with pytest.raises(SourceError, match=r"x\.jsonl: holds no readable row"):
+            load_tasks(tmp_path / "x.jsonl")
+
+    @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+    @pytest.mark.parametrize("text", ["", "\n", " \t\n\n", "\ufeff", "[]", "\ufeff[]", "\n[ \n ]\n"])
+    def test_a_file_without_any_row_is_empty(self, tmp_path: Path, suffix: str, text: str) -> None:
+        path = tmp_path / f"x{suffix}"
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(SourceError) as caught:
+            load_tasks(path)
+        assert str(caught.value) == f"{path}: the file is empty; write one object a line, or an array in .json"
+
+    def test_a_parquet_file_without_any_row_is_empty(self, tmp_path: Path) -> None:
+        save_tasks(tmp_path / "x.parquet", [])
+        with pytest.raises(SourceError, match=r"x\.parquet: the file is empty; "):
+            load_tasks(tmp_path / "x.parquet")
+
+    @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".jsonl.gz"])
+    @pytest.mark.parametrize("indent", [0, 2])
+    @pytest.mark.parametrize("times", [1, 2])
+    def test_one_object_over_many_lines_is_said_to_be_no_row(
+        self, tmp_path: Path, suffix: str, indent: int, times: int
+    ) -> None:
+        path = tmp_path / f"x{suffix}"
+        text = (json.dumps(TASK, indent=indent) + "\n") * times
+        path.write_bytes(gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode())
+        with pytest.raises(SourceError) as caught:
+            load_tasks(path)
+        assert str(caught.value) == (
+            f"{path}: one object over many lines is no row; write one object a line, or an array in .json"
+        )
+
+    def test_a_damaged_first_line_is_not_taken_for_an_object_over_many_lines(self, tmp_path: Path) -> None:
+        (tmp_path / "x.jsonl").write_text('{"id": \n{"id": \n')
         with pytest.raises(SourceError, match=r"x\.jsonl: holds no readable row"):
             load_tasks(tmp_path / "x.jsonl")
 

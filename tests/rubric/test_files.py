@@ -2,6 +2,9 @@
 
 import gzip
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,13 +13,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prorubric import Response, RubricError, SourceError, Task, load_responses, load_tasks, save_responses, save_tasks
-from prorubric.rubric.files import open_rows, parse_json, read_rows, render_json, split_suffix
-from prorubric.rubric.forms import TASK_SCHEMA, parse_response, parse_task, render_response, render_task
+from prorubric.rubric.arrow import TASK_SCHEMA
+from prorubric.rubric.files import open_rows, parse_json, read_rows, render_json, split_suffix, write_json
+from prorubric.rubric.forms import parse_response, parse_task, render_response, render_task
 from tests.strategies import json_values, responses, tasks
 
 SUFFIXES = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".json", ".json.gz", ".parquet"]
 
+NO_SPACE = "{}: cannot be written (No space left on device); make room and run it again"
+
+needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+
 reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=30)
+
+
+def fill_disk_under(path: Path) -> Path:
+    """A path whose bytes, which are written beside it first, go to a disk without room."""
+    path.with_name(f".{path.name}.partial-{os.getpid()}").symlink_to("/dev/full")
+    return path
 
 
 class TestRoundTrips:
@@ -55,6 +69,29 @@ class TestRoundTrips:
         with pytest.raises(RubricError, match="write jsonl"):
             save_responses(tmp_path / "r.parquet", [odd])
 
+    @pytest.mark.parametrize("before", [0, 1, 1_500])
+    def test_the_row_that_parquet_refuses_is_named(self, tmp_path: Path, before: int) -> None:
+        fine = [Response(task_id=f"fine {i}", text="x") for i in range(before)]
+        odd = Response(task_id="odd \ud800", text="y")
+        with pytest.raises(RubricError) as caught:
+            save_responses(tmp_path / "r.parquet", [*fine, odd, *fine])
+        assert str(caught.value).startswith(f"row {before + 1} (task_id 'odd \\ud800') does not fit into parquet (")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("row", "named"), [({"id": "t", "n": 1}, "row 2 (id 't')"), ({"n": 2**70}, "row 2"), ({"n": "one"}, "row 2")]
+    )
+    def test_a_row_is_named_by_its_id_or_by_its_number_alone(
+        self, tmp_path: Path, row: dict[str, object], named: str
+    ) -> None:
+        schema = pa.schema({"id": pa.string(), "n": pa.int64(), "text": pa.string()})
+        with (  # noqa: PT012
+            pytest.raises(RubricError, match=re.escape(f"{named} does not fit into parquet (")),
+            open_rows(tmp_path / "r.parquet", schema) as write,
+        ):
+            write({"id": "fine", "n": 1})
+            write({"text": "\udfff", **row})
+
     @pytest.mark.parametrize("suffix", SUFFIXES)
     def test_the_same_rows_give_the_same_bytes(self, tmp_path: Path, suffix: str) -> None:
         rows = [Response(task_id=str(i), text="x" * i) for i in range(50)]
@@ -80,6 +117,62 @@ class TestWriting:
             write({"id": "a"})
             raise RuntimeError
         assert (tmp_path / "t.jsonl").read_text() == "precious"
+
+    @needs_full_disk
+    @pytest.mark.parametrize("suffix", SUFFIXES)
+    @pytest.mark.parametrize("rows", [1, 5_000])
+    def test_a_full_disk_is_an_error_that_names_the_file(self, tmp_path: Path, suffix: str, rows: int) -> None:
+        path = fill_disk_under(tmp_path / f"t{suffix}")
+        with pytest.raises(SourceError) as caught:
+            save_responses(path, (Response(task_id=f"{i}", text=os.urandom(200).hex()) for i in range(rows)))
+        assert str(caught.value) == NO_SPACE.format(path)
+        assert list(tmp_path.iterdir()) == []
+
+    @needs_full_disk
+    @pytest.mark.parametrize("suffix", SUFFIXES)
+    @pytest.mark.parametrize("error", [OSError(2, "gone", "elsewhere"), RuntimeError("mine"), KeyboardInterrupt()])
+    def test_an_error_of_the_block_is_not_blamed_on_the_file_even_on_a_full_disk(
+        self, tmp_path: Path, suffix: str, error: BaseException
+    ) -> None:
+        path = tmp_path / f"t{suffix}"
+        if suffix != ".parquet":  # whose first bytes are written before the block begins
+            fill_disk_under(path)
+        with pytest.raises(type(error)) as caught, open_rows(path, TASK_SCHEMA) as write:  # noqa: PT012
+            write({"id": "a"})
+            raise error
+        assert caught.value is error
+        assert list(tmp_path.iterdir()) == []
+
+    @needs_full_disk
+    def test_a_full_disk_under_a_small_file_is_an_error_that_names_it(self, tmp_path: Path) -> None:
+        path = fill_disk_under(tmp_path / "t.json")
+        with pytest.raises(SourceError) as caught:
+            write_json(path, {"a": 1})
+        assert str(caught.value) == NO_SPACE.format(path)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("suffix", SUFFIXES)
+    def test_a_limit_on_the_size_of_files_leaves_nothing_but_one_line(self, tmp_path: Path, suffix: str) -> None:
+        code = (
+            "import os, resource, sys; from prorubric import Response, SourceError, save_responses\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
+            "try:\n"
+            "    rows = (Response(task_id='t', text=os.urandom(200).hex()) for _ in range(5_000))\n"
+            "    save_responses(sys.argv[1], rows)\n"
+            "except SourceError as error:\n"
+            "    print(error)\n"
+        )
+        path = tmp_path / f"t{suffix}"
+        done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+        assert done.stdout == f"{path}: cannot be written (File too large); make room and run it again\n"
+        assert (done.stderr, list(tmp_path.iterdir())) == ("", [])
+
+    def test_another_reason_does_not_ask_for_room(self, tmp_path: Path) -> None:
+        path = tmp_path / "none" / "t.json"
+        with pytest.raises(SourceError) as caught:
+            write_json(path, {})
+        reason = "No such file or directory"
+        assert str(caught.value) == f"{path}: cannot be written ({reason}); check the place and run it again"
 
     def test_many_rows_of_parquet_are_written_in_batches(self, tmp_path: Path) -> None:
         rows = [Response(task_id=str(i), text="x") for i in range(3_000)]
@@ -144,9 +237,20 @@ class TestReading:
         with pytest.raises(SourceError, match=r"allowed: \.jsonl, \.ndjson, \.json, \.parquet"):
             split_suffix(Path(name))
 
-    def test_a_missing_file_is_an_error(self, tmp_path: Path) -> None:
-        with pytest.raises(SourceError, match="no such file"):
+    @pytest.mark.parametrize("name", ["t.jsonl", "t", "t.txt"])
+    def test_a_missing_file_is_an_error_whatever_its_name(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(SourceError) as caught:
+            list(read_rows(tmp_path / name))
+        assert str(caught.value) == f"{tmp_path / name}: no such file; check the path"
+
+    def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
+        (tmp_path / "t.jsonl").mkdir()
+        with pytest.raises(SourceError, match=r"t\.jsonl: not a regular file; check the path"):
             list(read_rows(tmp_path / "t.jsonl"))
+
+    def test_blank_lines_before_the_first_object_of_a_json_file_count(self, tmp_path: Path) -> None:
+        (tmp_path / "t.json").write_text('\n\n{"a":1}\n')
+        assert [(row.line, row.value) for row in read_rows(tmp_path / "t.json")] == [(3, {"a": 1})]
 
 
 ROW = {"id": "t", "messages": [{"role": "user", "content": "?"}], "rubric": [{"criterion": "a", "weight": 1}]}

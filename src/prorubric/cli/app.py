@@ -1,9 +1,12 @@
 """`prorubric VERB …`: exit code 0 done, 1 done and what was checked failed, 2 could not run (one line says why)."""
 
 import io
+import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 from pydantic import ValidationError
@@ -41,6 +44,12 @@ for _verb, _help in _VERBS.items():
 _HELP_WIDTH = 100
 
 
+def load_verb(arguments: Sequence[str]) -> None:
+    """Load what the verb of a command line needs, where it has a verb."""
+    if arguments and arguments[0] in _VERBS:
+        import_module(f"prorubric.cli.{arguments[0]}")
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and give its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -66,7 +75,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def main() -> None:
-    """The program behind the command `prorubric`."""
+    """The program behind the command `prorubric`, once its modules are loaded (see `prorubric.__main__`)."""
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets its code, not a traceback.
@@ -78,6 +88,13 @@ def main() -> None:
     except BrokenPipeError:
         drop_stdout()
     sys.exit(code)
+
+
+def _replace_closed_streams() -> None:
+    """Whoever closes a stream (`>&-`) wants none of it; Python has None in its place, which nothing can write to."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the end
 
 
 def _explain(error: CycloptsError) -> str:

@@ -8,7 +8,7 @@ warning counts them at the end.
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 from prorubric.datasets.hub import is_hub_id, read_hub
 from prorubric.datasets.sources import healthbench, plain, rar, researchqa, rubrichub, scholarqa, trl, verl
 from prorubric.errors import ConfigError, RowError, RubricError, SourceError
-from prorubric.rubric.files import Row, read_rows
+from prorubric.rubric.files import Row, describe_instead_of_rows, read_rows
 from prorubric.rubric.forms import parse_response
 from prorubric.rubric.records import Response, Rubric, Task
 
@@ -165,9 +165,21 @@ def _recognise(path: str | Path, rows: Iterator[Row]) -> tuple[Any, Iterator[Row
                     return source, chain(seen, rows)
         if len(seen) == _ROWS_TO_RECOGNISE:
             break
+    raise SourceError(f"{path}: {_describe_unknown(Path(path), seen)}")
+
+
+def _describe_unknown(path: Path, seen: Sequence[Row]) -> str:
+    """What is wrong with a file whose first rows are of no known format."""
+    instead = None
+    if not seen:
+        instead = "the dataset is empty" if path.is_dir() or not path.exists() else "the file is empty"
+    elif seen[0].value is None:
+        instead = describe_instead_of_rows(path)
+    if instead is not None:
+        return f"{instead}; write one object a line, or an array in .json"
     keys = sorted({key for row in seen if row.value for key in row.value})
     found = f"has rows with the keys {', '.join(keys)}" if keys else "holds no readable row"
-    raise SourceError(f"{path}: {found}, which is no known format; say which with --format {'|'.join(_SOURCES)}")
+    return f"{found}, which is no known format; say which with --format {'|'.join(_SOURCES)}"
 
 
 def _find_source(name: str) -> Any:

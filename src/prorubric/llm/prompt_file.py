@@ -18,9 +18,9 @@ Sections = Mapping[str, str]
 
 
 def read_prompt(path: Path) -> str:
-    """The text of a prompt file."""
+    """The text of a prompt file, without the byte order mark that some editors put first."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: the prompt file cannot be read ({error})") from None
 

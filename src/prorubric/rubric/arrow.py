@@ -52,6 +52,7 @@ RESPONSE_SCHEMA = pa.schema(
 
 _BATCH = 256
 _ZSTD = "zstd"
+_MISFITS = (UnicodeEncodeError, OverflowError, pa.ArrowException)
 
 
 def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -91,14 +92,17 @@ def compress_zstd(stream: IO[bytes]) -> Any:
 def write_parquet(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
     """A function that writes one row, in the columns of the schema."""
     pending: list[dict[str, Any]] = []
+    written = 0
 
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
 
         def flush() -> None:
+            nonlocal written
             try:
                 writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))
-            except (UnicodeEncodeError, pa.ArrowException) as error:
-                raise RubricError(f"a row does not fit into parquet ({shorten(str(error))}); write jsonl") from error
+            except _MISFITS as error:
+                raise _find_misfit(pending, schema, written, error) from error
+            written += len(pending)
             pending.clear()
 
         def write(row: Mapping[str, Any]) -> None:
@@ -109,6 +113,23 @@ def write_parquet(path: Path, schema: pa.Schema) -> Iterator[WriteRow]:
         yield write
         if pending:
             flush()
+
+
+def _find_misfit(rows: list[dict[str, Any]], schema: pa.Schema, before: int, error: Exception) -> RubricError:
+    """The error that names the one row among many which the columns cannot hold."""
+    found = "a row"
+    for number, row in enumerate(rows, before + 1):
+        try:
+            pa.RecordBatch.from_pylist([row], schema=schema)
+        except _MISFITS as own:
+            found, error = f"row {number}{_render_name(row)}", own
+            break
+    return RubricError(f"{found} does not fit into parquet ({shorten(str(error))}); mend it or write jsonl")
+
+
+def _render_name(row: Mapping[str, Any]) -> str:
+    key = next((key for key in ("id", "task_id") if row.get(key) is not None), None)
+    return "" if key is None else f" ({key} {shorten(repr(row[key]))})"
 
 
 def _as_cell(value: JsonValue, column: pa.DataType) -> JsonValue:

@@ -1,20 +1,22 @@
 """Rows in files: jsonl (plain, .gz, .zst), a JSON array, parquet. Read as a stream, written whole or not at all.
 
-A line that is not a JSON object is a `Row` with a fault, for the caller to count; a file that cannot be opened, or that
-ends in the middle of its compression, is a `SourceError`. Memory does not grow with the number of rows, except for a
-`.json` file that holds one array, which has to be read whole. What is written appears under its name only when it is
-complete, and the same rows give the same bytes.
+A line that is not a JSON object is a `Row` with a fault, for the caller to count; a file that cannot be opened, that
+ends in the middle of its compression, or that the disk has no room for, is a `SourceError`. Memory does not grow with
+the number of rows, except for a `.json` file that holds one array, which has to be read whole. What is written appears
+under its name only when it is complete, and the same rows give the same bytes.
 """
 
+import errno
 import glob
 import gzip
 import hashlib
 import io
 import json
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -36,6 +38,9 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet")
 COMPRESSIONS = (".gz", ".zst")
 
 _ALLOWED = f"allowed: {', '.join(SUFFIXES)}, all but parquet also with {' or '.join(COMPRESSIONS)}"
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LOOK_BYTES = 1 << 24
 
 WriteRow = Callable[[Mapping[str, Any]], None]
 
@@ -77,9 +82,11 @@ def split_suffix(path: Path) -> tuple[str, str]:
 
 def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a file, one at a time."""
+    if not path.exists():
+        raise SourceError(f"{path}: no such file; check the path")
     kind, compression = split_suffix(path)
     if not path.is_file():
-        raise SourceError(f"{path}: no such file; check the path")
+        raise SourceError(f"{path}: not a regular file; check the path")
     if kind == ".parquet":
         from prorubric.rubric.arrow import read_parquet  # noqa: PLC0415 - slow to load, and rarely needed
 
@@ -87,6 +94,24 @@ def read_rows(path: Path) -> Iterator[Row]:
     else:
         with _open_bytes(path, compression) as stream:
             yield from _read_stream(path, stream, may_be_array=kind == ".json")
+
+
+def describe_instead_of_rows(path: Path) -> str | None:
+    """What a text file without readable rows holds in their place, where that can be told; for error messages only."""
+    try:
+        kind, compression = split_suffix(path)
+        if kind == ".parquet" or not path.is_file():
+            return None
+        with _open_bytes(path, compression) as stream:
+            text = stream.read(_LOOK_BYTES).decode("utf-8-sig", errors="replace").lstrip()
+        value, end = json.JSONDecoder().raw_decode(text)
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError):  # the caller has an error to report already
+        return None
+    if value == [] and not text[end:].strip():
+        return "the file is empty"
+    if isinstance(value, dict) and "\n" in text[:end]:
+        return "one object over many lines is no row"
+    return None
 
 
 def count_rows(path: Path) -> int | None:
@@ -108,19 +133,25 @@ def count_rows(path: Path) -> int | None:
 def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
     """A function that writes one row. The file appears when the block ends without an error.
 
-    The schema is used for parquet, whose columns have to be known before the first row.
+    The schema is used for parquet, whose columns have to be known before the first row. A file that cannot be written
+    is named by the `SourceError`; what goes wrong in the block itself passes through as it is.
     """
     kind, compression = split_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
         with ExitStack() as stack:
-            if kind == ".parquet":
-                from prorubric.rubric.arrow import write_parquet  # noqa: PLC0415 - slow to load, and rarely needed
-
-                yield stack.enter_context(write_parquet(partial, schema))
-            else:
-                yield stack.enter_context(_line_writer(partial, compression, as_array=kind == ".json"))
+            with _blaming(path):
+                write = stack.enter_context(_open_writer(partial, kind, compression, schema))
+            try:
+                yield _make_blaming(write, path)
+            except BaseException:
+                # The first error is the one to know of: a full disk would complain again of what is left to write.
+                with suppress(OSError):
+                    stack.pop_all().__exit__(*sys.exc_info())
+                raise
+            with _blaming(path):
+                stack.pop_all().close()
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -130,7 +161,8 @@ def write_json(path: Path, value: object) -> None:
     """A small JSON file, whole or not at all."""
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
-        partial.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+        with _blaming(path):
+            partial.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -160,7 +192,7 @@ def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
     if fcntl is None:
         yield
         return
-    with path.open("w") as lock:
+    with path.open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -174,13 +206,12 @@ def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
 
 def _read_stream(path: Path, stream: IO[bytes], may_be_array: bool) -> Iterator[Row]:
     try:
-        first = stream.readline()
+        first, line = stream.readline(), 1
         while may_be_array and first and not first.strip():
-            first = stream.readline()
+            first, line = stream.readline(), line + 1
         if may_be_array and first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             yield from _read_array(path, first + stream.read())
             return
-        line = 1
         while first:
             row = _parse_line(line, first.removeprefix(b"\xef\xbb\xbf") if line == 1 else first)
             if row is not None:
@@ -225,6 +256,40 @@ def _open_bytes(path: Path, compression: str) -> Iterator[IO[bytes]]:
             yield io.BufferedReader(stack.enter_context(open_zstd(path)))
         else:
             yield stack.enter_context(path.open("rb"))
+
+
+def _open_writer(path: Path, kind: str, compression: str, schema: "pa.Schema") -> AbstractContextManager[WriteRow]:
+    if kind == ".parquet":
+        from prorubric.rubric.arrow import write_parquet  # noqa: PLC0415 - slow to load, and rarely needed
+
+        return write_parquet(path, schema)
+    return _line_writer(path, compression, as_array=kind == ".json")
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Name the file, as the user knows it, in what the system says about writing it."""
+    try:
+        yield
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _make_blaming(write: WriteRow, path: Path) -> WriteRow:
+    def write_row(row: Mapping[str, Any]) -> None:
+        try:
+            write(row)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+
+    return write_row
+
+
+def _cannot_write(path: Path, error: OSError) -> SourceError:
+    # By its number: pyarrow wraps the system's words into many of its own.
+    reason = os.strerror(error.errno) if error.errno else shorten(str(error))
+    remedy = "make room" if error.errno in _NO_ROOM else "check the place"
+    return SourceError(f"{path}: cannot be written ({reason}); {remedy} and run it again")
 
 
 @contextmanager
