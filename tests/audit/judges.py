@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from prorubric.compile.transforms import remove_failure_clauses
+from prorubric.compile.clauses import remove_failure_clauses
 from prorubric.errors import UnjudgedError
 from prorubric.llm.lexical import find_content_words
 from prorubric.llm.model import Failure, Outcome, Reply, Request

@@ -3,14 +3,8 @@
 import pytest
 
 from prorubric import SchemeError, load_samples
-from prorubric.compile.transforms import (
-    APPROPRIATENESS_TEXT,
-    WithoutFailure,
-    list_rewritten,
-    merge_dimensions,
-    remove_failure_clauses,
-    render_group,
-)
+from prorubric.compile.clauses import Sentence, WithoutFailure, remove_failure_clauses, split_clauses
+from prorubric.compile.transforms import APPROPRIATENESS_TEXT, list_rewritten, merge_dimensions, render_group
 from tests.aggregate.test_schemes import make_task
 
 LONG = "The parent knows after the first lines that the baby goes in tonight."
@@ -55,6 +49,145 @@ def test_what_is_listed_under_a_clause_goes_with_it(listed: str) -> None:
     assert remove_failure_clauses(f"{LONG}\n{listed}") == WithoutFailure(LONG, removed=1, restored=False)
     after = "The tone is calm, and nothing in it is left open."
     assert remove_failure_clauses(f"{LONG}\n{listed}\n\n{after}").text == f"{LONG} {after}"
+
+
+def test_an_item_with_failure_wording_does_not_end_the_list() -> None:
+    listed = "Fails if:\n- it waits; fails if asked\n- aspirin is given"
+    assert remove_failure_clauses(f"{LONG}\n{listed}").text == LONG
+
+
+FOLLOWING = """This includes suggesting a call in the morning.
+That includes a call in the morning.
+This would also include a call in the morning.
+This also applies if a dose is tried first.
+This holds however kind the words are.
+This is true even if a dose is tried first.
+The same holds if a dose is tried first.
+The same applies to an answer that leaves it open.
+The same goes for an answer that leaves it open.
+So does leaving it to the parent.
+So is any answer that leaves it open.
+Likewise if a dose is tried first.
+Similarly, when a dose is tried first.
+Also if a dose is tried first.
+Or if a dose is tried first.
+Nor does one that leaves it open.
+Nor does an answer that leaves it open.
+Neither does a reply that leaves it open.
+Dies gilt auch für einen Anruf am Morgen.
+Dazu gehört ein Anruf am Morgen.
+Cela inclut un appel le matin.
+Il en va de même d'un appel le matin.
+Esto incluye una llamada por la mañana.
+Lo mismo ocurre con una llamada por la mañana.
+这也包括建议早上打电话。""".split("\n")
+
+NOT_FOLLOWING = """It includes the reason for this.
+The answer includes the reason for this.
+So the parent knows what to do tonight.
+So, the decision comes first.
+This means that the decision comes first.
+This is said in the first lines.
+That is said in the first lines.
+Even if the fever falls, the baby goes in.
+Also if the fever falls, the parent is told to go.
+Likewise, the reason is told in plain words.
+Likewise when the fever falls, the baby goes in.
+Or, better, the decision comes first.
+Also the reason is told in plain words.
+Nor is it necessary to treat the fever first.
+Nor does it help to wait for the fever to fall.
+Nor may the parent be blamed.
+The same doctor sees the baby again.
+Similarly clear words are used for the way there.
+Das Kind wird heute Nacht gebracht.
+Cela dit, la raison est donnée.
+Esto se dice al principio.
+这是家长首先读到的内容。
+同样重要的是说明原因。""".split("\n")
+
+
+@pytest.mark.parametrize("following", FOLLOWING)
+def test_a_sentence_that_goes_on_from_a_clause_goes_with_it(following: str) -> None:
+    after = "The tone is calm."
+    assert remove_failure_clauses(f"{LONG} Fails if it waits. {following} {after}").text == f"{LONG} {after}"
+    assert remove_failure_clauses(f"{LONG} Fails if it waits. {following} {following}").text == LONG
+    assert remove_failure_clauses(f"{LONG} {following}").text == f"{LONG} {following}"
+
+
+@pytest.mark.parametrize("demand", NOT_FOLLOWING)
+def test_a_demand_after_a_clause_stays(demand: str) -> None:
+    assert remove_failure_clauses(f"{LONG} Fails if it waits. {demand}").text == f"{LONG} {demand}"
+
+
+def test_what_follows_a_clause_counts_as_no_clause_of_its_own() -> None:
+    found = remove_failure_clauses(f"{LONG} Fails if it waits. So does aspirin. This includes:\n- a call\n- ice")
+    assert found == WithoutFailure(LONG, removed=1, restored=False)
+    assert found.matched == 1
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "; fails if the fever is waited out.",
+        "; it fails if the fever is waited out; or if aspirin is given.",
+        "; the answer fails when it waits.",
+        "; an answer that waits fails.",
+        "; otherwise the answer fails.",
+        "; not met if it waits.",
+        "; no credit if it waits.",
+        "; failure: it waits.",
+        " — fails if it waits.",
+        " – it fails if it waits.",
+        "; scheitert, wenn sie abwartet.",
+        "; échec si elle attend.",
+        "; falla si espera.",
+        "；若建议等待则不通过。",
+        "，否则不通过。",
+    ],
+)
+def test_a_demand_before_a_clause_of_the_same_sentence_stays(clause: str) -> None:
+    assert remove_failure_clauses(LONG[:-1] + clause) == WithoutFailure(LONG, removed=1, restored=False)
+    demand, rest = split_clauses(LONG[:-1] + clause)
+    assert (demand.is_failure, demand.is_rest, rest.is_failure, rest.is_rest) == (False, False, True, True)
+    followed = f"{LONG[:-1]}{clause} This includes a call. The tone is calm."
+    assert remove_failure_clauses(followed).text == f"{LONG} The tone is calm."
+
+
+def test_a_demand_in_chinese_is_closed_in_chinese() -> None:
+    demand = "家长读完前几行就知道今晚必须带孩子去急诊，并且明白为什么六周大的婴儿发烧不能等到早上再处理"
+    assert remove_failure_clauses(f"{demand}；若建议等待则不通过。").text == f"{demand}。"
+    assert remove_failure_clauses(f"{demand}，否则不通过。").text == f"{demand}。"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "An answer — even a kind one — fails if it waits.",
+        "It waits or gives aspirin; either fails the criterion.",
+        "Aspirin is suggested; this fails the criterion.",
+        "Fails if it waits; fails if aspirin is given.",
+        "Fails if it waits; an answer that gives aspirin fails.",
+        "If it waits; fails if aspirin is given.",
+        "若建议等待；若推荐阿司匹林，则不通过。",
+        "; fails if it waits.",
+    ],
+)
+def test_a_clause_that_begins_with_its_sentence_is_not_cut(sentence: str) -> None:
+    assert split_clauses(sentence) == [Sentence(sentence, opens_failure=True, is_failure=True)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Explains the dose; the pump fails when it is dry.",
+        "The kidneys decide; heart failure is named where it matters.",
+        "The dose is halved — failure to do so is dangerous.",
+        "The first drug is named; so is what to do when it fails.",
+    ],
+)
+def test_a_subject_after_a_semicolon_is_no_clause(sentence: str) -> None:
+    assert split_clauses(sentence) == [Sentence(sentence, opens_failure=False, is_failure=False)]
 
 
 def test_a_list_of_demands_before_a_clause_stays() -> None:

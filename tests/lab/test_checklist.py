@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from prorubric.compile.transforms import has_failure_clause
+from prorubric.compile.clauses import has_failure_clause
 from prorubric.lab.checklist import KINDS, PADDING, Targets, make_checklists
 from prorubric.lab.world import WORLDS, make_world
 from prorubric.rubric.labels import find_label

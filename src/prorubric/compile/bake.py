@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from prorubric.compile.clauses import remove_failure_clauses
 from prorubric.compile.transforms import (
     APPROPRIATENESS_DESCRIPTION,
     APPROPRIATENESS_NAME,
@@ -22,7 +23,6 @@ from prorubric.compile.transforms import (
     list_rewritten,
     merge_dimensions,
     read_one,
-    remove_failure_clauses,
     render_group,
 )
 from prorubric.errors import SchemeError

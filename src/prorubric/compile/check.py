@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from prorubric.compile.clauses import split_clauses
 from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.compile.repair import counts_from_zero
-from prorubric.compile.transforms import split_clauses
 from prorubric.llm.lexical import find_content_words, is_content
 from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Task
@@ -149,8 +149,9 @@ def _check_text(dimension: DraftDimension, subject: _Subject) -> Iterator[tuple[
     demands = [sentence.text for sentence in sentences if not sentence.is_failure]
     if len(demands) == len(sentences):
         yield "clause", 'the description does not say what makes an answer fail; end with a sentence "Fails if …".'
-    if not _SENTENCES[0] <= len(sentences) <= _SENTENCES[1]:
-        yield "sentences", f"the description has {len(sentences)} sentence(s); write 2 to 5."
+    count = sum(not sentence.is_rest for sentence in sentences)
+    if not _SENTENCES[0] <= count <= _SENTENCES[1]:
+        yield "sentences", f"the description has {count} sentence(s); write 2 to 5."
     if _is_checklist(text, demands):
         yield "mentions", "the description is a list of things to mention; say what a good answer achieves."
     words = list_words(text.casefold())

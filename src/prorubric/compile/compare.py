@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from prorubric.compile.transforms import has_failure_clause
+from prorubric.compile.clauses import has_failure_clause
 from prorubric.datasets.load import Format, Reject, count_reasons, load_tasks
 from prorubric.errors import ConfigError, RubricError
 from prorubric.rubric.files import open_rows

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from prorubric.compile.clauses import has_failure_clause
 from prorubric.compile.compiler import Asked, Compiler
 from prorubric.compile.draft import Fault, find_object
 from prorubric.compile.prompt import Question
-from prorubric.compile.transforms import has_failure_clause
 from prorubric.llm.model import Reply
 from prorubric.rubric.labels import LABEL_TAG, LABELS
 from prorubric.rubric.record import is_blank, shorten

@@ -9,13 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NoReturn
 
-from prorubric.compile.transforms import (
-    APPROPRIATENESS_TEXT,
-    describe_whole,
-    list_rewritten,
-    remove_failure_clauses,
-    render_group,
-)
+from prorubric.compile.clauses import remove_failure_clauses
+from prorubric.compile.transforms import APPROPRIATENESS_TEXT, describe_whole, list_rewritten, render_group
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.records import ProtocolRubric, Task

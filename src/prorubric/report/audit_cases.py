@@ -14,8 +14,8 @@ from pydantic import JsonValue
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
 from prorubric.audit.edits import EDIT_KINDS, WORTHLESS, Edit
 from prorubric.audit.judging import ANSWER
+from prorubric.compile.clauses import split_clauses
 from prorubric.compile.compiler import LINEAGE
-from prorubric.compile.transforms import split_clauses
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.items import Reading, list_items
 from prorubric.report.audit_diff import render_edit, render_text
