@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from prorubric.compile.compiler import Compiled as Compiled
     from prorubric.compile.compiler import Compiler as Compiler
     from prorubric.compile.compiler import GeneratorConfig as GeneratorConfig
+    from prorubric.compile.config import CompileConfig as CompileConfig
     from prorubric.compile.estimate import CompileEstimate as CompileEstimate
     from prorubric.compile.estimate import estimate_compile as estimate_compile
-    from prorubric.compile.run import CompileConfig as CompileConfig
     from prorubric.compile.run import CompileResult as CompileResult
     from prorubric.compile.run import compile_rubrics as compile_rubrics
     from prorubric.datasets.convert import ConvertConfig as ConvertConfig
@@ -124,7 +124,8 @@ _HOMES = {
     "compile.compare": ("CompareConfig", "CompareResult", "compare_tasks"),
     "compile.compiler": ("Compiled", "Compiler", "GeneratorConfig"),
     "compile.estimate": ("CompileEstimate", "estimate_compile"),
-    "compile.run": ("CompileConfig", "CompileResult", "compile_rubrics"),
+    "compile.config": ("CompileConfig",),
+    "compile.run": ("CompileResult", "compile_rubrics"),
     "datasets.convert": ("ConvertConfig", "ConvertResult", "convert_tasks"),
     "datasets.export": ("export_tasks",),
     "datasets.lint_file": ("LintConfig", "LintResult", "lint_tasks"),

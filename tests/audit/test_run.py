@@ -20,7 +20,8 @@ from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
 from prorubric.audit.run import Progress, run_audit, split_by_words
-from prorubric.compile.run import CompileConfig, compile_rubrics
+from prorubric.compile.config import CompileConfig
+from prorubric.compile.run import compile_rubrics
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.report.audit import audit_rewards

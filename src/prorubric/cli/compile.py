@@ -12,8 +12,10 @@ from prorubric.cli.output import JsonFlag, count, literal, make_console, print_j
 from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareConfig, CompareResult, Mean, SideSummary, compare_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
+from prorubric.compile.config import CompileConfig, CompileFiles
 from prorubric.compile.estimate import CompileEstimate, estimate_compile
-from prorubric.compile.run import CompileConfig, CompileFiles, CompileResult, Progress, check_outputs, compile_rubrics
+from prorubric.compile.outputs import check_outputs
+from prorubric.compile.run import CompileResult, Progress, compile_rubrics
 from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 from prorubric.compile.bake import list_baked
 from prorubric.compile.compiler import Compiler
+from prorubric.compile.config import CompileConfig, make_plan
+from prorubric.compile.outputs import find_journal
 from prorubric.compile.prompt import Question
-from prorubric.compile.run import CompileConfig, find_journal, make_generator, make_plan, open_tasks, take_tasks
+from prorubric.compile.run import make_generator, open_tasks, take_tasks
 from prorubric.compile.texts import QUESTIONS, add_texts
 from prorubric.compile.work import Plan, list_texts, needs_grouping
 from prorubric.datasets.load import Reject

@@ -12,98 +12,41 @@ import time
 from asyncio import CancelledError, current_task, get_running_loop
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, aclosing, contextmanager, nullcontext
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from threading import current_thread, main_thread
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pyarrow as pa
-from pydantic import BeforeValidator, Field
 
-from prorubric.compile.bake import DESCRIBING, NEEDS_DIMENSIONS, Transform
-from prorubric.compile.compiler import RULES, Compiler, GeneratorConfig
+from prorubric.compile.compiler import RULES, Compiler
+from prorubric.compile.config import CompileConfig, make_plan
+from prorubric.compile.outputs import announce_outputs, check_outputs, claim_outputs
 from prorubric.compile.processes import run_in_processes
 from prorubric.compile.prompt import DOMAINS, Question, load_prompt
-from prorubric.compile.texts import QUESTIONS, TextName
-from prorubric.compile.work import TEXT_OF, Done, Group, Plan, Row, Tally, process_to_row
-from prorubric.datasets.load import Format, Reject, Stream, Subset, load_tasks
+from prorubric.compile.texts import QUESTIONS
+from prorubric.compile.work import TEXT_OF, Done, Plan, Row, Tally, process_to_row
+from prorubric.datasets.load import Reject, Stream, load_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
-from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_text, make_text_model, stop_model
 from prorubric.llm.model import Model
-from prorubric.llm.prompt_file import read_prompt
 from prorubric.llm.together import collecting_rarely, run_in_order, run_sync
 from prorubric.rubric.arrow import TASK_SCHEMA
-from prorubric.rubric.files import WriteRow, hash_file, lock_path, open_rows, remove_partials, split_suffix, write_json
-from prorubric.rubric.record import Record, config_record, split_commas
+from prorubric.rubric.files import WriteRow, hash_file, open_rows, remove_partials, write_json
+from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ONE_WORD = (RULES, "smollm2", "lexical")
 _SHOWN_FAILURES = 5
-_WRITING = "writing"
 _MOST_SILENT = 50
 """So many tasks in a row without a reply end a run: the generator is not there, and each would be waited for."""
 _REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string()})
-
-
-def _read_path(value: object) -> object:
-    return str(value) if isinstance(value, Path) else value
-
-
-@config_record
-class CompileFiles:
-    """What is compiled, by which generator, into which file."""
-
-    tasks: Annotated[str, BeforeValidator(_read_path)]
-    """The file of tasks, or a Hugging Face dataset by its id."""
-    _: KW_ONLY
-    out: Path | None = None
-    """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet. The same command finishes a stopped run."""
-    generator: str = ""
-    """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
-    group: Group | None = None
-    """Which tasks get new dimensions; by default all, and none where only a transform is asked for."""
-    texts: Annotated[tuple[TextName, ...], BeforeValidator(split_commas)] = ()
-    """What else the generator writes: k1, rewritten, labels, for the schemes k1, rewritten and weighted."""
-    transform: Annotated[tuple[Transform, ...], BeforeValidator(split_commas)] = ()
-    """Controls to set into the tasks, in this order."""
-    engine: Literal["local", "ray"] = "local"
-    """Where the work is done: on this machine, or in Ray actors on many."""
-    processes: Annotated[int, Field(ge=1)] = 1
-    """Local: how many processes share the work; more than one pays where a thousand replies come in a second."""
-    workers: Annotated[int, Field(ge=1)] = 2
-    """Ray: how many actors share the work."""
-    format: Format = "auto"
-    """The form of the tasks."""
-    subset: Subset = "all"
-    """HealthBench: only the physician-consensus criteria, or only the others."""
-    split: str = "train"
-    """The split of a dataset on the hub."""
-    limit: Annotated[int, Field(ge=1)] | None = None
-    """Only the first so many tasks, to try a generator before all are paid for."""
-    strict: bool = False
-    """Stop at the first row that cannot be read."""
-    overwrite: bool = False
-    """Replace an output that exists."""
-    journal: Path | None = None
-    """A journal that several runs share; by default each output has its own beside it."""
-    prices: Path | None = None
-    """A price table of your own, for the estimate of costs."""
-
-
-@config_record
-class CompileConfig(CompileFiles):
-    """A whole run: its files, how the generator is asked, how its endpoint is treated."""
-
-    _: KW_ONLY
-    generation: GeneratorConfig = field(default_factory=GeneratorConfig)
-    http: HttpConfig = field(default_factory=HttpConfig)
 
 
 class CompileResult(Record):
@@ -190,58 +133,6 @@ def compile_rubrics(
         return run_sync(_run(config, on_progress, on_stop))
 
 
-def make_plan(config: CompileConfig) -> Plan:
-    """What is done to each task; raises `ConfigError` where the options do not fit together."""
-    group = config.group or _choose_group(config)
-    own = config.generation.prompt_file
-    plan = Plan(group, config.texts, config.transform, config.generation, None if own is None else read_prompt(own))
-    writes = [*config.texts, *(name for name in config.transform if name in TEXT_OF)]
-    if group != "none" and not config.generator:
-        raise ConfigError(f"--generator is missing; name a model, or {RULES} to do without one")
-    if config.texts and config.generator in ("", RULES):
-        raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
-    if config.engine == "ray" and config.generator in ("", RULES):
-        raise ConfigError("--engine ray spreads the calls to a model, and there is none; leave it out")
-    _check_processes(config)
-    _check_order(config.transform)
-    if group == "none" and not writes and not config.transform:
-        raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
-    return plan
-
-
-def _choose_group(config: CompileConfig) -> Group:
-    """All; but where a transform is asked for, what is there stays, and only a transform of dimensions needs some."""
-    if not config.transform:
-        return "all"
-    return "missing" if config.generator and any(name in NEEDS_DIMENSIONS for name in config.transform) else "none"
-
-
-def _check_processes(config: CompileConfig) -> None:
-    if config.processes == 1:
-        return
-    if config.engine == "ray":
-        raise ConfigError("--processes is for one machine; with --engine ray name --workers instead")
-    if not config.generator.startswith(("http://", "https://")):
-        raise ConfigError("--processes shares out the calls to an endpoint; name one (http://…), or leave it out")
-    if sys.platform == "win32":
-        raise ConfigError("--processes needs sockets that only a Unix hands on; leave it out")
-
-
-def _check_order(transforms: tuple[Transform, ...]) -> None:
-    repeated = [name for name in transforms if transforms.count(name) > 1]
-    if repeated:
-        raise ConfigError(f"--transform names {repeated[0]} twice; name each once")
-    if "weighted" in transforms[:-1]:
-        raise ConfigError("--transform weighted drops criteria, of which the others must see all; name it last")
-    descriptions = [name for name in transforms if name in DESCRIBING]
-    if len(descriptions) > 1:
-        raise ConfigError(f"--transform {','.join(descriptions)}: each of these writes the descriptions; name one")
-    if descriptions and "appropriateness" in transforms[: transforms.index(descriptions[0])]:
-        raise ConfigError(
-            f"--transform {descriptions[0]} would change the appropriateness text; name that one after it"
-        )
-
-
 def open_tasks(config: CompileConfig, on_reject: Callable[[Reject], None]) -> Stream[Task]:
     """The tasks of the input."""
     return load_tasks(
@@ -268,19 +159,8 @@ async def _run(
     config: CompileConfig, on_progress: OnProgress | None, on_stop: Callable[[], None] | None
 ) -> CompileResult:
     plan, outputs = make_plan(config), check_outputs(config)
-    mark = _mark_of(outputs["manifest"])
-    mark.parent.mkdir(parents=True, exist_ok=True)
-    was_writing = _was_writing(outputs["manifest"])
-    with lock_path(mark, outputs["tasks"]):
-        try:
-            result = await _compile(config, plan, outputs, on_progress, on_stop)
-        except BaseException:
-            # Only a run that is killed while its files appear leaves them to be replaced.
-            if not was_writing:
-                mark.unlink(missing_ok=True)
-            raise
-        mark.unlink(missing_ok=True)
-    return result
+    with claim_outputs(outputs):
+        return await _compile(config, plan, outputs, on_progress, on_stop)
 
 
 async def _compile(
@@ -317,7 +197,7 @@ async def _compile(
         if stop.asked:
             raise KeyboardInterrupt
         _check_not_empty(config, stream, tally, rejects)
-        _mark_of(outputs["manifest"]).write_text(_WRITING)
+        announce_outputs(outputs)
     files = _tidy(outputs, tally, rejects.count)
     result = _summarize(config, tally, usage, files, stream.read, rejects.count).model_copy(
         update={
@@ -375,57 +255,6 @@ def _run_spread(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Row], 
 def window_of(config: CompileConfig) -> int:
     """How many tasks are under way: twice the calls in flight, so that one that takes long holds nobody up."""
     return 2 * config.http.concurrency
-
-
-def check_outputs(config: CompileConfig) -> dict[str, Path]:
-    """The files of a run; refuses to replace what exists, and to begin without a name for them."""
-    if config.out is None:
-        raise ConfigError("--out is missing; name the file to write, such as compiled.jsonl")
-    named = _name_outputs(config.out)
-    outputs = {**named, "journal": config.journal or named["journal"]}
-    # What a run that was killed in that moment has left is its own to replace.
-    is_unfinished = _was_writing(outputs["manifest"])
-    if outputs["journal"].resolve() in {path.resolve() for name, path in outputs.items() if name != "journal"}:
-        raise ConfigError(f"{outputs['journal']}: the journal would be replaced by the output; choose another name")
-    for name, path in outputs.items():
-        if path.resolve() == Path(config.tasks).resolve():
-            what = "journal" if name == "journal" else "output"
-            raise ConfigError(f"{path}: the {what} would replace the input; choose another name")
-        if name != "journal" and path.exists() and not config.overwrite and not is_unfinished:
-            raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
-    return outputs
-
-
-def find_journal(config: CompileConfig) -> Path | None:
-    """Where the replies of a run are kept; None where neither it nor the output has a name yet."""
-    return config.journal or (_name_outputs(config.out)["journal"] if config.out else None)
-
-
-def _name_outputs(out: Path) -> dict[str, Path]:
-    kind, compression = split_suffix(out)
-    stem = out.with_name(out.name[: -len(kind + compression)])
-    return {
-        "tasks": out,
-        "excluded": Path(f"{stem}.excluded.jsonl"),
-        "rejects": Path(f"{stem}.rejects.jsonl"),
-        "manifest": Path(f"{stem}.manifest.json"),
-        "journal": Path(f"{stem}.journal.sqlite"),
-    }
-
-
-def _mark_of(manifest: Path) -> Path:
-    """The file that is locked while a run goes on, and says whether its files are about to appear.
-
-    It is known by the manifest, as all files of a run are but the output: `a.jsonl` and `a.parquet` would share them.
-    """
-    return manifest.with_name(f".{manifest.name}.unfinished")
-
-
-def _was_writing(manifest: Path) -> bool:
-    try:
-        return _mark_of(manifest).read_text() == _WRITING
-    except OSError:
-        return False
 
 
 class _Rejects:

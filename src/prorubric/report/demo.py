@@ -17,7 +17,8 @@ from prorubric.audit.folder import PAGE
 from prorubric.audit.records import AuditResult
 from prorubric.audit.run import OnProgress
 from prorubric.compile.compare import CompareConfig, compare_tasks
-from prorubric.compile.run import CompileConfig, compile_rubrics
+from prorubric.compile.config import CompileConfig
+from prorubric.compile.run import compile_rubrics
 from prorubric.datasets.lint_file import LintConfig, LintResult, lint_tasks
 from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_RESPONSES, SAMPLE_TASKS, SampleAnswer, load_samples
 from prorubric.errors import ConfigError
