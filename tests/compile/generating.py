@@ -214,3 +214,16 @@ class TextOnly:
 
     async def close(self) -> None:
         pass
+
+
+class Slow:
+    """A model of the user's own that is never right, and takes its time."""
+
+    name = identity = "slow"
+
+    async def complete(self, request: Request) -> Outcome:
+        await asyncio.sleep(0.2)
+        return Reply("Let me think.")
+
+    async def close(self) -> None:
+        pass

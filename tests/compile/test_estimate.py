@@ -9,6 +9,7 @@ from prorubric import CompileConfig, CompileEstimate, compile_rubrics, estimate_
 from prorubric.compile.compiler import GeneratorConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
+from prorubric.llm.model import Failure, Outcome, Request
 from tests.compile.generating import make_tasks
 from tests.llm.server import MisbehavingServer
 
@@ -104,3 +105,37 @@ def test_a_task_that_would_be_rejected_and_a_question_that_comes_twice_cost_noth
 def test_a_limit_holds_for_the_estimate_too(config: CompileConfig) -> None:
     found = estimate_compile(change(config, limit=4))
     assert (found.tasks, found.calls) == (4, 4)
+
+
+def test_texts_are_not_counted_for_tasks_that_would_be_excluded_before(config: CompileConfig) -> None:
+    tasks = make_tasks(5)
+    short = [task.model_copy(update={"rubric": type(task.rubric)(criteria=task.rubric.criteria[:1])}) for task in tasks]
+    save_tasks(Path(config.tasks), short)
+    assert estimate_compile(change(config, texts=("k1", "labels"))).calls == 0
+
+
+class Once:
+    """A model of the user's own that cannot be used when it was closed."""
+
+    name = identity = "once"
+    is_closed = False
+
+    async def complete(self, request: Request) -> Outcome:
+        return Failure("reply", "closed" if self.is_closed else "open")
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+ONCE = Once()
+
+
+def test_an_object_of_the_users_own_is_left_open_for_the_run(config: CompileConfig) -> None:
+    estimate_compile(change(config, generator=f"{__name__}:ONCE"))
+    assert not ONCE.is_closed
+
+
+def test_an_empty_file_is_left_empty(config: CompileConfig, tmp_path: Path) -> None:
+    (tmp_path / "empty.sqlite").touch()
+    assert estimate_compile(change(config, journal=tmp_path / "empty.sqlite")).calls == 10
+    assert (tmp_path / "empty.sqlite").stat().st_size == 0

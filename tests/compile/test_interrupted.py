@@ -107,6 +107,18 @@ def test_ctrl_c_finishes_the_calls_under_way_and_says_how_to_go_on(folder: Path,
     assert server.calls == TASKS
 
 
+def test_ctrl_c_asks_a_model_of_ones_own_nothing_more(folder: Path) -> None:
+    """One call at a time, as a model in this process answers: what waits for its turn must not be waited for."""
+    process = start(folder, "tests.compile.generating:Slow", "--reasks", "2")
+    journal = folder / "out.journal.sqlite"
+    assert wait_until(lambda: journal.exists() and count_replies(folder) >= 2, seconds=60)
+    before = count_replies(folder)
+    process.send_signal(signal.SIGINT)
+    code, said = finish(process, seconds=30)
+    assert (code, "Traceback" in said) == (130, False), said
+    assert count_replies(folder) <= before + 4 * AT_ONCE  # of 900 that would be asked
+
+
 @pytest.mark.parametrize(("processes", "at_once"), [("1", AT_ONCE), ("2", AT_ONCE), ("1", 128)])
 def test_ctrl_c_does_not_wait_for_calls_that_only_wait_to_be_sent(
     folder: Path, server: MisbehavingServer, processes: str, at_once: int

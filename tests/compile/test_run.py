@@ -1,12 +1,15 @@
 """A whole file through the compiler: what is written where, in which order, and what a second run does."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import prorubric.compile as compile_module
 from prorubric import CompileConfig, ConfigError, SourceError, compile_rubrics, load_tasks, save_tasks
+from prorubric.compile import outputs
 from prorubric.compile.compiler import GeneratorConfig
 from prorubric.errors import ModelError
 from prorubric.llm.http import HttpConfig
@@ -353,6 +356,51 @@ class TestReplacing:
     ) -> None:
         with pytest.raises(ConfigError, match="the journal would be replaced by the output; choose another name"):
             compile_rubrics(make_config(folder, server, journal=folder / name))
+        assert server.calls == 0
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+    def test_a_run_that_ends_while_its_files_appear_is_finished_by_the_same_command_only(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException | type[BaseException]
+    ) -> None:
+        def end(*_: object) -> None:
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr("prorubric.compile.run.write_json", end)
+            with pytest.raises((KeyboardInterrupt, OSError)):
+                compile_rubrics(make_config(folder, generator="rules"))
+        assert (folder / "out.jsonl").exists()
+        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+            compile_rubrics(make_config(folder, generator="rules", limit=3))
+        assert compile_rubrics(make_config(folder, generator="rules")).kept == 30
+        assert not list(folder.glob(".*"))
+
+    def test_the_files_are_looked_at_when_nobody_else_can_write_them_any_more(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Another run comes to its end between our first look and our lock."""
+        real = outputs.lock_path
+
+        @contextmanager
+        def lock_late(*places: Path) -> Iterator[None]:
+            (folder / "out.jsonl").write_text("of another run")
+            with real(*places):
+                yield
+
+        monkeypatch.setattr(outputs, "lock_path", lock_late)
+        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+            compile_rubrics(make_config(folder, generator="rules"))
+        assert (folder / "out.jsonl").read_text() == "of another run"
+
+    def test_a_folder_in_the_place_of_a_file_is_refused_before_a_call(
+        self, folder: Path, server: MisbehavingServer
+    ) -> None:
+        (folder / "out.jsonl").mkdir()
+        with pytest.raises(ConfigError, match=r"out\.jsonl: is a folder; name a file"):
+            compile_rubrics(make_config(folder, server, overwrite=True))
+        config = CompileConfig(folder / "tasks.jsonl", out=folder / "tasks.jsonl" / "x.jsonl", generator="rules")
+        with pytest.raises(ConfigError, match=r"tasks\.jsonl: is no folder and cannot become one"):
+            compile_rubrics(config)
         assert server.calls == 0
 
     def test_a_run_is_over_when_nothing_but_its_files_is_left(self, folder: Path) -> None:

@@ -345,3 +345,15 @@ def test_a_call_goes_out_only_when_the_reply_that_made_room_for_it_is_kept(
     with MisbehavingServer() as server, Journal(tmp_path / "journal.sqlite") as journal:
         asyncio.run(ask(server, journal))
     assert (len(open_calls), max(open_calls)) == (60, 4)
+
+
+def test_a_count_that_no_column_holds_is_told_to_all_who_wait(journal: Journal) -> None:
+    async def keep(key: str, tokens: int) -> None:
+        await journal.keep(key, Reply("x", tokens))
+
+    async def both() -> list[BaseException | None]:
+        return await asyncio.gather(keep("a", 2**70), keep("b", 1), return_exceptions=True)
+
+    assert [type(found) for found in asyncio.run(both())] == [SourceError, SourceError]
+    asyncio.run(keep("c", 1))
+    assert journal.counts()["replies"] == 1

@@ -109,6 +109,19 @@ class Exits(Text):
 
     async def close(self):
         raise OSError("the file is gone")
+
+
+import asyncio
+
+
+class Cancels(Text):
+    async def complete(self, request):
+        raise asyncio.CancelledError
+
+
+class Fussy(Text):
+    def __init__(self):
+        raise ValueError("no key in the file")
 """
 
 
@@ -311,3 +324,29 @@ def test_on_the_command_line_it_is_one_line_without_a_traceback(module: Path, co
     assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
     assert done.stderr.splitlines()[-1].startswith("prorubric: ")
     assert "(mine.py, line " in done.stderr
+
+
+def test_a_cancellation_that_nobody_asked_for_is_a_bug_like_any_other() -> None:
+    with pytest.raises(
+        ModelError, match=r"mine raised CancelledError \(mine\.py, line \d+\); a call that fails has to"
+    ):
+        ask("mine:Cancels", "hello")
+
+
+def test_a_cancellation_of_ours_stays_one() -> None:
+    async def cancel() -> None:
+        model = make_model("mine:Says")
+        assert isinstance(model, Model)
+        running = asyncio.create_task(model.complete(Request((Message(role="user", content="x"),))))
+        running.cancel()
+        await running
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancel())
+
+
+def test_an_error_of_any_kind_in_a_constructor_has_its_place() -> None:
+    with pytest.raises(
+        ConfigError, match=r"^the model 'mine:Fussy' cannot be imported: ValueError: no key in the file \("
+    ):
+        make_model("mine:Fussy")

@@ -73,7 +73,7 @@ def _say_estimate(config: CompileConfig) -> None:
     if config.generator in ("", RULES):
         return
     estimate = estimate_compile(config)
-    calls = f"{count(estimate.calls, 'call')} to make, {estimate.cached:,} in the journal"
+    calls = f"{count(estimate.calls, 'call')} to make, {estimate.cached:,} answered already"
     say(
         f"{count(estimate.tasks, 'task')}: {calls}; "
         f"about {estimate.prompt_tokens:,} + {estimate.completion_tokens:,} tokens, {_show_cost(estimate.cost)}"
@@ -97,7 +97,7 @@ def _print_estimate(estimate: CompileEstimate, console: Console) -> None:
     )
     console.print(table)
     if estimate.cached:
-        console.print(f"not counted: {count(estimate.cached, 'question')} that the journal answers")
+        console.print(f"not counted: {count(estimate.cached, 'question')} that the journal or another task answers")
 
 
 def _print_result(result: CompileResult, console: Console) -> None:
@@ -116,7 +116,7 @@ def _print_result(result: CompileResult, console: Console) -> None:
     _print_counts("failure sentences", result.failure_sentences, console)
     _print_counts("texts not delivered", result.failed_texts, console, "red")
     _print_counts("failed calls", result.failures, console, "red")
-    if any(reason.startswith("no reply") for reason in result.reasons):
+    if result.failures:
         console.print("the same command with --overwrite asks again for what got no reply, and for nothing else")
     if result.calls:
         failed = sum(result.failed_calls.values())

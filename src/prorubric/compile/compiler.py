@@ -4,7 +4,6 @@ A task always comes out again: with dimensions (`kept`, `repaired`), or without 
 that came about, attempt by attempt, is in its `meta["compile"]`. The rubric is never changed.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
 from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load_prompt, render_prompt, render_retry
 from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
 from prorubric.errors import ConfigError
+from prorubric.llm.http import is_refusal
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import read_prompt
 from prorubric.rubric.record import config_record, split_commas
@@ -36,8 +36,6 @@ RULES = "rules"
 """The generator that is no model: word overlap and position. A weak baseline, labelled as such."""
 RULES_IDENTITY = "rules/1"
 """What a task says it was made by; changes with anything in `rules` that changes a group or a text."""
-
-_REFUSED = re.compile(r"HTTP 4(?:00|13|22)\b")
 
 FoundT = TypeVar("FoundT")
 
@@ -138,6 +136,7 @@ class Compiler:
         self.config = config or GeneratorConfig()
         path = self.config.prompt_file
         self._own_prompt = own_prompt if path is None or own_prompt is not None else read_prompt(path)
+        self._is_stopping = False
         self._prompts: dict[tuple[Question, Domain], Prompt] = {}
         self.prompt_for("group", "general")  # a prompt file that cannot be used is found before a token is spent
 
@@ -153,6 +152,10 @@ class Compiler:
             own = self._own_prompt if question == "group" else None
             self._prompts[key] = load_prompt(*key, own, self.config.prompt_file)
         return self._prompts[key]
+
+    def stop(self) -> None:
+        """Ask nothing more; what has been asked is waited for."""
+        self._is_stopping = True
 
     async def close(self) -> None:
         """Let go of the model."""
@@ -196,6 +199,8 @@ class Compiler:
         first = request = self.make_request(question, task, schema)
         faults: list[tuple[Fault, ...]] = []
         for attempt in range(1, self.config.reasks + 2):
+            if self._is_stopping:
+                return Asked(None, attempt - 1, tuple(faults), "stopped before it was asked")
             outcome = await self.model.complete(request)
             if isinstance(outcome, Failure):
                 return Asked(None, attempt - 1, tuple(faults), outcome.reason)
@@ -283,11 +288,6 @@ class Compiler:
             "failure": asked.failure,
         }
         return {key: value for key, value in about.items() if value is not None and value != []}
-
-
-def is_refusal(failure: str) -> bool:
-    """True where a failed call says that the question itself cannot be taken, as one that is too long."""
-    return _REFUSED.match(failure) is not None
 
 
 def _draft_by_rules(task: Task) -> Draft:

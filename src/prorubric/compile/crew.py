@@ -68,6 +68,7 @@ class ShardRunner:
     def stop(self) -> None:
         """Begin no further shard, and send no further call."""
         self._is_stopping = True
+        self._compiler.stop()
         stop_model(self._model)
 
     async def close(self) -> None:

@@ -21,6 +21,7 @@ from prorubric.datasets.load import Reject
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.journal import Journal, key_of
 from prorubric.llm.model import Around, Failure, Model, Outcome, Request
+from prorubric.llm.own import OwnModel
 from prorubric.llm.together import run_sync
 from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
@@ -112,23 +113,29 @@ def estimate_compile(config: CompileConfig) -> CompileEstimate:
 async def _estimate(config: CompileConfig) -> CompileEstimate:
     plan, path, model = make_plan(config), find_journal(config), make_generator(config, Usage())
     count = _Count(config.generation.reasks, config.generation.max_tokens)
-    has_journal = model is not None and path is not None and path.exists()
-    with Journal(path) if has_journal and path is not None else nullcontext() as journal:
+    # An empty file would become a journal.
+    kept = path if model is not None and path is not None and path.exists() and path.stat().st_size else None
+    with nullcontext() if kept is None else Journal(kept) as journal:
         replay = None if model is None else _Replay(model, journal, count)
         compiler = Compiler(replay, config.generation, plan.own_prompt)
         for task in take_tasks(open_tasks(config, count.add_reject), count.add_reject, config.limit):
             count.tasks += 1
             if replay is not None:
                 await _ask_about(task, plan, compiler, replay)
-    await compiler.close()
+    if not isinstance(model, OwnModel):  # the run may use the same object
+        await compiler.close()
     return _price(config, count, "" if model is None else model.name)
 
 
 async def _ask_about(task: Task, plan: Plan, compiler: Compiler, replay: _Replay) -> None:
     """Put the questions that a task would be asked about, as far as the journal answers them."""
-    if needs_grouping(task, plan) and "appropriateness" not in list_baked(task):
+    if needs_grouping(task, plan):
+        if "appropriateness" in list_baked(task):
+            return
         replay.question = "group"
-        await compiler.compile(task)
+        made = await compiler.compile(task)
+        if made.state == "excluded" and made.failure is None:  # for good: nothing else is asked about it
+            return
     for name in list_texts(task, plan):
         replay.question = QUESTIONS[name]
         await add_texts(compiler, task, (name,))

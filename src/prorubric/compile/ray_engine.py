@@ -99,6 +99,7 @@ async def run_on_ray(work: "Work", tasks: Iterator[Task]) -> AsyncGenerator[Done
     if is_ours:
         # What workers print must not end up among the results on stdout.
         ray.init(log_to_driver=False, logging_level="error", include_dashboard=False)
+        work.stop.listen()  # Ray has a handler of its own for a terminate, which would end this process at once
     crew = Crew(work.config.http, work.config.workers)
     pool = _Pool(ray, work, crew)
     work.stop.listeners.append(pool.stop)

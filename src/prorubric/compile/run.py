@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from prorubric.compile.compiler import RULES, Compiler
 from prorubric.compile.config import CompileConfig, make_plan
-from prorubric.compile.outputs import announce_outputs, check_outputs, claim_outputs
+from prorubric.compile.outputs import announce_outputs, claim_outputs
 from prorubric.compile.processes import run_in_processes
 from prorubric.compile.prompt import DOMAINS, Question, load_prompt
 from prorubric.compile.texts import QUESTIONS
@@ -112,6 +112,8 @@ class Stop:
     asked: bool = False
     listeners: list[Callable[[], None]] = field(default_factory=list)
     """Told when it is asked for."""
+    listen: Callable[[], None] = lambda: None
+    """Listen to signals again, where somebody else has taken them over."""
 
     def ask(self) -> None:
         """Ask for it; once is enough."""
@@ -158,8 +160,8 @@ def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
 async def _run(
     config: CompileConfig, on_progress: OnProgress | None, on_stop: Callable[[], None] | None
 ) -> CompileResult:
-    plan, outputs = make_plan(config), check_outputs(config)
-    with claim_outputs(outputs):
+    plan = make_plan(config)
+    with claim_outputs(config) as outputs:
         return await _compile(config, plan, outputs, on_progress, on_stop)
 
 
@@ -197,7 +199,7 @@ async def _compile(
         if stop.asked:
             raise KeyboardInterrupt
         _check_not_empty(config, stream, tally, rejects)
-        announce_outputs(outputs)
+        announce_outputs(outputs, config)
     files = _tidy(outputs, tally, rejects.count)
     result = _summarize(config, tally, usage, files, stream.read, rejects.count).model_copy(
         update={
@@ -236,6 +238,7 @@ async def run_tasks(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Ro
     with Journal(work.journal) if model is not None else nullcontext() as kept:
         keeping = model if kept is None or model is None else keep_text(model, kept, work.usage)
         compiler = Compiler(keeping, plan.generation, plan.own_prompt)
+        work.stop.listeners.append(compiler.stop)
         try:
             work_on = (process_to_row(compiler, task, plan) for task in tasks)
             async for done in run_in_order(work_on, window_of(config)):
@@ -301,8 +304,13 @@ def _on_interrupt(stop: Stop, on_stop: Callable[[], None] | None) -> Iterator[No
         stop.listeners.append(on_stop)
     # Python gives signals to the main thread, and asyncio handles them on a Unix only.
     handled = _STOP_SIGNALS if current_thread() is main_thread() and sys.platform != "win32" else ()
-    for number in handled:
-        loop.add_signal_handler(number, lambda: running.cancel() if stop.asked and running else stop.ask())
+
+    def listen() -> None:
+        for number in handled:
+            loop.add_signal_handler(number, lambda: running.cancel() if stop.asked and running else stop.ask())
+
+    stop.listen = listen
+    listen()
     try:
         yield
     except CancelledError:

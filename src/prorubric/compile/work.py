@@ -15,11 +15,12 @@ from prorubric.compile.bake import (
     forget_descriptions,
     list_baked,
 )
-from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State, is_refusal
+from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State
 from prorubric.compile.draft import Fault
 from prorubric.compile.texts import TextName, add_texts
 from prorubric.compile.transforms import read_one
 from prorubric.errors import SchemeError
+from prorubric.llm.http import is_refusal
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.labels import is_labelled
 from prorubric.rubric.record import shorten
@@ -69,16 +70,16 @@ async def process_to_row(compiler: Compiler, task: Task, plan: Plan) -> Done[Row
     """Do to one task what the plan says, up to the row that is written."""
     done = await process(compiler, task, plan)
     return Done(
-        render_task(done.task),
-        done.state,
-        done.reason,
-        done.attempts,
-        done.faults,
-        done.text_faults,
-        done.repairs,
-        done.failed_texts,
-        done.failure,
-        done.failure_sentences,
+        task=render_task(done.task),
+        state=done.state,
+        reason=done.reason,
+        attempts=done.attempts,
+        faults=done.faults,
+        text_faults=done.text_faults,
+        repairs=done.repairs,
+        failed_texts=done.failed_texts,
+        failure=done.failure,
+        failure_sentences=done.failure_sentences,
     )
 
 

@@ -45,6 +45,7 @@ _HOPELESS = {
     404: "check the address and the model name",
 }
 _RETRIED = {408, 409, 425, 429}
+_REFUSALS = ("HTTP 400:", "HTTP 413:", "HTTP 422:")
 _REJECTING = {400, 422, 500}
 _FORMAT_WORDS = ("response_format", "response format", "json_schema", "guided", "grammar", "unsupported")
 _SHOWN_CHARACTERS = 200
@@ -289,6 +290,11 @@ def parse_spec(spec: str) -> tuple[str, str]:
     if not name.strip():
         raise ConfigError(f"{shorten(spec)!r} names no model; write {_FORM}")
     return address.rstrip("/"), name.strip()
+
+
+def is_refusal(reason: str) -> bool:
+    """True where the reason of a `Failure` is that the question itself cannot be taken, as one that is too long."""
+    return reason.startswith(_REFUSALS)
 
 
 class _Form(IntEnum):

@@ -153,7 +153,7 @@ class Journal:
         try:
             self._connection.executemany(_PUT, rows)
             self._connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OverflowError) as error:
             with suppress(sqlite3.DatabaseError):  # a full disk has ended it already
                 self._connection.execute("ROLLBACK")
             raise self._explain(_CANNOT_KEEP, error) from None
@@ -161,10 +161,10 @@ class Journal:
     def _execute(self, statement: str, values: tuple[Any, ...], trouble: str) -> sqlite3.Cursor:
         try:
             return self._connection.execute(statement, values)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OverflowError) as error:  # the latter for a count that no column holds
             raise self._explain(trouble, error) from None
 
-    def _explain(self, trouble: str, error: sqlite3.DatabaseError) -> SourceError:
+    def _explain(self, trouble: str, error: Exception) -> SourceError:
         return SourceError(f"{self.path}: the journal {trouble} ({error})")
 
     def __enter__(self) -> Self:

@@ -64,14 +64,25 @@ def find_objects(text: str) -> tuple[list[Pairs], bool]:
         try:
             value, place = decoder.raw_decode(mended, start.start())
         except (ValueError, RecursionError):
-            if _BEGINS.match(mended, start.start()):
+            end = _find_end(mended, start.start()) if _BEGINS.match(mended, start.start()) else start.end()
+            if end is None:
                 break
-            place = start.end()  # a bracket in a sentence
+            place = end  # brackets of a sentence, a formula or a template
             continue
         if isinstance(value, Pairs):
             found.append(value)
     literal = [] if found else [root for root in _find_literal(mended) if isinstance(root, Pairs)]
     return found or literal, start is not None and not literal
+
+
+def _find_end(text: str, start: int) -> int | None:
+    """Where a bracket is closed again; None where it is not."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        depth += (token[0] in _CLOSES) - (token[0] in "}]")
+        if depth == 0:
+            return token.end()
+    return None
 
 
 def _mend(text: str) -> str:

@@ -78,6 +78,7 @@ class LocalModel:
         self._identity = f"{fingerprint_file(path)}+yes-no:{_hash(_PROMPT_FILE.read_bytes())}"
         self._engine: _Engine | None = _Engine(spec, path, context, threads)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prorubric-model")
+        self._is_stopped = False
 
     @property
     def name(self) -> str:
@@ -92,7 +93,12 @@ class LocalModel:
     async def complete(self, request: Request) -> Outcome:
         """Answer one request with the chat template of the model. What it thinks before is left out."""
         engine = self._open_engine()
-        return await self._run(lambda stop: engine.complete(request, stop))
+        stopped = Failure("gave-up", "stopped before it was asked", attempts=0)
+        return await self._run(lambda stop: stopped if self._is_stopped else engine.complete(request, stop))
+
+    def stop(self) -> None:
+        """End the requests that wait for their turn; the one under way is finished."""
+        self._is_stopped = True
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """One probability from 0 to 1 for each statement; `ContextError` where one of them does not fit."""

@@ -11,7 +11,7 @@ from prorubric.llm.accounting import CountedModel, Usage
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import CachedModel, Journal
 from prorubric.llm.lexical import LexicalModel
-from prorubric.llm.model import Model, YesNoModel
+from prorubric.llm.model import Model, Stoppable, YesNoModel
 from prorubric.llm.own import import_model
 from prorubric.llm.scripted import load_script
 from prorubric.llm.yes_no_cache import CachedYesNo
@@ -64,8 +64,8 @@ def require_text(model: Model | YesNoModel) -> Model:
 
 
 def stop_model(model: Model | None) -> None:
-    """Let a model send no further call, where its calls may wait long before they are sent; the others go on."""
-    if isinstance(model, HttpModel):
+    """Let a model begin no further call, where its calls may wait long before they begin; the others go on."""
+    if isinstance(model, Stoppable):
         model.stop()
 
 

@@ -90,6 +90,14 @@ class YesNoModel(Protocol):
         """Let go of what it holds. Safe to call twice."""
 
 
+@runtime_checkable
+class Stoppable(Protocol):
+    """A model whose calls may wait before they begin."""
+
+    def stop(self) -> None:
+        """End those that wait as failures, and let no other begin; what has begun is finished."""
+
+
 ModelT = TypeVar("ModelT", bound=Model | YesNoModel)
 
 

@@ -6,6 +6,7 @@ exception, and an answer that is no `Reply`, is a bug in the model, which no ret
 `ModelError`.
 """
 
+from asyncio import CancelledError, current_task
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,6 +21,7 @@ from prorubric.rubric.record import is_blank, shorten
 
 _SHOWN_CHARACTERS = 200
 _COUNTED = ("prompt_tokens", "completion_tokens")
+_MOST_TOKENS = 2**40
 
 ResultT = TypeVar("ResultT")
 
@@ -28,13 +30,14 @@ def import_model(spec: str, forms: str) -> Model | YesNoModel:
     """The object that `pkg.module:object` names, or an instance of it where it is a class."""
     module, _, name = spec.partition(":")
     try:
-        found = getattr(import_module(module), name)
+        try:
+            found = getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            reason = f"{error}{_hint_at_path(error, module)}"
+            raise ConfigError(f"the model {spec!r} cannot be imported ({reason}); known forms: {forms}") from error
         return _wrap(found() if isinstance(found, type) else found, spec)
     except ProRubricError:
         raise
-    except (ImportError, AttributeError, ValueError) as error:
-        reason = f"{error}{_hint_at_path(error, module)}"
-        raise ConfigError(f"the model {spec!r} cannot be imported ({reason}); known forms: {forms}") from error
     except (Exception, SystemExit) as error:
         reason = f"{_describe(error)}{_hint_at_arguments(error)}"
         raise ConfigError(f"the model {spec!r} cannot be imported: {reason}") from error
@@ -105,7 +108,7 @@ def _check_outcome(outcome: object, name: str) -> Outcome:
         raise ModelError(f"{name}: the text of its Reply is {_show(outcome.text)}; allowed is a str")
     for field in _COUNTED:
         count = getattr(outcome, field)
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_TOKENS:
             raise ModelError(f"{name}: the {field} of its Reply are {_show(count)}; allowed is an int of 0 or more")
     if outcome.finish is not None and not isinstance(outcome.finish, str):
         raise ModelError(f"{name}: the finish of its Reply is {_show(outcome.finish)}; allowed is a str or None")
@@ -126,6 +129,11 @@ def _blaming(name: str, remedy: str) -> Iterator[None]:
         yield
     except ProRubricError:
         raise
+    except CancelledError as error:
+        running = current_task()
+        if running is None or running.cancelling():  # by us
+            raise
+        raise ModelError(f"{name} raised {_describe(error)}; {remedy}") from error
     except (Exception, SystemExit) as error:
         raise ModelError(f"{name} raised {_describe(error)}; {remedy}") from error
 
