@@ -220,15 +220,16 @@ def test_a_killed_ray_worker_is_taken_over_and_the_result_is_that_of_the_local_e
 
 
 @pytest.mark.xdist_group("ray")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_reaches_the_ray_workers(
-    folder: Path, server: MisbehavingServer, ray_environment: dict[str, str]
+    folder: Path, server: MisbehavingServer, ray_environment: dict[str, str], number: signal.Signals
 ) -> None:
     server.think_seconds = 0.5
     process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
     try:
         assert wait_until(lambda: server.calls >= 16 or process.poll() is not None, seconds=120)
         seen = server.calls
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, number)
         code, said = finish(process, seconds=120)
     finally:
         process.kill()
