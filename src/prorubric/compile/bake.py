@@ -152,6 +152,8 @@ def find_conflict(before: Sequence[str], name: str) -> str | None:
 
 def forget_descriptions(task: Task) -> Task:
     """The task without a word of transforms whose descriptions are about to be written anew."""
+    if BAKED not in task.meta:
+        return task
     kept: list[JsonValue] = [one for one in _list_baked(task) if one.get("transform") not in DESCRIBING]
     meta = {key: value for key, value in task.meta.items() if key != BAKED}
     return task.model_copy(update={"meta": {**meta, BAKED: kept} if kept else meta})

@@ -149,7 +149,7 @@ def _check_text(dimension: DraftDimension, subject: _Subject) -> Iterator[tuple[
     demands = [sentence.text for sentence in sentences if not sentence.is_failure]
     if len(demands) == len(sentences):
         yield "clause", 'the description does not say what makes an answer fail; end with a sentence "Fails if …".'
-    count = sum(not sentence.is_rest for sentence in sentences)
+    count = len(sentences) - sum(sentence.is_rest for sentence in sentences)
     if not _SENTENCES[0] <= count <= _SENTENCES[1]:
         yield "sentences", f"the description has {count} sentence(s); write 2 to 5."
     if _is_checklist(text, demands):

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from prorubric.compile.failure_wording import LATIN_CLAUSE, REPLY, REPLY_HAN, THIS, is_failure_sentence
 from prorubric.compile.sentences import split_sentences
@@ -46,8 +47,7 @@ _CONDITION = re.compile(r"\W*(?:(?:if|when|unless)\b[^,]*$|若|如果|如有|倘
 _OWN_CLAUSE_HAN = re.compile(rf"\W*(?:否则|{REPLY_HAN}?(?:若|如果|如有|倘若|一旦|凡|只要))")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence of a description."""
 
     text: str
@@ -92,7 +92,7 @@ def split_clauses(description: str) -> list[Sentence]:
         opens = bool(demand) or is_failure_sentence(text)
         is_clause = opens or _goes_on_from(found, text)
         is_listing = is_item or (is_clause and text.endswith((":", "：")))
-        found.append(Sentence(text, opens, is_clause or is_item, is_rest=bool(demand)))
+        found.append(Sentence(text, opens, is_clause or is_item, bool(demand)))
     return found
 
 

@@ -132,4 +132,4 @@ def _render_items(rubric: Rubric) -> str:
         {"index": index, "weight": criterion.weight, "criterion": criterion.text}
         for index, criterion in enumerate(rubric.criteria, 1)
     )
-    return "\n".join(render_json(row).decode() for row in rows)
+    return b"\n".join(map(render_json, rows)).decode()

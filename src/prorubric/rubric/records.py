@@ -251,7 +251,9 @@ def _check_protocol(protocol: ProtocolRubric, rubric: Rubric) -> None:
 
 def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
     indices = part.get("indices")
-    whole = isinstance(indices, Iterable) and not isinstance(indices, str | bytes | Mapping)
+    whole = isinstance(indices, tuple | list) or (
+        isinstance(indices, Iterable) and not isinstance(indices, str | bytes | Mapping)
+    )
     read = tuple(indices) if whole and indices is not None else ()
     if not read or not all(isinstance(index, int) and not isinstance(index, bool) for index in read):
         raise RubricError(
