@@ -25,7 +25,7 @@ from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.records import Task
 
-_SHARDS_AT_A_TIME = 16
+_SHARDS_AT_A_TIME = 8
 """Of one worker. Fewer and larger ones cost less time of the processor, and leave calls unused while one fills up."""
 _LARGEST_SHARD = 32
 
