@@ -186,8 +186,10 @@ class HttpModel:
         body = render_body(self._model, call.request, call.form, self.config.extra_body)
         session = await self._open_session()
         try:
-            async with session.post(self._url, data=body, allow_redirects=False) as response:
-                return _Answer(response.status, response.headers, await response.read())
+            # Ours and not aiohttp's own, which looks at the clock at every step of a request.
+            async with asyncio.timeout(self.config.timeout_seconds):
+                async with session.post(self._url, data=body, allow_redirects=False) as response:
+                    return _Answer(response.status, response.headers, await response.read())
         except TimeoutError:
             return _Fault("timeout", f"no reply within {self.config.timeout_seconds:g} s", is_retried=True)
         except aiohttp.ClientPayloadError:
@@ -265,7 +267,7 @@ class HttpModel:
         """A loop ends its generators before it closes, so that a session never outlives its loop."""
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self.config.concurrency, keepalive_timeout=_KEEPALIVE_SECONDS),
-            timeout=aiohttp.ClientTimeout(total=self.config.timeout_seconds),
+            timeout=aiohttp.ClientTimeout(total=None),
             headers={"Content-Type": "application/json", **self._key.headers()},
             cookie_jar=aiohttp.DummyCookieJar(),
         )
