@@ -159,7 +159,7 @@ def test_a_generator_that_never_answers_ends_all_processes_with_the_reason(
 
 def test_each_worker_gets_its_share_of_the_limits() -> None:
     crew = Crew(HttpConfig(concurrency=128, requests_per_minute=1_000, tokens_per_minute=90_001), 3)
-    assert (crew.size, crew.http.concurrency, crew.shard, crew.places) == (3, 42, 5, 17)
+    assert (crew.size, crew.http.concurrency, crew.shard, crew.places) == (3, 42, 10, 9)
     assert (crew.http.requests_per_minute, crew.http.tokens_per_minute) == (333, 30_000)
 
 
