@@ -41,13 +41,16 @@ def read_lineage(tasks: list[Task]) -> list[dict[str, Any]]:
     return [dict(task.meta["compile"]) for task in tasks]  # type: ignore[call-overload]
 
 
+def compile_faulty(folder: Path, **options: Any) -> CompileResult:
+    return compile_rubrics(
+        CompileConfig(folder / "tasks.jsonl", out=folder / "out.jsonl", generator=f"{__name__}:FAULTY", **options)
+    )
+
+
 @pytest.fixture
 def compiled(tmp_path: Path) -> tuple[CompileResult, Path]:
     save_tasks(tmp_path / "tasks.jsonl", TASKS.values())
-    config = CompileConfig(
-        tmp_path / "tasks.jsonl", out=tmp_path / "out.jsonl", generator="tests.compile.test_manifest:FAULTY"
-    )
-    return compile_rubrics(config), tmp_path
+    return compile_faulty(tmp_path), tmp_path
 
 
 def test_states_reasons_and_attempts_are_those_that_each_fault_calls_for(compiled: tuple[CompileResult, Path]) -> None:
@@ -109,15 +112,7 @@ def test_tokens_and_money_are_those_of_the_replies(tmp_path: Path, server: Misbe
 
 def test_texts_that_were_not_delivered_are_counted_by_their_name(tmp_path: Path) -> None:
     save_tasks(tmp_path / "tasks.jsonl", TASKS.values())
-    config = CompileConfig(
-        tmp_path / "tasks.jsonl",
-        out=tmp_path / "out.jsonl",
-        generator="tests.compile.test_manifest:FAULTY",
-        group="none",
-        texts=("labels",),
-        generation=GeneratorConfig(reasks=0),
-    )
-    result = compile_rubrics(config)
+    result = compile_faulty(tmp_path, group="none", texts=("labels",), generation=GeneratorConfig(reasks=0))
     assert (result.kept, result.failed_texts) == (len(PLAN), {"labels": len(PLAN)})
 
 
@@ -125,14 +120,7 @@ def test_a_task_that_a_transform_excludes_counts_neither_repairs_nor_faults_of_i
     repaired = {name: task for name, task in TASKS.items() if PLAN[name] == ("an index is missing", False)}
     unclear = {name: task for name, task in TASKS.items() if PLAN[name] == ("no failure clause", False)}
     save_tasks(tmp_path / "tasks.jsonl", [*repaired.values(), *unclear.values()])
-    config = CompileConfig(
-        tmp_path / "tasks.jsonl",
-        out=tmp_path / "out.jsonl",
-        generator="tests.compile.test_manifest:FAULTY",
-        group="all",
-        transform=("weighted",),
-    )
-    result = compile_rubrics(config)
+    result = compile_faulty(tmp_path, group="all", transform=("weighted",))
     assert (result.kept, result.excluded, result.reasons) == (0, 2, {"no text for weighted": 2})
     assert (result.repairs, result.text_faults, result.dimensions) == (0, {}, {})
 

@@ -33,7 +33,7 @@ from yarl import URL
 from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.limits import Limiter, Permit, estimate_tokens
-from prorubric.llm.model import Failure, FailureKind, Outcome, Reply, Request
+from prorubric.llm.model import MOST_TOKENS, Failure, FailureKind, Outcome, Reply, Request
 from prorubric.rubric.record import config_record, shorten
 
 _FORM = "http://host:port/v1#model-name"
@@ -57,7 +57,6 @@ _PAGE_OPENINGS = ("<!doctype", "<html", "<head", "<body", "<?xml")
 _REPLY_SIGNS = ("{", "[", '"', "<", "data:", "\ufffd")
 """Not in what a proxy says in one line; the last one stands for bytes that are no text."""
 _KEEPALIVE_SECONDS = 30.0
-_MOST_TOKENS = 2**40
 _OPEN, _CLOSE = "<think>", "</think>"
 
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -534,7 +533,7 @@ def _read_part(part: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < _MOST_TOKENS else 0
+    return value if isinstance(value, int) and 0 <= value < MOST_TOKENS else 0
 
 
 def _read_error(body: bytes, request: Request) -> str:

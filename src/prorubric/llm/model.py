@@ -10,6 +10,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from prorubric.rubric.records import Message
 
+MOST_TOKENS = 2**40
+"""No call has used more; a larger count is a mistake, and would not fit into a journal."""
+
 FailureKind = Literal["connection", "timeout", "http", "reply", "gave-up"]
 
 

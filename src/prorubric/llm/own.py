@@ -16,12 +16,11 @@ from traceback import extract_tb
 from typing import Any, TypeVar
 
 from prorubric.errors import ConfigError, ModelError, ProRubricError
-from prorubric.llm.model import Around, Failure, Model, ModelT, Outcome, Reply, Request, YesNoModel
+from prorubric.llm.model import MOST_TOKENS, Around, Failure, Model, ModelT, Outcome, Reply, Request, YesNoModel
 from prorubric.rubric.record import is_blank, shorten
 
 _SHOWN_CHARACTERS = 200
 _COUNTED = ("prompt_tokens", "completion_tokens")
-_MOST_TOKENS = 2**40
 
 ResultT = TypeVar("ResultT")
 
@@ -108,7 +107,7 @@ def _check_outcome(outcome: object, name: str) -> Outcome:
         raise ModelError(f"{name}: the text of its Reply is {_show(outcome.text)}; allowed is a str")
     for field in _COUNTED:
         count = getattr(outcome, field)
-        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_TOKENS:
+        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_TOKENS:
             raise ModelError(f"{name}: the {field} of its Reply are {_show(count)}; allowed is an int of 0 or more")
     if outcome.finish is not None and not isinstance(outcome.finish, str):
         raise ModelError(f"{name}: the finish of its Reply is {_show(outcome.finish)}; allowed is a str or None")
