@@ -17,14 +17,19 @@ endif
 TRAINERS := $(patsubst tests/train/environments/%.txt,%,$(wildcard tests/train/environments/*.txt))
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt
 
-.PHONY: demo test check format docs bench constraints clean
+.PHONY: demo test test-all check format docs bench constraints clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/.core  ## lint, compile, score and audit the sample pack offline
 	@$(BIN)/prorubric demo
 
-test: .venv/.dev $(TRAINERS:%=.venvs/%/.done)  ## the whole suite
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+
+test: .venv/.dev  ## the suite of the main environment
+	$(PYTEST) -m 'not extended'
+
+test-all: .venv/.dev $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Ray, and training in the lab
+	$(PYTEST)
 
 check: .venv/.dev  ## formatter, linter, types, import layers
 	$(BIN)/ruff format --check

@@ -1,4 +1,4 @@
-"""Settings for every test: hypothesis without a clock, and the real data where it lies beside the project."""
+"""Settings for every test: hypothesis without a clock, which tests are extended, and the real data beside the project."""
 
 import os
 from pathlib import Path
@@ -11,6 +11,25 @@ settings.register_profile(
     "project", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("project")
+
+# Tests of these groups need another environment, Ray, or minutes of training. They run one after another.
+_EXTENDED_GROUPS = {"trainers", "ray"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` leaves out what is marked `extended`; `make test-all` runs it."""
+    for item in items:
+        group = item.get_closest_marker("xdist_group")
+        if group is not None and group.args[0] in _EXTENDED_GROUPS:
+            item.add_marker("extended")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tell helpers whether the test may use another environment; see `find_python`."""
+    os.environ["PRORUBRIC_TEST_SET"] = "main" if item.get_closest_marker("extended") is None else "extended"
+
 
 _SHARED = Path(__file__).parents[2] / "shared"
 

@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 RUN_ELSEWHERE = {
     "make demo": "tests/test_make.py runs it in a clean copy",
     "make test": "it is the run that this test is part of",
+    "make test-all": "it is the run that this test is part of",
     "source .venv/bin/activate": "the tests run in it already",
     "make check": "CI runs it beside the tests",
     "pip install .": "tests/test_make.py installs the core into a clean environment",
@@ -26,7 +27,7 @@ RUN_ELSEWHERE = {
     "pip install '.[local]'": "make test installs it",
     "pip install '.[ray]'": "make test installs it",
     "pip install '.[serve]'": "make test installs it",
-    "pip install '.[lab,plot]'": "make test installs it into an environment of its own",
+    "pip install '.[lab,plot]'": "make test-all installs it into an environment of its own",
 }
 
 

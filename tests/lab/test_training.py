@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.train.running import run_in
+from tests.train.running import run_in, trainers
 
+pytestmark = trainers
 SCRIPTS = Path(__file__).parent / "scripts"
 
 

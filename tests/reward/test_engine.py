@@ -20,7 +20,7 @@ from prorubric.reward.engine import stop_background
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.reward.rewarding import expect, make_reward, make_tasks, write_tasks
 from tests.reward.worker import IDS, TEXTS
-from tests.train.running import find_python
+from tests.train.running import find_python, trainers
 
 ROOT = Path(__file__).parents[2]
 EXPECTED = [expect(make_tasks()[i % 3], f"answer {i}") for i in range(12)]
@@ -209,6 +209,7 @@ def test_forked_processes_make_their_own_and_leave_the_parent_s_alone(
     assert judging_server.calls == 12  # the journal is one
 
 
+@trainers
 def test_forks_are_fine_where_the_trainer_has_chosen_another_event_loop(
     judging_server: MisbehavingServer, tmp_path: Path
 ) -> None:

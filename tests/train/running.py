@@ -31,14 +31,16 @@ _OFFLINE = {
 }
 
 trainers = pytest.mark.xdist_group("trainers")
-"""Heavy tests carry this mark: they run one after another, so that two trainers never share the cores."""
+"""Tests that need a trainer's environment carry this mark: only `make test-all` runs them, and one after another."""
 
 
 def find_python(environment: str) -> Path:
-    """The Python of a trainer's environment; the test fails where `make test` has not installed it."""
+    """The Python of a trainer's environment; the test fails where `make test-all` has not installed it."""
+    if os.environ["PRORUBRIC_TEST_SET"] != "extended":
+        pytest.fail("this test needs another environment: mark it with tests.train.running.trainers", pytrace=False)
     python = ROOT / ".venvs" / environment / "bin/python"
     if not (python.exists() and python.parents[1].joinpath(".done").exists()):
-        pytest.fail(f"the environment of {environment} is not installed; run make test once", pytrace=False)
+        pytest.fail(f"the environment of {environment} is not installed; run make test-all once", pytrace=False)
     return python
 
 
