@@ -52,9 +52,7 @@ def draw_verdicts(table: PlanTable, responses: int, rng: np.random.Generator) ->
     return drawn == 1 if table.scheme.verdict == "boolean" else drawn
 
 
-def score_plainly(  # noqa: C901 - plain on purpose
-    task: Task, verdicts: list[float], scheme: Scheme
-) -> float:
+def score_plainly(task: Task, verdicts: list[float], scheme: Scheme) -> float:
     """A plain loop over a task's records: no plan, no order of summation, no unknowns, no checks."""
     total = positive = 0.0
     dimensions = task.protocol.dimensions if task.protocol else ()

@@ -1,4 +1,4 @@
-"""Settings for every test: hypothesis without a clock, which tests are extended, and the real data beside the project."""
+"""Settings for every test: no deadline for hypothesis, which tests are extended, and real data beside the project."""
 
 import os
 from pathlib import Path

@@ -6,7 +6,7 @@ from tests.train.running import find_python, trainers
 
 
 def test_a_test_of_the_main_set_cannot_use_another_environment() -> None:
-    with pytest.raises(pytest.fail.Exception, match="mark it with tests.train.running.trainers"):
+    with pytest.raises(pytest.fail.Exception, match=r"mark it with tests\.train\.running\.trainers"):
         find_python("trl")
 
 
