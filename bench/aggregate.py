@@ -24,6 +24,7 @@ from prorubric import (
     make_plan,
     score_batch,
 )
+from prorubric.aggregate.schemes import BOOLEAN
 
 TASKS, CRITERIA, DIMENSIONS, LOOPED = 500, 30, 4, 2_000
 
@@ -49,31 +50,31 @@ def draw_verdicts(table: PlanTable, responses: int, rng: np.random.Generator) ->
     """Verdicts as a caller keeps them: booleans where the scheme has booleans only, numbers elsewhere."""
     low, high = table.low_T_M.max(axis=0), table.high_T_M.max(axis=0)
     drawn: npt.NDArray[np.float64] = low + rng.integers(0, (high - low + 1).astype(int), (responses, len(low)))
-    return drawn == 1 if table.scheme.verdict == "boolean" else drawn
+    return drawn == 1 if table.scheme.scale == BOOLEAN else drawn
 
 
 def score_plainly(task: Task, verdicts: list[float], scheme: Scheme) -> float:
     """A plain loop over a task's records: no plan, no order of summation, no unknowns, no checks."""
     total = positive = 0.0
     dimensions = task.protocol.dimensions if task.protocol else ()
-    if scheme.base == "conjunctive":
+    if scheme.joins:
         for dimension in dimensions:
             positive += dimension.weight
             if all(bool(verdicts[i - 1]) == (task.rubric.criteria[i - 1].weight > 0) for i in dimension.indices):
                 total += dimension.weight
-    elif scheme.reads in ("criteria", "criteria-rewritten"):
+    elif scheme.reads_criteria:
         for criterion, verdict in zip(task.rubric.criteria, verdicts, strict=False):
             if criterion.weight > 0:
                 positive += criterion.weight
             if verdict:
                 total += criterion.weight
-    elif scheme.reads in ("one-dimension", "checklist"):
+    elif scheme.reading in ("one-dimension", "mark"):
         positive = sum(abs(criterion.weight) for criterion in task.rubric.criteria)
-        total = positive * (verdicts[0] if scheme.verdict == "boolean" else (verdicts[0] - 1) / 9)
+        total = positive * (verdicts[0] if scheme.scale == BOOLEAN else (verdicts[0] - 1) / 9)
     else:
         for dimension, verdict in zip(dimensions, verdicts, strict=False):
             positive += dimension.weight
-            total += dimension.weight * (verdict if scheme.verdict == "boolean" else verdict / 3)
+            total += dimension.weight * (verdict if scheme.scale == BOOLEAN else verdict / 3)
     if scheme.appropriateness:
         weight = sum(abs(criterion.weight) for criterion in task.rubric.criteria) / len(dimensions)
         positive, total = positive + weight, total + weight * verdicts[-1]

@@ -37,10 +37,11 @@ def judge(task: Task, complies: list[bool], verdicts: list[bool], name: str) -> 
         "dimensions": [all(group) for group in groups],
         "dimensions-no-failure": [all(group) for group in groups],
         "one-dimension": [all(complies)],
-        "checklist": [1 + 9 * share],
+        "mark": [1 + 9 * share],
+        "levels": [3 * sum(group) // len(group) for group in groups],
     }
-    found = [3 * sum(group) // len(group) for group in groups] if scheme.verdict == "level" else read[scheme.reads]
-    return [*found, True] if scheme.appropriateness else [*found]
+    found = read[scheme.reading]
+    return [*found, True] if scheme.appropriateness else found
 
 
 # Clipping is left out of the prices, so the sum is compared where nothing clips: no penalty, or certain not to occur.
@@ -48,11 +49,7 @@ def judge(task: Task, complies: list[bool], verdicts: list[bool], name: str) -> 
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4))
 @settings(max_examples=20)
 def test_a_price_is_the_slope_of_the_expected_reward(name: str, rates: list[float]) -> None:
-    task = (
-        make_task([6, 4, 5, 3], [[1, 3], [2, 4]])
-        if find_scheme(name).base in ("additive", "rewritten", "weighted")
-        else TASK
-    )
+    task = make_task([6, 4, 5, 3], [[1, 3], [2, 4]]) if find_scheme(name).pays == "each" else TASK
     prices = price_criteria(task, rates, name).prices
     for i in range(4):
         at_zero, at_one = ([*rates[:i], end, *rates[i + 1 :]] for end in (0.0, 1.0))
@@ -87,7 +84,7 @@ def test_the_share_of_naming_is_taken_of_all_that_is_paid() -> None:
 
 def test_prices_that_assume_an_ideal_judge_say_so() -> None:
     idealised = {name for name in SCHEMES if price_criteria(TASK, [0.5] * 4, name).idealised}
-    assert {find_scheme(name).base for name in idealised} == {
+    assert {name.removesuffix("+appropriateness") for name in idealised} == {
         "raw-and", "prorubric", "prorubric-no-failure", "graded", "k1", "implicit",
     }  # fmt: skip
 

@@ -316,7 +316,7 @@ class TestRefusals:
             make_plan(make_task([6, 4]), scheme)
 
     def test_a_sum_without_a_positive_weight_is_refused(self) -> None:
-        with pytest.raises(SchemeError, match="divides by the positive weights and there is none"):
+        with pytest.raises(SchemeError, match="divides by the positive weights and there are none"):
             make_plan(make_task([-6, -4]), "additive")
 
     def test_weights_that_a_scheme_makes_too_large_are_refused(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prorubric.aggregate.plan import Plan, make_plan
-from prorubric.aggregate.schemes import Scheme
+from prorubric.aggregate.schemes import BOOLEAN, Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.records import Task
 
@@ -110,11 +110,11 @@ def _score_block(
 
 def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task: Integers) -> Floats | Booleans:
     """Each verdict as a number in [0, 1], and 0 where there is none to read."""
-    if table.scheme.verdict == "boolean" and verdicts.dtype == np.bool_:
+    if table.scheme.scale == BOOLEAN and verdicts.dtype == np.bool_:
         # Booleans need no check, and 0 or 1 times a weight is what the float would give.
         plain: Booleans = np.logical_and(verdicts, ~ignored)
         return plain
-    if table.scheme.verdict == "boolean":
+    if table.scheme.scale == BOOLEAN:
         values: Floats = np.where(ignored, 0.0, verdicts)
         # A number equals its square only if it is 0 or 1.
         _check(values * values == values, verdicts, "true or false (1 or 0)", table)

@@ -9,12 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prorubric.aggregate.arithmetic import add_ascending, clip, hold_together
-from prorubric.aggregate.schemes import Scheme, find_scheme
+from prorubric.aggregate.schemes import BOOLEAN, Scheme, find_scheme
 from prorubric.errors import SchemeError
-from prorubric.rubric.labels import relabel
-from prorubric.rubric.records import ProtocolRubric, Task
-
-_RANGES = {"boolean": (0.0, 1.0), "level": (0.0, 3.0), "mark": (1.0, 10.0)}
+from prorubric.rubric.records import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class Plan:
     def value(self, verdicts: Sequence[float]) -> float:
         """The reward for verdicts that are all known and in range."""
         scaled = verdicts
-        if self.scheme.verdict != "boolean":
+        if self.scheme.scale != BOOLEAN:
             scaled = [
                 (verdict - low) / (high - low) for verdict, (low, high) in zip(verdicts, self.ranges, strict=True)
             ]
@@ -53,22 +50,26 @@ class Plan:
 def make_plan(task: Task, scheme: str | Scheme) -> Plan:
     """Work out a scheme for a task; raises `SchemeError` where the scheme cannot be applied to it."""
     found = find_scheme(scheme) if isinstance(scheme, str) else scheme
-    if found.needs_protocol or found.appropriateness:
-        _require_protocol(task, found)
-    weights, groups = _weigh(task, found)
-    penalties = [weight < 0 for weight in task.rubric.weights] if groups else [weight < 0 for weight in weights]
-    ranges = [_RANGES[found.verdict]] * len(penalties)
+    if task.protocol is None and (found.needs_dimensions or found.appropriateness):
+        raise SchemeError(
+            f"task {task.id!r}: {found.name} needs dimensions and the task has none; compile a protocol rubric first"
+        )
+    dimensions = task.protocol.dimensions if task.protocol else ()
+    weights = found.weigh(task)
+    groups = [tuple(index - 1 for index in dimension.indices) for dimension in dimensions] if found.joins else []
+    penalties = [weight < 0 for weight in (task.rubric.weights if groups else weights)]
+    ranges = [found.scale] * len(penalties)
     if found.appropriateness:
         # The mean weight of the task's dimensions, whatever the scheme, so that schemes stay comparable.
-        weights.append(task.rubric.total_weight / len(_require_protocol(task, found)))
+        weights.append(task.rubric.total_weight / len(dimensions))
         groups = [*groups, (len(penalties),)] if groups else groups
         penalties.append(False)
-        ranges.append(_RANGES["boolean"])
+        ranges.append(BOOLEAN)
     if not math.isfinite(sum(map(abs, weights))):
         raise SchemeError(f"task {task.id!r}: {found.name} adds the weights up past the largest float; scale them down")
     if not any(weight > 0 for weight in weights):
         raise SchemeError(
-            f"task {task.id!r}: {found.name} divides by the positive weights and there is none; "
+            f"task {task.id!r}: {found.name} divides by the positive weights and there are none; "
             "use a scheme that groups criteria, or drop the task"
         )
     return Plan(
@@ -80,29 +81,3 @@ def make_plan(task: Task, scheme: str | Scheme) -> Plan:
         tuple(weights),
         add_ascending(weight for weight in weights if weight > 0),
     )
-
-
-def _weigh(task: Task, scheme: Scheme) -> tuple[list[float], list[tuple[int, ...]]]:
-    """The weights of what is summed and, where verdicts on criteria must hold together, the groups."""
-    match scheme.reads:
-        case "criteria" if scheme.base == "conjunctive":
-            dimensions = _require_protocol(task, scheme).dimensions
-            groups = [tuple(index - 1 for index in dimension.indices) for dimension in dimensions]
-            return [dimension.weight for dimension in dimensions], groups
-        case "criteria" if scheme.base == "weighted":
-            place = f"task {task.id!r}, criterion"
-            return [relabel(c, f"{place} {i}") for i, c in enumerate(task.rubric.criteria, 1)], []
-        case "criteria" | "criteria-rewritten":
-            return list(task.rubric.weights), []
-        case "one-dimension" | "checklist":
-            return [task.rubric.total_weight], []
-        case _:
-            return [dimension.weight for dimension in _require_protocol(task, scheme).dimensions], []
-
-
-def _require_protocol(task: Task, scheme: Scheme) -> ProtocolRubric:
-    if task.protocol is None:
-        raise SchemeError(
-            f"task {task.id!r}: {scheme.name} needs dimensions and the task has none; compile a protocol rubric first"
-        )
-    return task.protocol

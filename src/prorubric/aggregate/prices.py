@@ -11,7 +11,7 @@ independent, clipping and failure clauses are left out. `Prices.idealised` says 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,10 +23,7 @@ from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict, is_unknown
 
-_Slope = Callable[[Sequence[float]], float]
-
 _TOP_LEVEL = 3
-_SUMS = ("additive", "weighted", "rewritten")
 
 
 class Prices(Record):
@@ -70,7 +67,7 @@ def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: st
         task_id=task.id,
         scheme=plan.scheme.name,
         prices=tuple(prices),
-        idealised=plan.scheme.base not in (*_SUMS, "conjunctive"),
+        idealised=not plan.scheme.reads_criteria,
         presence_share=naming / paid if paid > 0 else None,
     )
 
@@ -78,36 +75,23 @@ def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: st
 def _base_prices(task: Task, rates: Sequence[float], plan: Plan) -> list[float]:
     weights = task.rubric.weights
     total = task.rubric.total_weight
-    match plan.scheme.base:
-        case "additive" | "weighted" | "rewritten":
-            own = plan.weights[: len(weights)]
-            positive = math.fsum(weight for weight in own if weight > 0)
-            # Under `weighted` a needless criterion changes its sign: meeting it costs.
-            return [math.copysign(1.0, weight) * paid / positive for weight, paid in zip(weights, own, strict=True)]
-        case "implicit":
-            return [abs(weight) / total for weight in weights]
-        case "k1":
-            return _spread(rates, [range(len(weights))], [1.0], _all_others)
-        case base:
-            dimensions = task.protocol.dimensions if task.protocol else ()
-            groups = [[index - 1 for index in dimension.indices] for dimension in dimensions]
-            shares = [dimension.weight / total for dimension in dimensions]
-            return _spread(rates, groups, shares, _next_level if base == "graded" else _all_others)
-
-
-def _spread(
-    rates: Sequence[float], groups: Sequence[Sequence[int]], shares: Sequence[float], slope: _Slope
-) -> list[float]:
+    pays = plan.scheme.pays
+    if pays == "each":
+        own = plan.weights[: len(weights)]
+        positive = math.fsum(weight for weight in own if weight > 0)
+        # Under `weighted` a needless criterion changes its sign: meeting it costs.
+        return [math.copysign(1.0, weight) * paid / positive for weight, paid in zip(weights, own, strict=True)]
+    if pays == "share":
+        return [abs(weight) / total for weight in weights]
+    groups: list[Sequence[int]] = [range(len(weights))]
+    if plan.scheme.needs_dimensions and task.protocol:
+        groups = [[index - 1 for index in dimension.indices] for dimension in task.protocol.dimensions]
     prices = [0.0] * len(rates)
-    for group, share in zip(groups, shares, strict=True):
+    for group, weight in zip(groups, plan.weights, strict=False):
         for i in group:
-            prices[i] = share * slope([rates[j] for j in group if j != i])
+            others = [rates[j] for j in group if j != i]
+            prices[i] = weight / total * (_next_level(others) if pays == "level" else math.prod(others))
     return prices
-
-
-def _all_others(others: Sequence[float]) -> float:
-    """How likely every other criterion of the group holds."""
-    return math.prod(others)
 
 
 def _next_level(others: Sequence[float]) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from prorubric.aggregate.plan import Plan, make_plan
-from prorubric.aggregate.schemes import Scheme
+from prorubric.aggregate.schemes import BOOLEAN, Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.record import Record, shorten
 from prorubric.rubric.records import Task
@@ -50,7 +50,7 @@ def score(verdicts: Sequence[Verdict], task: Task, scheme: str | Scheme) -> Scor
 def score_plan(verdicts: Sequence[Verdict], plan: Plan) -> Score:
     """Score one response against a plan that was made before: for many responses to the same task."""
     # The usual case, one plain boolean for each item, needs no closer look.
-    if plan.scheme.verdict == "boolean" and len(verdicts) == len(plan.ranges) and set(map(type, verdicts)) == {bool}:
+    if plan.scheme.scale == BOOLEAN and len(verdicts) == len(plan.ranges) and set(map(type, verdicts)) == {bool}:
         value = plan.value(cast("Sequence[bool]", verdicts))
         return Score(value=value, low=value, high=value)
     _check_verdicts(verdicts, plan)

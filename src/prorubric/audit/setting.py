@@ -35,7 +35,7 @@ def need_dimensions(names: str) -> bool:
     if names.strip() == ALL:
         return True
     schemes = [find_scheme(name) for name in list_names(names)]
-    return any(s.needs_protocol or s.appropriateness or s.reads == "one-dimension" for s in schemes)
+    return any(s.needs_dimensions or s.appropriateness or s.reading == "one-dimension" for s in schemes)
 
 
 async def add_dimensions(
