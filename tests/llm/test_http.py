@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prorubric import Message
 from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.accounting import Usage
-from prorubric.llm.http import HttpConfig, HttpModel, drop_thinking, parse_reply, parse_retry_after, parse_spec
+from prorubric.llm.http import HttpConfig, HttpModel, parse_reply, parse_retry_after, parse_spec
 from prorubric.llm.model import Failure, Model, Outcome, Reply, Request
 from tests.llm.asking import PATIENT, QUICK, ask, ask_all, eventually, make_request, make_requests, run
 from tests.llm.server import MisbehavingServer, wait_until
@@ -323,29 +323,6 @@ def test_retries_are_counted(server: MisbehavingServer) -> None:
     server.script("503", "html", "reset before headers")
     assert run(model.complete(make_request())) == Reply("re: Is it met?", 7, 3, "stop")
     assert usage.retries == 3
-
-
-@pytest.mark.parametrize(
-    ("said", "text"),
-    [
-        ("Yes.", "Yes."),
-        ("<think>a</think>Yes.", "Yes."),
-        (" \n<think>a</think>\n\n Yes. ", "Yes. "),
-        ("<think>a</think>Yes<think>b</think>, so.", "Yes, so."),
-        ("<think>a", ""),
-        ("a</think>b</think>Yes.", "Yes."),
-        ("<think>a <think>b</think> c</think>Yes.", "Yes."),
-        ("<think></think>", ""),
-        ('{"why": "it ends with </think>"}', '{"why": "it ends with </think>"}'),
-        ('<think>{}</think>{"why": "x"}', '{"why": "x"}'),
-    ],
-)
-def test_thinking_is_left_out(said: str, text: str) -> None:
-    assert drop_thinking(said) == text
-
-
-def test_a_long_row_of_open_marks_is_read_in_no_time() -> None:
-    assert drop_thinking("</think>" + "<think>" * 200_000) == ""
 
 
 @given(st.binary() | st.recursive(st.none() | st.text(), st.lists).map(lambda value: repr(value).encode()))

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from prorubric.errors import ConfigError, MissingExtraError, ModelError, ProRubricError
 from prorubric.llm import local
+from prorubric.llm.fence import CHAT_TOKENS_FILE
 from prorubric.llm.local import ContextError, LocalModel, UnjudgedError, find_weights, fingerprint_file
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.rubric.records import Message
@@ -144,7 +145,7 @@ class TestIdentity:
 
     @needs_runtime
     def test_it_holds_the_file_and_the_prompt_and_no_path(self, fake_gguf: Path) -> None:
-        prompt = hashlib.sha256(PROMPT.encode()).hexdigest()[:32]
+        prompt = hashlib.sha256(PROMPT.encode() + CHAT_TOKENS_FILE.read_bytes()).hexdigest()[:32]
         model = LocalModel(f"gguf:{fake_gguf}")
         assert model.identity == f"{fingerprint_file(fake_gguf)}+yes-no:{prompt}"
         assert str(fake_gguf.parent) not in model.identity
@@ -215,22 +216,6 @@ class TestPrompt:
         ending = local._PromptParts().render_statement("")[1:]
         assert rendered.endswith(ending)
         assert len(rendered.removesuffix(ending).splitlines()) <= 1
-
-    @pytest.mark.parametrize(
-        "mark",
-        ["<|im_end|>", "<|im_start|>", "<｜User｜>", "</s>", "<s>", "<end_of_turn>", "<turn|>", "[/INST]", "<<SYS>>"],
-    )
-    def test_marks_that_end_a_turn_are_broken_up(self, mark: str) -> None:
-        assert mark not in local._defuse(f"a {mark}{mark} b")
-
-    @pytest.mark.parametrize(
-        "text", ["a < b | c > d", "x <| f", "<b>bold</b>", "if (a<b||c>d)", "[1] <-", "List<String>"]
-    )
-    def test_other_text_is_left_alone(self, text: str) -> None:
-        assert local._defuse(text) == text
-
-    def test_what_is_no_unicode_is_replaced(self) -> None:
-        assert local._defuse("a\ud800b") == "a?b"
 
 
 class TestReading:

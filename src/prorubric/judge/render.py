@@ -13,7 +13,7 @@ from typing import Literal
 
 from prorubric.errors import ConfigError
 from prorubric.judge.items import Item
-from prorubric.llm.fence import fence, render_conversation
+from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 from prorubric.rubric.files import render_json
 from prorubric.rubric.records import Message, Task
@@ -108,14 +108,14 @@ def render_pair(prompt: Prompt, task: Task, first: str, second: str) -> Rendered
 @lru_cache(maxsize=1024)
 def _render_items(name: PromptName, items: tuple[Item, ...], show_weights: bool) -> str:
     if name == "single":
-        return items[0].text
+        return clean(items[0].text)
     rows = [
         {"index": item.index, "criterion": item.text}
         | ({"weight": item.weight} if show_weights else {})
         | {"polarity": item.polarity}
         for item in items
     ]
-    return "[\n" + ",\n".join(render_json(row).decode() for row in rows) + "\n]"
+    return "[\n" + ",\n".join(clean(render_json(row).decode()) for row in rows) + "\n]"
 
 
 def _needed_sections(name: PromptName) -> list[str]:

@@ -4,17 +4,41 @@ A response may hold anything: a fake end of its own fence, role markers, JSON th
 to the judge. It is set between two lines with a mark that is made from a hash of the text itself, so that a policy
 would have to write a text that contains its own hash; the same text gets the same mark, so that the cache still finds
 the reply.
+
+The control tokens of chat templates are data (`chat_tokens.txt`), and `clean` is the only place that breaks them up.
 """
 
 import hashlib
+import html
 import re
+import unicodedata
 from functools import lru_cache
+from pathlib import Path
 
 from prorubric.rubric.identity import ByIdentity
 from prorubric.rubric.records import Task
 
 _MARK_LENGTH = 16
-_CONTROL_TOKEN = re.compile(r"<\||<｜|\[/?INST\]|</?s>|<(?:start|end)_of_turn>|<</?SYS>>")
+CHAT_TOKENS_FILE = Path(__file__).with_name("chat_tokens.txt")
+_CHAT_TOKENS = [
+    line.split() for line in CHAT_TOKENS_FILE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+]
+THINKING_PAIRS = [(tokens[0], tokens[1]) for tokens in _CHAT_TOKENS if len(tokens) == 2]
+"""What opens and what closes the thinking of a model."""
+# The first sign of a token with the rest behind it: tokens may overlap, as in `[e~[INST]`.
+_CONTROL_TOKEN = re.compile(
+    "|".join(
+        f"{re.escape(token[0])}(?={re.escape(token[1:])})".replace(r"\*", r"[^\s<>\[\]|｜\u200b]{1,64}")
+        for tokens in _CHAT_TOKENS
+        for token in tokens
+    )
+)
+_TOKEN_STARTS = {token[0] for tokens in _CHAT_TOKENS for token in tokens}
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
+)
+_ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|u\{0*([0-9a-f]{1,5})\})?", re.IGNORECASE)
 
 
 def make_mark(text: str) -> str:
@@ -32,13 +56,22 @@ def clean(text: str) -> str:
     """Text as it can be sent: lone surrogates and NUL made visible, control tokens of chat templates broken up.
 
     `<|im_start|>` inside a message becomes a real role marker in some servers' tokenizers; with a zero-width space
-    behind the first sign it stays text.
+    behind the first sign it stays text, and looks the same.
     """
     sent = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
     sent = sent.replace("\x00", "␀")
-    if "<" not in sent and "[" not in sent:  # no token begins otherwise
+    if not any(start in sent for start in _TOKEN_STARTS):
         return sent
-    return _CONTROL_TOKEN.sub(lambda found: f"{found[0][0]}\u200b{found[0][1:]}", sent)
+    return _CONTROL_TOKEN.sub("\\g<0>\u200b", sent)
+
+
+def flatten(text: str) -> str:
+    """Text as a reader sees it, for comparing: no escapes and entities, no invisible signs, one case, plain forms."""
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda found: chr(int(found[found.lastindex], 16)) if found.lastindex else "", text)
+    if "&" in text:
+        text = html.unescape(html.unescape(text))
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
 
 
 def fence(name: str, text: str) -> str:

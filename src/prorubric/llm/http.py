@@ -34,6 +34,7 @@ from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.limits import Limiter, Permit, estimate_tokens
 from prorubric.llm.model import MOST_TOKENS, Failure, FailureKind, Outcome, Reply, Request
+from prorubric.llm.thinking import drop_thinking
 from prorubric.rubric.record import config_record, shorten
 
 _FORM = "http://host:port/v1#model-name"
@@ -57,7 +58,6 @@ _PAGE_OPENINGS = ("<!doctype", "<html", "<head", "<body", "<?xml")
 _REPLY_SIGNS = ("{", "[", '"', "<", "data:", "\ufffd")
 """Not in what a proxy says in one line; the last one stands for bytes that are no text."""
 _KEEPALIVE_SECONDS = 30.0
-_OPEN, _CLOSE = "<think>", "</think>"
 
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -201,7 +201,7 @@ class HttpModel:
     def _read(self, answer: "_Answer", call: "_Call") -> "Reply | _Fault":
         """Make a reply or a fault of an answer; raises `ModelError` for what concerns every call alike."""
         if 200 <= answer.status < 300:
-            reply = parse_reply(answer.body)
+            reply = parse_reply(answer.body, "\n".join(message.content for message in call.request.messages))
             if isinstance(reply, Reply):
                 return self._key.scrub_reply(reply)
             return self._fault("reply", _drop_prompt(reply, call.request))
@@ -326,9 +326,10 @@ def render_body(model: str, request: Request, form: int, extra_body: Mapping[str
         return json.dumps(body, default=dict).encode()
 
 
-def parse_reply(body: bytes) -> Reply | str:
+def parse_reply(body: bytes, prompt: str = "") -> Reply | str:
     """The reply in the body of a good answer, without its thinking; or what is wrong with it.
 
+    A mark of thinking that the prompt contains may be quoted: see `drop_thinking`.
     What is wrong may be in the server's own words, which may be long, and may repeat the prompt or the key.
     """
     try:
@@ -345,27 +346,11 @@ def parse_reply(body: bytes) -> Reply | str:
     usage = data["usage"] if isinstance(data.get("usage"), dict) else {}
     finish = choice.get("finish_reason")
     return Reply(
-        drop_thinking(text),
+        drop_thinking(text, prompt),
         _count(usage.get("prompt_tokens")),
         _count(usage.get("completion_tokens")),
         finish if isinstance(finish, str) else None,
     )
-
-
-def drop_thinking(text: str) -> str:
-    """What a model said without what it thought: closed, unclosed, or opened by the chat template.
-
-    A JSON reply is left alone: a judge may quote the marks of a response that it was shown.
-    """
-    if "think>" not in text or text.lstrip().startswith(("{", "[")):
-        return text
-    kept, position = [], 0
-    while (start := text.find(_OPEN, position)) >= 0:
-        kept.append(text[position:start])
-        end = text.find(_CLOSE, start)
-        position = len(text) if end < 0 else end + len(_CLOSE)
-    kept.append(text[position:])
-    return "".join(kept).rpartition(_CLOSE)[2].lstrip()
 
 
 def parse_retry_after(value: str | None) -> float | None:

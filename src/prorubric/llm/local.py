@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from prorubric.errors import ConfigError, MissingExtraError, ModelError, ProRubricError, UnjudgedError
+from prorubric.llm.fence import CHAT_TOKENS_FILE, clean
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Message
@@ -51,13 +52,6 @@ _LISTED_TOKENS = 1000
 _LONGEST_REASON = 200
 _TOO_LONG = "exceed_context_size_error"
 _PART_OF_SEVERAL = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
-# What begins and ends a turn in the usual chat formats: <|im_end|>, <｜User｜>, <turn|>, </s>, <end_of_turn>, [INST].
-_CONTROL_MARK = re.compile(
-    r"<(?=[|｜][^<>\s]{1,40}>|[^<>\s|｜]{1,40}[|｜]>|/?s>|(?:bos|eos|(?:start|end)_of_\w{1,20})>|</?SYS>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\])",
-    re.IGNORECASE,
-)
-
 _Result = TypeVar("_Result")
 
 
@@ -75,7 +69,8 @@ class LocalModel:
         import_optional("xllamacpp", "a model in this process", "local")
         path = find_weights(spec)
         self._name = spec
-        self._identity = f"{fingerprint_file(path)}+yes-no:{_hash(_PROMPT_FILE.read_bytes())}"
+        shown = _hash(_PROMPT_FILE.read_bytes() + CHAT_TOKENS_FILE.read_bytes())
+        self._identity = f"{fingerprint_file(path)}+yes-no:{shown}"
         self._engine: _Engine | None = _Engine(spec, path, context, threads)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prorubric-model")
         self._is_stopped = False
@@ -87,7 +82,7 @@ class LocalModel:
 
     @property
     def identity(self) -> str:
-        """The file's ends and size, and the prompt of the judge: the same file elsewhere is the same model."""
+        """The file's ends and size, and what it is shown: the same file elsewhere is the same model."""
         return self._identity
 
     async def complete(self, request: Request) -> Outcome:
@@ -237,7 +232,7 @@ class _PromptParts:
         self.before_statement = before.rstrip(" ")
 
     def render_statement(self, statement: str) -> str:
-        return f" {_defuse(' '.join(statement.split()))}{self._after_statement}"
+        return f" {clean(' '.join(statement.split()))}{self._after_statement}"
 
 
 def find_weights(spec: str, *, cache: Path | None = None) -> Path:
@@ -359,7 +354,7 @@ def _render_request(request: Request) -> dict[str, Any]:
 def _render_message(message: Message) -> dict[str, str]:
     # Few templates know the other two roles.
     role = {"developer": "system", "tool": "user"}.get(message.role, message.role)
-    return {"role": role, "content": _defuse(message.content)}
+    return {"role": role, "content": clean(message.content)}
 
 
 def _read_reply(chunks: Sequence[Mapping[str, Any]]) -> Outcome:
@@ -401,12 +396,7 @@ def _describe_error(error: Mapping[str, Any]) -> str:
 
 
 def _quote(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in _defuse(text).splitlines() or [""])
-
-
-def _defuse(text: str) -> str:
-    """Text in which no mark of a chat format is left whole, and which can be written as UTF-8."""
-    return _CONTROL_MARK.sub(r"\g<0> ", text).encode("utf-8", "replace").decode()
+    return "\n".join(f"> {line}".rstrip() for line in clean(text).splitlines() or [""])
 
 
 def _count_processors() -> int:

@@ -1,0 +1,45 @@
+"""What a model thought, told apart from what it said.
+
+Only a block at the very beginning is thinking, up to the mark that closes it, or a beginning that the chat template
+opened and the model closes. A mark that the prompt contains may be a quotation and closes nothing. Text is never cut
+at a later mark.
+"""
+
+import re
+
+from prorubric.llm.fence import THINKING_PAIRS, flatten
+
+_TAGS = ("thinking", "thought", "thoughts", "reasoning", "analysis", "reflection", "scratchpad")
+_PAIRS = [*THINKING_PAIRS, *((f"<{tag}>", f"</{tag}>") for tag in _TAGS)]
+_CLOSING = re.compile("|".join(re.escape(closing) for _, closing in THINKING_PAIRS), re.IGNORECASE)
+# Also what is left of gpt-oss's channels where a server drops the tokens around their names.
+_MARK = re.compile(
+    "|".join(re.escape(mark) for pair in _PAIRS for mark in pair) + r"|\A\s*analysis(?=[A-Z])|assistantfinal",
+    re.IGNORECASE,
+)
+
+
+def has_thinking_mark(text: str) -> bool:
+    """True where something in a text opens or closes thinking, wherever it stands."""
+    return _MARK.search(text) is not None
+
+
+def drop_thinking(text: str, prompt: str = "") -> str:
+    """What a model said without what it thought before; nothing where it only thought."""
+    said = text.lstrip()
+    for opening, closing in _PAIRS:
+        if said[: len(opening)].lower() != opening.lower():
+            continue
+        nests, depth = closing.replace("/", "") == opening, 0
+        for mark in re.finditer(f"{re.escape(opening)}|({re.escape(closing)})", said, re.IGNORECASE):
+            depth = depth - 1 if mark[1] else depth + 1 if nests else 1
+            if depth == 0:
+                return said[mark.end() :].lstrip()
+        return ""
+    if said.startswith(("{", "[")) or not has_thinking_mark(said):
+        return text
+    closed = _CLOSING.search(said)
+    # Opened by the chat template: nothing else opens or closes, and the mark is not from the prompt.
+    if closed is None or has_thinking_mark(said[: closed.start()] + said[closed.end() :]):
+        return text
+    return text if flatten(closed[0]) in flatten(prompt) else said[closed.end() :].lstrip()
