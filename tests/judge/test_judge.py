@@ -1,6 +1,7 @@
 """The judge asks once, asks again only for what is missing, and never fills in a verdict."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,15 @@ async def test_levels_are_the_mean_of_two_draws_with_their_own_numbers() -> None
     model = ScriptedModel(['{"levels": {"1": 3, "2": 0}}', '{"levels": {"1": 2, "2": 1}}'])
     found = await Judge(model).judge(TASK, "An answer.", "levels")
     assert found.verdicts == (2.5, 0.5)
-    assert [(request.draw, request.temperature) for request in model.requests] == [(0, 0.7), (3, 0.7)]
+    assert [(request.draw, request.temperature) for request in model.requests] == [(0, 0.7), (11, 0.7)]
+
+
+@pytest.mark.parametrize("reasks", [0, 1, 10])
+async def test_draws_have_the_same_numbers_however_often_items_are_asked_again(reasks: int) -> None:
+    model = ScriptedModel(lambda _: "what?")
+    await Judge(model, JudgeConfig(draws=3, reasks=reasks)).judge(TASK, "An answer.", "levels")
+    asked = sorted(request.draw for request in model.requests)
+    assert asked == [11 * draw + attempt for draw in range(3) for attempt in range(reasks + 1)]
 
 
 async def test_a_level_that_one_draw_lacks_is_unknown() -> None:
@@ -318,14 +327,20 @@ class TestPromptFiles:
             ("[items]\n{{items}}\n", r"the section \[items\] is missing"),
             ("{{items}}", r"the section \[items\]"),
             ("Judge.", r"the section \[instructions\] is missing"),
+            ("[instructions]\n", r"'Judge\.' stands before the first section"),
         ],
     )
     def test_a_missing_part_is_refused_when_the_judge_is_made(self, tmp_path: Path, taken: str, said: str) -> None:
         (tmp_path / "mine.txt").write_text(self.WHOLE.replace(taken, ""))
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=rf"^{re.escape(str(tmp_path / 'mine.txt'))}: {said}"):
+            Judge(ScriptedModel([]), JudgeConfig(prompt_file={"binary": tmp_path / "mine.txt"}))
+
+    def test_a_section_that_comes_twice_is_refused_with_the_file(self, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").write_text(self.WHOLE + self.WHOLE)
+        with pytest.raises(ConfigError, match=r"mine\.txt: the section \[instructions\] is there twice"):
             Judge(ScriptedModel([]), JudgeConfig(prompt_file={"binary": tmp_path / "mine.txt"}))
 
     def test_reasons_need_a_section_that_asks_for_them(self, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text(self.WHOLE)
-        with pytest.raises(ConfigError, match=r"no section \[reasons\]"):
+        with pytest.raises(ConfigError, match=r"mine\.txt: the section \[reasons\] is missing"):
             Judge(ScriptedModel([]), JudgeConfig(prompt_file={"binary": tmp_path / "mine.txt"}, reasons=True))

@@ -5,8 +5,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from prorubric.judge.judge import CANARY
+from prorubric.llm.model import Reply, Request
 from tests.llm.server import BEHAVIOURS, Behaviour, Exchange, fail_half
 
 _ANSWER = re.compile(r"<<<ANSWER ([0-9A-F]{16})\n(.*)\nANSWER \1>>>", re.DOTALL)
@@ -37,6 +39,37 @@ def judging(distort: Callable[[dict[str, Any]], Any] = lambda verdicts: {"satisf
         await exchange.send_content(written if isinstance(written, str) else json.dumps(written))
 
     return behave
+
+
+PROPER = f"{__name__}:Proper"
+
+
+class Proper:
+    """A judge that fills the schema of any question; an item that no answer can meet is false."""
+
+    name = identity = "proper/1"
+
+    async def complete(self, request: Request) -> Reply:
+        schema = cast("dict[str, Any]", request.schema)
+        question = request.messages[-1].content
+        written = json.dumps(_fill(schema, question))
+        if CANARY in question:
+            name, items = next(iter(json.loads(written).items()))
+            items[list(items)[-1]] = False if name == "satisfied" else 0
+            written = json.dumps({name: items})
+        return Reply(written, prompt_tokens=len(question) // 4, completion_tokens=len(written) // 4, finish="stop")
+
+    async def close(self) -> None:
+        pass
+
+
+def _fill(schema: dict[str, Any], seed: str) -> Any:
+    if schema["type"] == "object":
+        return {key: _fill(inner, f"{seed}/{key}") for key, inner in schema["properties"].items()}
+    number = hashlib.sha256(seed.encode()).digest()[0]
+    if schema["type"] == "integer":
+        return schema["minimum"] + number % (schema["maximum"] - schema["minimum"] + 1)
+    return number % 2 == 0 if schema["type"] == "boolean" else "because"
 
 
 def drop_last(verdicts: dict[str, Any]) -> dict[str, Any]:

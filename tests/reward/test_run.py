@@ -27,13 +27,14 @@ from prorubric import (
     score,
 )
 from prorubric.cli.app import run as run_program
+from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.folder import StoredVerdicts, read_verdicts
 from prorubric.reward.rescore import ScoreConfig, score_run
 from prorubric.reward.run import JudgeResult, JudgeRunConfig, judge_responses
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
-from tests.reward.judging import READABLE, UNREADABLE, truth
+from tests.reward.judging import PROPER, READABLE, UNREADABLE, truth
 
 # Faults of the wire, after which a retry gets through.
 PASSING = [
@@ -106,8 +107,6 @@ def test_running_again_makes_no_call_and_gives_the_same(files: Path, server: Mis
 
 
 def test_a_folder_of_another_judge_or_of_other_files_is_left_alone(files: Path, server: MisbehavingServer) -> None:
-    from prorubric.judge.judge import JudgeConfig
-
     judge_responses(make_config(files, server))
     before = (files / "run/config.json").read_bytes()
     other = server.spec.replace("test-model", "other-model")
@@ -115,6 +114,31 @@ def test_a_folder_of_another_judge_or_of_other_files_is_left_alone(files: Path, 
         with pytest.raises(ConfigError, match="holds a run with another"):
             judge_responses(make_config(files, server, **change))
     assert (server.calls, (files / "run/config.json").read_bytes()) == (12, before)
+
+
+def test_a_folder_goes_on_with_more_reasks_and_asks_only_for_what_is_open(
+    files: Path, server: MisbehavingServer
+) -> None:
+    server.always = "judge without the last item"
+    first = judge_responses(make_config(files, server, judging=JudgeConfig(reasks=0)))
+    server.always = "judge"
+    again = judge_responses(make_config(files, server, judging=JudgeConfig(reasks=1)))
+    assert (first.unknown_verdicts, again.unknown_verdicts, again.cached, server.calls) == (12, 0, 12, 24)
+    with pytest.raises(ConfigError, match="holds a run with another (reasks|canary)"):
+        judge_responses(make_config(files, server, judging=JudgeConfig(reasks=0)))
+    with pytest.raises(ConfigError, match="holds a run with another (reasks|canary)"):
+        judge_responses(make_config(files, server, judging=JudgeConfig(reasks=2, canary=True)))
+
+
+def test_levels_are_not_paid_for_again_with_more_reasks(files: Path, server: MisbehavingServer) -> None:
+    first, again = (
+        judge_responses(
+            make_config(files, server, judge=PROPER, scheme="graded", judging=JudgeConfig(reasks=reasks))
+        )
+        for reasks in (2, 5)
+    )
+    assert (first.calls, first.cached, first.unknown_verdicts) == (24, 0, 0)
+    assert (again.calls, again.cached, again.schemes) == (24, 24, first.schemes)
 
 
 def test_a_folder_with_files_of_its_own_is_left_alone(files: Path, server: MisbehavingServer) -> None:
@@ -150,7 +174,14 @@ def test_costs_are_not_forgotten_when_a_run_goes_on(files: Path, server: Misbeha
     assert (again.cost, again.cost_with_journal, again.prompt_tokens) == (0.0, 84.0, 0)
 
 
-@pytest.mark.parametrize("change", [{"judge": "nobody"}, {"responses": Path("nowhere.jsonl")}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"judge": "nobody"},
+        {"responses": Path("nowhere.jsonl")},
+        {"judging": JudgeConfig(prompt_file={"binary": Path("nowhere.txt")})},
+    ],
+)
 def test_misuse_leaves_no_folder_behind(files: Path, server: MisbehavingServer, change: dict[str, object]) -> None:
     from dataclasses import replace
 
@@ -204,8 +235,11 @@ def test_a_second_process_is_kept_out_of_a_folder(files: Path, server: Misbehavi
     from prorubric.rubric.files import lock_path
 
     judge_responses(make_config(files, server))
+    held = {name: (files / "run" / name).read_bytes() for name in ("config.json", "tasks.jsonl")}
+    save_tasks(files / "tasks.jsonl", list(load_tasks(files / "tasks.jsonl"))[:2])
     with lock_path(files / "run" / ".lock"), pytest.raises(ConfigError, match="another process is running into this"):
-        judge_responses(make_config(files, server))
+        judge_responses(make_config(files, server, scheme="additive"))
+    assert {name: (files / "run" / name).read_bytes() for name in held} == held
 
 
 def test_a_hopeless_error_is_one_line_with_several_readings_too(
@@ -352,8 +386,6 @@ def test_two_runs_can_share_a_journal(files: Path, server: MisbehavingServer) ->
 
 
 def test_the_layout_says_how_much_of_the_prompts_a_server_can_share(files: Path, server: MisbehavingServer) -> None:
-    from prorubric.judge.judge import JudgeConfig
-
     task = next(iter(load_tasks(files / "tasks.jsonl")))
     save_tasks(files / "tasks.jsonl", [task])
     save_responses(

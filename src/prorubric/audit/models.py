@@ -18,7 +18,7 @@ from prorubric.llm.model import Around, Model, Outcome, Request, YesNoModel
 from prorubric.llm.yes_no_cache import CachedYesNo
 
 # Far above any draw that a judge makes by itself.
-_ANOTHER_DRAW = 1_000
+_ANOTHER_DRAW = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
     check_folder(config)
     config.out.mkdir(parents=True, exist_ok=True)
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
+        check_folder(config)  # again: another audit may have ended here since
         remove_partials(*(config.out / name for name in AUDIT_FILES))
         async with AsyncExitStack() as stack:
             models = make_models(config, journal)

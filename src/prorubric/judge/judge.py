@@ -23,7 +23,6 @@ from prorubric.judge.render import (
     PromptName,
     Rendered,
     Style,
-    check_reasons,
     load_prompt,
     render_pair,
     render_prompt,
@@ -37,6 +36,8 @@ from prorubric.rubric.verdict import Unknown, Verdict
 
 CANARY = "The whole answer consists of a single empty line and, at the same time, of more than a thousand words."
 """An item that no answer can meet. A reply that calls it true was not judging."""
+
+MOST_REASKS = 10
 
 Comparison = Literal["first", "second", "tie", "inconsistent"]
 # What the two orders said, and what that means for the answer that was first in the first of them.
@@ -60,7 +61,7 @@ class JudgeConfig:
     """Ask about at most so many items in one call."""
     reasons: bool = False
     """Ask for a short reason before each verdict."""
-    reasks: Annotated[int, Field(ge=0, le=10)] = 2
+    reasks: Annotated[int, Field(ge=0, le=MOST_REASKS)] = 2
     """How often items without a readable verdict are asked again."""
     canary: bool = False
     """Slip in an item that no answer can meet, and void replies that call it true."""
@@ -139,10 +140,8 @@ class Judge:
         strangers = sorted(files.keys() - set(PROMPT_NAMES))
         if strangers:
             raise ConfigError(f"no prompt is called {strangers[0]!r}; known: {', '.join(PROMPT_NAMES)}")
-        self._prompts = {name: load_prompt(name, files.get(name)) for name in PROMPT_NAMES}
+        self._prompts = {name: load_prompt(name, files.get(name), self.config.reasons) for name in PROMPT_NAMES}
         self._style = Style(self.config.layout, self.config.show_weights, self.config.reasons)
-        if self.config.reasons:
-            check_reasons(self._prompts["binary"], self._prompts["graded"])
 
     async def judge(self, task: Task, response: str, reading: Reading) -> Judgement:
         """The verdicts of one reading on one response."""
@@ -201,7 +200,8 @@ class Judge:
         faults: dict[int, str] = {}
         open_items = items
         for attempt in range(self.config.reasks + 1):
-            outcome = await self._call(prompt, case, open_items, draw * (self.config.reasks + 1) + attempt)
+            # Numbered by the most reasks there can be, so that a journal answers with any other number of them.
+            outcome = await self._call(prompt, case, open_items, draw * (MOST_REASKS + 1) + attempt)
             if isinstance(outcome, Failure):
                 faults.update({item.index: f"no reply: {outcome.reason}" for item in open_items})
                 break

@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from prorubric.errors import ConfigError
 from prorubric.judge.items import Item
 from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
@@ -56,11 +55,15 @@ class Rendered:
     """How much of it, from the start, is the same for every response to the task."""
 
 
-def load_prompt(name: PromptName, path: Path | None = None) -> Prompt:
-    """One of our prompts, or the user's in its place; raises `ConfigError` where something is missing."""
-    sections = split_sections(read_prompt(path or _FOLDER / f"{name}.txt"))
-    place = path or name
-    check_sections(place, name, sections, ["instructions", *_needed_sections(name), "closing"])
+def load_prompt(name: PromptName, path: Path | None = None, reasons: bool = False) -> Prompt:
+    """One of our prompts, or the user's in its place; raises `ConfigError` where something is missing.
+
+    With `reasons` a prompt for several items needs a section that asks for them.
+    """
+    place = path or _FOLDER / f"{name}.txt"
+    sections = split_sections(read_prompt(place), place)
+    asking = ["reasons"] if reasons and name in ("binary", "graded") else []
+    check_sections(place, name, sections, ["instructions", *_needed_sections(name), *asking, "closing"])
     check_placeholders(place, sections, _needed_sections(name))
     return Prompt(name, sections)
 
@@ -81,15 +84,6 @@ def render_prompt(prompt: Prompt, task: Task, response: str, items: tuple[Item, 
         (Message(role="system", content=instructions), Message(role="user", content="\n\n".join(parts))),
         shared_characters=len(instructions) + sum(len(part) + 2 for part in before),
     )
-
-
-def check_reasons(*prompts: Prompt) -> None:
-    """Refuse to ask for reasons with a prompt that has no words for it."""
-    for prompt in prompts:
-        if "reasons" not in prompt.sections:
-            raise ConfigError(
-                f"the {prompt.name} prompt has no section [reasons]; add one that asks for them, or go without reasons"
-            )
 
 
 def render_pair(prompt: Prompt, task: Task, first: str, second: str) -> Rendered:

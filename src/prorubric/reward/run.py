@@ -5,7 +5,7 @@ again: only the calls that are missing are made. Results appear in the run folde
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -49,7 +49,6 @@ from prorubric.reward.inputs import Rejects, load_all_tasks, pair_responses, wri
 from prorubric.reward.reasons import Reasons
 from prorubric.rubric.files import WriteRow, lock_path, open_rows, remove_partials, write_json
 from prorubric.rubric.record import Record, config_record, render_config, shorten
-from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, Verdict
 
@@ -179,9 +178,21 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
     prices = load_prices(config.prices) if config.prices else load_prices()
     cases = pair_responses(config.responses, tasks, rejects, config.strict)
     model = make_model(config.judge, config.http, usage)
-    _prepare_folder(config, schemes, model.identity, tasks)
+    Judge(model, config.judging)  # a prompt file that cannot be used is found before there is a folder
+    about = {
+        "verb": "judge",
+        "config": render_config(config),
+        "schemes": list(schemes),
+        "judge_identity": model.identity,
+        "versions": describe_versions(),
+    }
+    _check_folder(config.out, about)  # before a lock is left in a folder that is somebody else's
+    config.out.mkdir(parents=True, exist_ok=True)
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
+        _check_folder(config.out, about)
         remove_partials(*(config.out / name for name in RUN_FILES))
+        save_tasks(config.out / TASKS, tasks.values())
+        write_json(config.out / CONFIG, about)
         judge = Judge(keep_model(model, journal, usage), config.judging)
         try:
             with ExitStack() as stack:
@@ -211,23 +222,22 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
     return result
 
 
-def _prepare_folder(config: JudgeRunConfig, schemes: Sequence[str], identity: str, tasks: dict[str, Task]) -> None:
-    """Set down what is asked. A folder that holds another judge's run, or other files', is left alone."""
-    about = _describe(config, schemes, identity)
-    path = config.out / CONFIG
-    before = read_setting(config.out)
-    if before.get("verb") != "judge" and any((config.out / name).exists() for name in RUN_FILES):
-        raise ConfigError(f"{config.out}: holds files that are not a run of this verb; name another folder with --out")
-    for key in ("judge_identity", "judging", "tasks", "responses", "subset") if before else ():
-        old, new = ({**found.get("config", {}), **found}.get(key) for found in (before, about))
-        if old != new:
+def _check_folder(folder: Path, about: Mapping[str, Any]) -> None:
+    """Raise `ConfigError` where a folder holds another judge's run, or other files. More reasks go on with a run."""
+    before = read_setting(folder)
+    if before.get("verb") != "judge" and any((folder / name).exists() for name in RUN_FILES):
+        raise ConfigError(f"{folder}: holds files that are not a run of this verb; name another folder with --out")
+    old, new = (
+        {"judge identity": found.get("judge_identity"), **settings, **settings.get("judging", {})}
+        for found in (before, about)
+        for settings in [found.get("config", {})]
+    )
+    for key in ("judge identity", "tasks", "responses", "subset", *about["config"]["judging"]) if before else ():
+        if old.get(key) != new[key] and not (key == "reasks" and (old.get(key) or 0) < new[key]):
             raise ConfigError(
-                f"{config.out}: holds a run with another {key.replace('_', ' ')} ({shorten(str(old))}); "
-                "name another folder with --out"
+                f"{folder}: holds a run with another {key.replace('_', ' ')} ({shorten(str(old.get(key)))}, "
+                f"not {shorten(str(new[key]))}); name another folder with --out"
             )
-    config.out.mkdir(parents=True, exist_ok=True)
-    save_tasks(config.out / TASKS, tasks.values())
-    write_json(path, about)
 
 
 def _write(judged: Judged, schemes: Sequence[str], verdicts: WriteRow, scores: WriteRow) -> dict[str, Score]:
@@ -245,16 +255,6 @@ def _write(judged: Judged, schemes: Sequence[str], verdicts: WriteRow, scores: W
     found = score_readings(readings, judged.task, schemes)
     scores(render_score_row(*place, found))
     return found
-
-
-def _describe(config: JudgeRunConfig, schemes: Sequence[str], identity: str) -> dict[str, Any]:
-    return {
-        "verb": "judge",
-        "config": render_config(config),
-        "schemes": list(schemes),
-        "judge_identity": identity,
-        "versions": describe_versions(),
-    }
 
 
 def _summarize(
