@@ -45,10 +45,9 @@ def test_outcomes_are_counted_by_what_became_of_them(server: MisbehavingServer, 
         model=server.spec,
         calls=11,
         cached=3,
+        repeated=3,
         failures={"http": 1, "reply": 1},
         retries=3,
-        cached_prompt_tokens=21,
-        cached_completion_tokens=9,
         prompt_tokens=35,
         completion_tokens=15,
         unmetered=1,
@@ -93,19 +92,72 @@ def test_a_cost_that_is_not_known_is_none(prices_file: Path) -> None:
 def test_every_price_of_ours_is_dated_and_above_zero() -> None:
     prices = load_prices()
     assert len(prices) >= 5
-    assert all(price.prompt > 0 and price.completion > 0 and price.date.year >= 2026 for price in prices.values())
+    assert all(
+        price.prompt > 0 and price.completion > 0 and price.date and price.date.year >= 2026
+        for price in prices.values()
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"judge": {}}', '{"judge": {"prompt": -1, "completion": 1, "date": "2026-11-05"}}']
+    ("text", "said"),
+    [
+        ("", "Invalid JSON"),
+        ("[]", "Input should be a valid dictionary"),
+        ('{"judge": {}}', "judge.prompt: Field required"),
+        ('{"judge": {"prompt": -1, "completion": 1}}', "judge.prompt: Input should be greater than or equal to 0"),
+        ('{"judge": {"prompt": 1, "completion": "a lot"}}', "judge.completion: Input should be a valid number"),
+        ('{"judge": [1, 2, 3]}', "judge"),
+        ('{"judge": 3}', "judge"),
+    ],
 )
-def test_a_file_that_is_not_a_price_table_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_price_table_is_refused_in_one_line_with_an_example(
+    tmp_path: Path, text: str, said: str
+) -> None:
     path = tmp_path / "prices.json"
     path.write_text(text)
-    with pytest.raises(SourceError, match=r"^\S+prices.json: not a price table: [^\n]+$"):
+    with pytest.raises(SourceError, match=r"^\S+prices.json: not a price table: [^\n]+per million tokens$") as caught:
         load_prices(path)
+    assert said in str(caught.value)
+    assert '{"model-name": {"prompt": 0.15, "completion": 0.60}}' in str(caught.value)
 
 
-def test_a_price_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="cannot be read"):
-        load_prices(tmp_path / "none.json")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"judge": {"prompt": 2, "completion": "8.0"}}',
+        '{"judge": {"input": 2, "output": 8, "cached_input": 0.5}}',
+        '{"judge": [2, 8]}',
+        '{"prompt": 2, "completion": 8}',
+        '{"*": [2, 8], "other": [0, 0]}',
+    ],
+)
+def test_a_price_table_may_be_written_in_the_ways_people_write_one(tmp_path: Path, text: str) -> None:
+    (tmp_path / "prices.json").write_text(text)
+    price = find_price("https://host/v1#judge", load_prices(tmp_path / "prices.json"))
+    assert price is not None
+    assert (price.prompt, price.completion, price.date, price.source) == (2.0, 8.0, None, "")
+
+
+def test_the_prices_of_a_file_go_before_ours_and_ours_stay(tmp_path: Path) -> None:
+    (tmp_path / "prices.json").write_text('{"gpt-4o-mini": [7, 9]}')
+    own, ours = load_prices(tmp_path / "prices.json"), load_prices()
+    assert (own["gpt-4o-mini"].prompt, own["gpt-4.1"]) == (7.0, ours["gpt-4.1"])
+
+
+@pytest.mark.parametrize("text", ["0.15,0.60", " 0.15 , .6 ", "0.15, 6e-1"])
+def test_two_numbers_are_the_price_of_every_model(text: str) -> None:
+    prices = load_prices(text)
+    usage = Usage(model="http://host/v1#gpt-4.1", calls=1, prompt_tokens=2_000_000, completion_tokens=1_000_000)
+    assert estimate_cost(usage, prices) == pytest.approx(0.90)
+
+
+@pytest.mark.parametrize("text", ["-1,2", "nan,1", "1,inf"])
+def test_numbers_that_are_no_price_are_refused(text: str) -> None:
+    with pytest.raises(SourceError, match=f"^{text}: not a price"):
+        load_prices(text)
+
+
+@pytest.mark.parametrize("text", ["none.json", "1,2,3", "0.15", "a,b"])
+def test_prices_that_are_not_there_are_refused_with_both_forms(text: str) -> None:
+    with pytest.raises(SourceError, match=rf"^{text}: the price table cannot be read .*0\.15,0\.60"):
+        load_prices(text)

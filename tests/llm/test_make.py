@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from prorubric import ConfigError, Message, SourceError, make_model
+from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpModel
 from prorubric.llm.journal import Journal
@@ -145,6 +146,26 @@ class TestYesNoCache:
                 asyncio.run(model.probabilities(*question))
         assert counting.asked == 2
 
+    @pytest.mark.parametrize("given", ["not judged", [0.5], [0.5, 7], [0.5, True]])
+    def test_a_response_that_is_not_judged_is_a_failed_call_and_is_not_kept(
+        self, tmp_path: Path, counting: "TestYesNoCache.Counting", given: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fail(*_: object) -> object:
+            if isinstance(given, str):
+                raise UnjudgedError(given)
+            return given
+
+        monkeypatch.setattr(counting, "probabilities", fail)
+        usage = Usage()
+        with Journal(tmp_path / "j.sqlite") as journal:
+            model = open_model("tests.llm.test_make:COUNTING", journal, None, usage)
+            assert isinstance(model, YesNoModel)
+            for _ in range(2):
+                with pytest.raises(UnjudgedError):
+                    asyncio.run(model.probabilities("c", "r", ["one", "two"]))
+            assert journal.counts()["replies"] == 0
+        assert (usage.calls, usage.cached, usage.failures) == (2, 0, {"reply": 2})
+
 
 def test_an_opened_model_counts_and_keeps_its_replies(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"reply": "x"}')
@@ -153,7 +174,10 @@ def test_an_opened_model_counts_and_keeps_its_replies(tmp_path: Path) -> None:
         model = open_model(f"scripted:{tmp_path / 's.jsonl'}", journal, None, usage)
         for _ in range(3):
             ask(model)
-        assert (usage.calls, usage.cached, journal.counts()["replies"]) == (3, 2, 1)
+        assert (usage.calls, usage.cached, usage.repeated, journal.counts()["replies"]) == (3, 2, 2, 1)
+    with Journal(tmp_path / "j.sqlite") as journal:
+        ask(open_model(f"scripted:{tmp_path / 's.jsonl'}", journal, None, usage))
+        assert (usage.calls, usage.cached, usage.repeated) == (4, 3, 2)
 
 
 def test_a_single_reply_has_to_stand_in_a_list() -> None:

@@ -65,8 +65,8 @@ class AuditFiles:
     """Stop at the first row that cannot be read."""
     journal: Path | None = None
     """A journal that several runs share; by default each run folder has its own."""
-    prices: Path | None = None
-    """A price table of your own, for the estimate of costs."""
+    prices: str | Path | None = None
+    """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
     resamples: Annotated[int, Field(ge=100, le=1_000_000)] = RESAMPLES
     """Resamples behind each interval."""
     margin: Annotated[float, Field(ge=0, le=100)] = MARGIN

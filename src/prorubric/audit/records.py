@@ -222,7 +222,11 @@ class AuditResult(Record):
     rejected: int
     rejects: tuple[str, ...]
     calls: int
+    """Questions, with those that needed no call."""
     cached: int
+    """Those of them that needed none."""
+    repeated: int = 0
+    """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
     failed_calls: dict[str, int]
     cost: float | None
     seconds: float

@@ -84,7 +84,7 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
     rejects = Rejects()
     everything = load_all_tasks(config, rejects)
     chosen = choose_tasks(everything, config.limit)
-    prices = load_prices(config.prices) if config.prices else load_prices()
+    prices = load_prices(config.prices)
     _check_asked(config)
     check_folder(config)
     config.out.mkdir(parents=True, exist_ok=True)
@@ -126,6 +126,7 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
         rejects=rejects.show(),
         calls=sum(usage.calls for usage in models.usage.values()),
         cached=sum(usage.cached for usage in models.usage.values()),
+        repeated=sum(usage.repeated for usage in models.usage.values()),
         failed_calls=_add_failures(models.usage.values()),
         cost=_add_costs([estimate_cost(usage, prices) for usage in models.usage.values() if usage.calls]),
         seconds=round(time.monotonic() - started, 3),

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json, say
+from prorubric.cli.output import JsonFlag, count, describe_calls, literal, make_console, print_json, say
 from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareConfig, CompareResult, Mean, SideSummary, compare_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
@@ -120,8 +120,8 @@ def _print_result(result: CompileResult, console: Console) -> None:
         console.print("the same command with --overwrite asks again for what got no reply, and for nothing else")
     if result.calls:
         failed = sum(result.failed_calls.values())
-        calls = f"{result.cached:,} from the journal, {failed:,} failed, {result.retries:,} retries"
-        console.print(f"{count(result.calls, 'call')} ({calls}), {result.seconds:.1f} s", soft_wrap=True)
+        calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
+        console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
     if result.prompt_tokens:
         tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
         console.print(f"{tokens}, {_show_cost(result.cost)}", soft_wrap=True)

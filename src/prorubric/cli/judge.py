@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
+from prorubric.cli.output import JsonFlag, count, describe_calls, describe_judge, literal, make_console, print_json
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -50,8 +50,8 @@ def _print_result(result: JudgeResult, console: Console) -> None:
         console.print(literal(f"left out: {name}: {reason}"), soft_wrap=True)
     _print_faults(result, console)
     failed = sum(result.failed_calls.values())
-    calls = f"{result.cached:,} from the journal, {failed:,} failed, {result.retries:,} retries"
-    console.print(f"{count(result.calls, 'call')} ({calls}), {result.seconds:.1f} s", soft_wrap=True)
+    calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
+    console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
     if result.prompt_tokens:
         cost = "price not known" if result.cost is None else f"about ${result.cost:.2f}"
         console.print(f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens, {cost}", soft_wrap=True)

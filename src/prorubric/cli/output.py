@@ -49,9 +49,16 @@ def describe_judge(judge: str) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun: 1 task, 1,200 tasks, 3 criteria."""
-    plural = "criteria" if noun == "criterion" else f"{noun}s"
+    """A number with its noun: 1 task, 1,200 tasks, 3 criteria, 2 replies."""
+    plural = "criteria" if noun == "criterion" else f"{noun[:-1]}ies" if noun.endswith(("ly", "ry")) else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def describe_calls(calls: int, cached: int, repeated: int, failed: int, retries: int) -> str:
+    """What was asked, and what did not have to be."""
+    made = f"{count(calls - cached, 'call')} ({failed:,} failed, {count(retries, 'retry')})"
+    earlier = f", {count(cached - repeated, 'reply')} of earlier runs" if cached > repeated else ""
+    return made + earlier + (f", {count(repeated, 'question')} that came twice" if repeated else "")
 
 
 def print_hanging(console: Console, lead: Text, text: Text) -> None:

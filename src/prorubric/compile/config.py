@@ -59,8 +59,8 @@ class CompileFiles:
     """Replace an output that exists."""
     journal: Path | None = None
     """A journal that several runs share; by default each output has its own beside it."""
-    prices: Path | None = None
-    """A price table of your own, for the estimate of costs."""
+    prices: str | Path | None = None
+    """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
 
 
 @config_record

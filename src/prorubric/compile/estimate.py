@@ -142,7 +142,7 @@ async def _ask_about(task: Task, plan: Plan, compiler: Compiler, replay: _Replay
 
 
 def _price(config: CompileConfig, count: _Count, model: str) -> CompileEstimate:
-    prices = load_prices(config.prices) if config.prices else load_prices()
+    prices = load_prices(config.prices)
     most_completion = count.most_calls * count.longest
     usual = Usage(model, prompt_tokens=count.prompt, completion_tokens=count.completion)
     most = Usage(model, prompt_tokens=count.most_prompt, completion_tokens=most_completion)

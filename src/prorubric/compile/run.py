@@ -78,7 +78,11 @@ class CompileResult(Record):
     dimensions: dict[str, int]
     """Tasks by how many dimensions they have."""
     calls: int
+    """Questions, with those that needed no call."""
     cached: int
+    """Those of them that needed none."""
+    repeated: int
+    """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
     failed_calls: dict[str, int]
     failures: dict[str, int]
     """Why tasks got no reply, in the words of the failed calls; the most frequent."""
@@ -173,7 +177,7 @@ async def _compile(
     on_stop: Callable[[], None] | None,
 ) -> CompileResult:
     started, usage, tally, stop = time.monotonic(), Usage(), Tally(), Stop()
-    prices = load_prices(config.prices) if config.prices else load_prices()
+    prices = load_prices(config.prices)
     remove_partials(*outputs.values())
     with ExitStack() as stack, _on_interrupt(stop, on_stop):
         write = {
@@ -390,6 +394,7 @@ def _summarize(
         dimensions={str(count): tasks for count, tasks in sorted(tally.dimensions.items())},
         calls=usage.calls,
         cached=usage.cached,
+        repeated=usage.repeated,
         failed_calls={**usage.failures},
         failures=dict(tally.failures.most_common(_SHOWN_FAILURES)),
         retries=usage.retries,

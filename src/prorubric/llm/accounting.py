@@ -4,22 +4,26 @@ Costs are estimates from list prices with a date on them. A model whose price is
 not say how many tokens it used, cost None and never 0: a reader would believe the 0.
 """
 
+import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from prorubric.errors import ModelError, SourceError, UnjudgedError
 from prorubric.llm.model import Around, Failure, FailureKind, Model, Outcome, Reply, Request, YesNoModel
-from prorubric.rubric.record import summarize
+from prorubric.rubric.files import parse_json
+from prorubric.rubric.record import shorten, summarize
 
 PRICES_FILE = Path(__file__).with_name("prices.json")
+EVERY_MODEL = "*"
 _MILLION = 1_000_000
+_PAIR = 2
+_EXAMPLE = 'write {"model-name": {"prompt": 0.15, "completion": 0.60}}, in US dollars per million tokens'
 _SAME_MODEL = re.compile(r"(-latest|[-@:]\d{4}.*)?")
 """What may follow a name in the table: nothing, or a release date. `gpt-5-pro` is not a `gpt-5`."""
 
@@ -36,6 +40,8 @@ class Usage:
     """Requests that came to an end: with a reply, from the cache, or as a failure."""
     cached: int = 0
     """Those of them that the journal answered; they use no tokens."""
+    repeated: int = 0
+    """Those of the cached that had the reply to the same question of this run, not of an earlier one."""
     failures: dict[FailureKind, int] = field(default_factory=dict)
     retries: int = 0
     prompt_tokens: int = 0
@@ -53,10 +59,14 @@ class Usage:
             self.failures[outcome.kind] = self.failures.get(outcome.kind, 0) + 1
         elif outcome.cached:
             self.cached += 1
-            self.cached_prompt_tokens += outcome.prompt_tokens
-            self.cached_completion_tokens += outcome.completion_tokens
+            self.repeated += outcome.repeated
+            if not outcome.repeated:  # its tokens are counted where the question came first
+                self.cached_prompt_tokens += outcome.prompt_tokens
+                self.cached_completion_tokens += outcome.completion_tokens
         else:
-            self._add_tokens(outcome)
+            self.prompt_tokens += outcome.prompt_tokens
+            self.completion_tokens += outcome.completion_tokens
+            self.unmetered += outcome.prompt_tokens == 0
 
     def merge(self, other: "Usage") -> None:
         """Add what somebody else counted."""
@@ -73,11 +83,6 @@ class Usage:
         for name in _COUNTS:
             setattr(self, name, 0)
         return taken
-
-    def _add_tokens(self, reply: Reply) -> None:
-        self.prompt_tokens += reply.prompt_tokens
-        self.completion_tokens += reply.completion_tokens
-        self.unmetered += reply.prompt_tokens == 0
 
 
 _COUNTS = tuple(part.name for part in fields(Usage) if part.type is int)
@@ -121,33 +126,57 @@ class CountedYesNo(Around[YesNoModel]):
 
 @checked_dataclass(frozen=True)
 class Price:
-    """US dollars per million tokens, on a date."""
+    """US dollars per million tokens, and since when; a price list may call the two input and output."""
 
-    prompt: _Dollars
-    completion: _Dollars
-    date: date
+    prompt: Annotated[_Dollars, Field(validation_alias=AliasChoices("prompt", "input"))]
+    completion: Annotated[_Dollars, Field(validation_alias=AliasChoices("completion", "output"))]
+    date: datetime.date | None = None
     source: str = ""
 
 
+def _read_pair(value: object) -> object:
+    return {"prompt": value[0], "completion": value[1]} if isinstance(value, list) and len(value) == _PAIR else value
+
+
 Prices = Mapping[str, Price]
+_TABLE = TypeAdapter(dict[str, Annotated[Price, BeforeValidator(_read_pair)]])
 
 
-def load_prices(path: Path | str = PRICES_FILE) -> Prices:
-    """Read a price table: ours, or a file of the user's own in the same form.
+def load_prices(source: Path | str | None = None) -> Prices:
+    """Our price table, with the user's prices before ours.
 
-    The form is `{"model-name": {"prompt": 2.0, "completion": 8.0, "date": "2026-11-05"}}`. Anything else is refused
-    with `SourceError`.
+    They are two numbers for every model, as in `0.15,0.60`, or a JSON file: `{"model-name": {"prompt": 0.15,
+    "completion": 0.60}}` in US dollars per million tokens, where `date` and `source` may be added, `[0.15, 0.60]` is
+    short for the two, and the name `*` is every other model. Anything else is refused with `SourceError`.
     """
+    if source is None:
+        return _TABLE.validate_json(PRICES_FILE.read_bytes())
+    numbers = _read_numbers(str(source))
     try:
-        return TypeAdapter(dict[str, Price]).validate_json(Path(path).read_bytes())
+        table: Any = {EVERY_MODEL: numbers} if numbers else parse_json(Path(source).read_bytes())
+        if isinstance(table, dict) and isinstance(table.get("prompt", table.get("input")), int | float):
+            table = {EVERY_MODEL: table}
+        return {**({} if numbers else load_prices()), **_TABLE.validate_python(table)}
     except OSError as error:
-        raise SourceError(f"{path}: the price table cannot be read ({error.strerror})") from None
+        reason = f"the price table cannot be read ({error.strerror}); name a file, or two numbers as in 0.15,0.60"
     except ValidationError as error:
-        raise SourceError(f"{path}: not a price table: {summarize(error)}") from None
+        reason = f"not a price{'' if numbers else ' table'}: {summarize(error)}; {_EXAMPLE}"
+    except ValueError as error:
+        reason = f"not a price table: Invalid JSON ({shorten(str(error))}); {_EXAMPLE}"
+    raise SourceError(f"{source}: {reason}")
+
+
+def _read_numbers(text: str) -> list[float]:
+    """The two numbers of `0.15,0.60`; empty where it is anything else."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        return []
+    return numbers if len(numbers) == _PAIR else []
 
 
 def find_price(model: str, prices: Prices) -> Price | None:
-    """The price of a model by the longest name in the table that it begins with, or None.
+    """The price of a model by the longest name in the table that it begins with, or of every other model, or None.
 
     Only a release date may follow the name, so that a dearer sibling is unknown rather than cheap.
     """
@@ -155,7 +184,7 @@ def find_price(model: str, prices: Prices) -> Price | None:
     fits = [
         known for known in prices if name.startswith(known.casefold()) and _SAME_MODEL.fullmatch(name[len(known) :])
     ]
-    return prices[max(fits, key=len)] if fits else None
+    return prices[max(fits, key=len)] if fits else prices.get(EVERY_MODEL)
 
 
 def estimate_cost(usage: Usage, prices: Prices, with_cached: bool = False) -> float | None:

@@ -47,7 +47,8 @@ PRAGMA user_version = {VERSION};
 COMMIT;
 """
 _PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
-_GET = "SELECT text, prompt_tokens, completion_tokens, finish FROM replies WHERE key = ?"
+_GET = "SELECT text, prompt_tokens, completion_tokens, finish, rowid FROM replies WHERE key = ?"
+_LAST = "SELECT coalesce(max(rowid), 0) FROM replies"
 _CANNOT_KEEP = "cannot keep a reply"
 _COUNT = "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM replies"
 
@@ -99,15 +100,17 @@ class Journal:
         self.path = Path(path)
         self._connection = _open(self.path)
         self._batch: _Batch | None = None
+        self._last_row: int = self._execute(_LAST, (), "cannot be read").fetchone()[0]
 
     def get(self, key: str) -> Reply | None:
         """The reply to a question, marked as cached, or None."""
         row = self._execute(_GET, (key,), "cannot be read").fetchone()
         if row is None:
             return None
-        text, prompt_tokens, completion_tokens, finish = row
+        text, prompt_tokens, completion_tokens, finish, number = row
         finish = None if finish is None else _decode(finish)
-        return Reply(_decode(text), prompt_tokens, completion_tokens, finish, cached=True)
+        repeated = number > self._last_row
+        return Reply(_decode(text), prompt_tokens, completion_tokens, finish, cached=True, repeated=repeated)
 
     def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
         """Keep a reply for good before this returns. The first reply to a question stays."""
@@ -192,7 +195,7 @@ class CachedModel(Around[Model]):
             # Shielded: the others may still want what a cancelled one waits for.
             outcome = await asyncio.shield(running)
             if outcome is not None:
-                return replace(outcome, cached=True) if isinstance(outcome, Reply) else outcome
+                return replace(outcome, cached=True, repeated=True) if isinstance(outcome, Reply) else outcome
         return self._journal.get(key) or await self._ask(key, request)
 
     async def _ask(self, key: str, request: Request) -> Outcome:

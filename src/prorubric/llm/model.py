@@ -5,7 +5,7 @@ A failed call is a value with its reason, because one bad call must not end a ru
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from prorubric.rubric.records import Message
@@ -40,6 +40,9 @@ class Reply:
     finish: str | None = None
     """Why it stopped: `stop`, `length`, `content_filter` …"""
     cached: bool = False
+    """Not asked for now: another reply to the same question is used."""
+    repeated: bool = field(default=False, compare=False)
+    """Cached, and that other reply came since the journal was opened, not from an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.journal import Journal, key_of
-from prorubric.llm.model import Around, Reply, Request, YesNoModel
+from prorubric.llm.model import Around, Failure, Reply, Request, YesNoModel
 from prorubric.rubric.files import parse_json, render_json
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Message
@@ -31,16 +31,23 @@ class CachedYesNo(Around[YesNoModel]):
         key = key_of(self._model.identity, Request(question, draw=self._draw))
         kept = self._journal.get(key)
         if kept is None:
-            found = _check(await self._model.probabilities(conversation, response, statements))
+            try:
+                found = _check(await self._model.probabilities(conversation, response, statements), len(statements))
+            except UnjudgedError as error:
+                self._usage.add(Failure("reply", str(error)))
+                raise
             kept = Reply(render_json(found).decode())
             self._journal.put(key, kept, {"model": self.name})
         self._usage.calls += 1
         self._usage.cached += kept.cached
+        self._usage.repeated += kept.repeated
         return [float(value) for value in parse_json(kept.text)]
 
 
-def _check(found: Sequence[object]) -> Sequence[object]:
+def _check(found: Sequence[object], expected: int) -> Sequence[object]:
     """What a model gave, if it can be kept: what is no probability is no verdict, and must not stay in the journal."""
+    if len(found) != expected:
+        raise UnjudgedError(f"the model gave {len(found)} probabilities for {expected} items")
     for value in found:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise UnjudgedError(f"the model gave {shorten(repr(value))} for a probability; from 0 to 1 is allowed")

@@ -174,7 +174,7 @@ def render_run(audit: AuditFolder) -> Html:
     made_with = versions if isinstance(versions, Mapping) else {}
     facts = (
         ("Verdicts", f"{result.verdicts}, of which {result.unknown_verdicts} unknown"),
-        ("Calls", f"{result.calls}, and {result.cached} from the journal"),
+        ("Calls", f"{result.calls - result.cached}, and {result.cached - result.repeated} replies of earlier runs"),
         ("Cost", UNKNOWN if result.cost is None else f"${result.cost:.2f}"),
         ("Time", f"{result.seconds:.0f} s"),
         ("Rows rejected", f"{result.rejected}"),

@@ -78,8 +78,8 @@ class JudgeFiles:
     """Stop at the first row that cannot be read."""
     journal: Path | None = None
     """A journal that several runs share; by default each run folder has its own."""
-    prices: Path | None = None
-    """A price table of your own, for the estimate of costs."""
+    prices: str | Path | None = None
+    """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
 
 
 @config_record
@@ -108,7 +108,11 @@ class JudgeResult(Record):
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
     calls: int
+    """Questions, with those that needed no call."""
     cached: int
+    """Those of them that needed none."""
+    repeated: int
+    """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
     failed_calls: dict[str, int]
     retries: int
     prompt_tokens: int
@@ -175,7 +179,7 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
     rejects, usage, tally = Rejects(), Usage(), _Tally()
     tasks = load_all_tasks(config, rejects)
     schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging)
-    prices = load_prices(config.prices) if config.prices else load_prices()
+    prices = load_prices(config.prices)
     cases = pair_responses(config.responses, tasks, rejects, config.strict)
     model = make_model(config.judge, config.http, usage)
     Judge(model, config.judging)  # a prompt file that cannot be used is found before there is a folder
@@ -278,6 +282,7 @@ def _summarize(
         unknown_reasons=dict(tally.reasons.most_common()),
         calls=usage.calls,
         cached=usage.cached,
+        repeated=usage.repeated,
         failed_calls={**usage.failures},
         retries=usage.retries,
         prompt_tokens=usage.prompt_tokens,
