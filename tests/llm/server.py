@@ -189,6 +189,15 @@ async def echo_all_on_a_page(exchange: Exchange) -> None:
     await exchange.send(200, f"<html>no gateway for {said}".encode(), {"Content-Type": "text/html"})
 
 
+async def answer_anew(exchange: Exchange) -> None:
+    await exchange.send_content(f"reply {exchange.server.exchanges.index(exchange)}")
+
+
+async def answer_anew_when_let_go(exchange: Exchange) -> None:
+    await exchange.server.gate.wait()
+    await answer_anew(exchange)
+
+
 async def fail_half(exchange: Exchange) -> None:
     await (exchange.send_error(503) if exchange.server.random.random() < 0.5 else answer(exchange))
 
@@ -254,6 +263,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "echoes all as a good error": echo_all_as_a_good_error,
     "echoes all on a page": echo_all_on_a_page,
     "half fail": fail_half,
+    "a new reply": answer_anew,
+    "a new reply when let go": answer_anew_when_let_go,
 }
 
 

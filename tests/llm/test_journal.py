@@ -74,9 +74,10 @@ def test_nul_and_a_lone_surrogate_survive_another_opening(tmp_path: Path) -> Non
 
 
 def test_the_first_reply_to_a_question_stays(journal: Journal) -> None:
-    journal.put("a", Reply("first"))
-    journal.put("a", Reply("second"))
-    assert journal.get("a") == Reply("first", cached=True)
+    assert journal.put("a", Reply("first", 1, 2, "stop")) == Reply("first", 1, 2, "stop")
+    assert journal.put("a", Reply("second", 3, 4, "length")) == Reply("first", 3, 4, "stop")
+    assert run(journal.keep("a", Reply("third", 5, 6))) == Reply("first", 5, 6, "stop")
+    assert journal.get("a") == Reply("first", 1, 2, "stop", cached=True)
 
 
 @given(request=REQUESTS, field=st.sampled_from(sorted(FIELDS)), data=st.data())
@@ -211,9 +212,9 @@ def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     Journal(path).close()
     with sqlite3.connect(path) as later:
-        later.execute("PRAGMA user_version = 2")
+        later.execute("PRAGMA user_version = 3")
     later.close()
-    with pytest.raises(SourceError, match="a journal of version 2, this is version 1; name another file"):
+    with pytest.raises(SourceError, match="a journal of version 3, this is version 2; name another file"):
         Journal(path)
 
 

@@ -16,7 +16,13 @@ AT_ONCE = 8
 
 def start(*arguments: object) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.llm.worker", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT)
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[bytes]) -> bytes:
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    return said
 
 
 def count_replies(path: Path) -> int:
@@ -32,7 +38,7 @@ def kill_after(server: MisbehavingServer, path: Path, calls: int) -> None:
         assert wait_until(lambda: server.calls >= seen + calls, seconds=20)
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
     assert wait_until(lambda: server.in_flight == 0)
 
 
@@ -45,7 +51,7 @@ def test_a_run_that_is_killed_five_times_makes_exactly_the_missing_calls_in_the_
         kill_after(server, path, moments.randint(1, 50))
     kept, seen = count_replies(path), server.calls
     assert kept >= seen - 5 * AT_ONCE
-    assert start("call", path, server.spec, CALLS).wait(30) == 0
+    finish(start("call", path, server.spec, CALLS))
     assert (server.calls - seen, count_replies(path)) == (CALLS - kept, CALLS)
 
 
@@ -54,7 +60,20 @@ def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     processes = [start("write", path, name, 400) for name in "abcd"]
     assert wait_until(lambda: len(list(tmp_path.glob("* is ready"))) == 4, seconds=20)
     (tmp_path / "go").touch()
-    assert [process.wait(30) for process in processes] == [0, 0, 0, 0]
+    for process in processes:
+        finish(process)
     with Journal(path) as journal:
         assert journal.counts()["replies"] == 5 * 400
         assert journal.get("c 399") == Reply("c: 399", cached=True)
+
+
+def test_two_processes_with_one_question_use_the_reply_that_is_kept(server: MisbehavingServer, tmp_path: Path) -> None:
+    server.always = "a new reply when let go"
+    path = tmp_path / "journal.sqlite"
+    both = [start("call", path, server.spec, AT_ONCE) for _ in range(2)]
+    assert wait_until(lambda: server.in_flight == 2 * AT_ONCE)
+    server.let_go()
+    used = [finish(process) for process in both]
+    replay = finish(start("call", path, server.spec, AT_ONCE))
+    assert used == [replay, replay]
+    assert server.calls == 2 * AT_ONCE

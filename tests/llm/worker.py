@@ -1,6 +1,7 @@
 """What other processes do in the tests of the journal: make calls through it, or only write to it."""
 
 import asyncio
+import json
 import sys
 import time
 from pathlib import Path
@@ -12,11 +13,12 @@ from tests.llm.asking import ask_all, make_requests
 
 
 async def call(path: str, spec: str, count: str) -> None:
-    """Make calls through a journal."""
+    """Make calls through a journal and print the replies."""
     with Journal(path) as journal:
         model = CachedModel(HttpModel(spec, HttpConfig(concurrency=8)), journal)
-        await ask_all(model, make_requests(int(count)))
+        outcomes = await ask_all(model, make_requests(int(count)))
         await model.close()
+    print(json.dumps([getattr(outcome, "text", None) for outcome in outcomes]))  # noqa: T201
 
 
 async def write(path: str, name: str, count: str) -> None:

@@ -38,13 +38,13 @@ class _Keeper:
     def __init__(self, path: str) -> None:
         self._journal = Journal(path)
 
-    async def get(self, key: str) -> Reply | None:
-        """The reply to a question, or None."""
-        return self._journal.get(key)
+    async def get(self, key: str) -> tuple[Reply | None, bool]:
+        """The reply to a question, or None; and whether it is damaged."""
+        return self._journal.get(key), key in self._journal.damaged
 
-    async def put(self, key: str, reply: Reply, model: str) -> None:
-        """Keep a reply for good before this returns."""
-        await self._journal.keep(key, reply, {"model": model})
+    async def put(self, key: str, reply: Reply, model: str) -> Reply:
+        """Keep a reply for good before this returns, and give the one that is kept."""
+        return await self._journal.keep(key, reply, {"model": model})
 
     async def close(self) -> None:
         """Let go of the file."""
@@ -54,19 +54,22 @@ class _Keeper:
 class _KeptModel(Around[Model]):
     """A model whose replies are kept by the keeper. A question in flight twice is asked twice; the first one stays."""
 
-    def __init__(self, model: Model, keeper: Any) -> None:
+    def __init__(self, model: Model, keeper: Any, usage: Usage) -> None:
         super().__init__(model)
         self._keeper = keeper
+        self._usage = usage
 
     async def complete(self, request: Request) -> Outcome:
         """Answer from the journal, or by asking."""
         key = key_of(self._model.identity, request)
-        kept: Reply | None = await self._keeper.get.remote(key)
+        kept: Reply | None
+        kept, is_damaged = await self._keeper.get.remote(key)
         if kept is not None:
             return kept
+        self._usage.damaged += is_damaged
         outcome = await self._model.complete(request)
         if isinstance(outcome, Reply):
-            await self._keeper.put.remote(key, outcome, self.name)
+            outcome = await self._keeper.put.remote(key, outcome, self.name)
         return outcome
 
 
@@ -76,7 +79,7 @@ class _Worker:
     def __init__(self, generator: str, http: HttpConfig, plan: Plan, keeper: str) -> None:
         usage = Usage()
         model = make_text_model(generator, http, usage)
-        kept = _KeptModel(model, _import_ray().get_actor(keeper))
+        kept = _KeptModel(model, _import_ray().get_actor(keeper), usage)
         self._runner = ShardRunner(model, CountedModel(kept, usage), usage, plan)
 
     async def run(self, tasks: list[Task]) -> Shard:

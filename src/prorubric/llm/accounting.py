@@ -51,6 +51,8 @@ class Usage:
     cached_completion_tokens: int = 0
     unmetered: int = 0
     """Replies that came without a count of tokens."""
+    damaged: int = 0
+    """Replies that were damaged in the journal and asked for again."""
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""

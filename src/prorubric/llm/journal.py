@@ -1,20 +1,24 @@
 """Every reply ever paid for, in one SQLite file: a cache, and the journal that makes a long run resumable.
 
 Each reply is committed before its caller sees it, alone or with those that came at the same moment, so a killed run
-loses the calls in flight and nothing else. Several processes may write at once. Only replies are kept, never a failure;
-of a question only its hash, so neither a prompt nor a key is in the file. A file that is not a journal, or one of
-another version, is refused with `SourceError` and left as it was; a disk that cannot take a reply raises the same,
-because going on would pay for what is lost.
+loses the calls in flight and nothing else. Several processes may write at once: the first reply to a question stays,
+and every process uses that one. Only replies are kept, never a failure; of a question only its hash, so neither a
+prompt nor a key is in the file.
+
+Each row has a checksum over its key and its reply. A row that does not match it is asked again, counted and replaced. A
+file that is not a journal, one of a later version and one whose structure is damaged are refused with `SourceError`; a
+disk that cannot take a reply raises the same, because going on would pay for what is lost. A file of version 1, which
+had no checksums, gets them when it is first opened.
 """
 
 import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,9 +26,13 @@ from typing import Any, Self
 import orjson
 
 from prorubric.errors import SourceError
+from prorubric.llm.accounting import Usage
 from prorubric.llm.model import Around, Model, Outcome, Reply, Request
+from prorubric.rubric.record import shorten
 
-VERSION = 1
+VERSION = 2
+_KEY_VERSION = 1
+"""Part of every key: a change asks everything again."""
 _APPLICATION_ID = 0x50725262  # "PrRb", where SQLite keeps the mark of a file's maker
 _BUSY_SECONDS = 60.0
 _BUSY_PAUSE_SECONDS = 0.02
@@ -32,47 +40,39 @@ _STATE = """
 SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
        (SELECT count(*) FROM sqlite_master)
 """
-_CREATE = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS replies (
-    key TEXT NOT NULL UNIQUE,
-    text BLOB NOT NULL,
-    prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL,
-    finish BLOB,
-    meta TEXT NOT NULL
-);
-PRAGMA application_id = {_APPLICATION_ID};
-PRAGMA user_version = {VERSION};
-COMMIT;
-"""
-_PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
-_GET = "SELECT text, prompt_tokens, completion_tokens, finish, rowid FROM replies WHERE key = ?"
+_CREATE = (
+    "CREATE TABLE replies (key UNIQUE, text, prompt_tokens, completion_tokens, finish, meta, checksum)",
+    f"PRAGMA application_id = {_APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
+)
+_UPGRADE = (
+    "ALTER TABLE replies RENAME TO old",
+    *_CREATE,
+    """INSERT INTO replies SELECT key, text, prompt_tokens, completion_tokens, finish, meta,
+       checksum(CAST(key AS BLOB), text, prompt_tokens, completion_tokens, finish) FROM old""",
+    "DROP TABLE old",
+)
+_PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)"
+_REPLACE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)"
+_GET = "SELECT text, prompt_tokens, completion_tokens, finish, checksum, rowid FROM replies WHERE key = ?"
 _LAST = "SELECT coalesce(max(rowid), 0) FROM replies"
-_CANNOT_KEEP = "cannot keep a reply"
 _COUNT = "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0) FROM replies"
+_MOVE_AWAY = "move it away to ask for all replies again, or name another file"
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_TROUBLE = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+"""The second for a count that no column holds, the third for what SQLite says of a damaged schema."""
 
 
-_Row = tuple[str, bytes, int, int, bytes | None, str]
+_Row = tuple[str, bytes, int, int, bytes | None, str, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Replies that are committed together, and those who wait for it."""
+    """Replies that are committed together, and those who wait to hear which reply is kept."""
 
     loop: asyncio.AbstractEventLoop
-    rows: list[_Row] = field(default_factory=list)
-    waiting: list[asyncio.Future[None]] = field(default_factory=list)
-
-    def tell(self, error: SourceError | None) -> None:
-        """The rows are kept, or why they are not."""
-        for turn in self.waiting:
-            if turn.done():  # cancelled; its reply is kept like the others
-                continue
-            if error is None:
-                turn.set_result(None)
-            else:
-                turn.set_exception(error)
+    rows: list[tuple[_Row, Reply]] = field(default_factory=list)
+    waiting: list[asyncio.Future[Reply]] = field(default_factory=list)
 
 
 def key_of(identity: str, request: Request) -> str:
@@ -81,7 +81,7 @@ def key_of(identity: str, request: Request) -> str:
     The order of a schema's properties counts, because a model that is held to a schema writes them in that order.
     """
     question = [
-        VERSION,
+        _KEY_VERSION,
         identity,
         [(message.role, message.content) for message in request.messages],
         request.schema,
@@ -100,38 +100,38 @@ class Journal:
         self.path = Path(path)
         self._connection = _open(self.path)
         self._batch: _Batch | None = None
-        self._last_row: int = self._execute(_LAST, (), "cannot be read").fetchone()[0]
+        self.damaged: set[str] = set()
+        """The keys of rows that were found damaged."""
+        self._last_row = int((self._query(_LAST, ()) or (0,))[0])
 
     def get(self, key: str) -> Reply | None:
-        """The reply to a question, marked as cached, or None."""
-        row = self._execute(_GET, (key,), "cannot be read").fetchone()
-        if row is None:
-            return None
-        text, prompt_tokens, completion_tokens, finish, number = row
-        finish = None if finish is None else _decode(finish)
-        repeated = number > self._last_row
-        return Reply(_decode(text), prompt_tokens, completion_tokens, finish, cached=True, repeated=repeated)
+        """The reply to a question, marked as cached; None where there is none, or it is damaged."""
+        row = self._query(_GET, (key,))
+        reply = None if row is None else _read_row(key, row)
+        if row is not None and reply is None:
+            self.damaged.add(key)
+        return replace(reply, repeated=row[-1] > self._last_row) if row and reply else None
 
-    def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
-        """Keep a reply for good before this returns. The first reply to a question stays."""
-        self._execute(_PUT, _render_row(key, reply, meta), _CANNOT_KEEP)
+    def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> Reply:
+        """Keep a reply for good and give the one that is kept: the first reply to a question stays."""
+        return self._put_all([(_render_row(key, reply, meta), reply)])[0]
 
-    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> None:
+    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> Reply:
         """Like `put`, in one commit with whatever else is kept in the same turn of the event loop."""
         loop = asyncio.get_running_loop()
         if self._batch is None or self._batch.loop is not loop:
             self._commit()  # what another loop has left behind
             self._batch = _Batch(loop)
             loop.call_soon(self._commit)
-        self._batch.rows.append(_render_row(key, reply, meta))
-        kept = loop.create_future()
+        self._batch.rows.append((_render_row(key, reply, meta), reply))
+        kept: asyncio.Future[Reply] = loop.create_future()
         self._batch.waiting.append(kept)
-        await kept
+        return await kept
 
     def counts(self) -> dict[str, int]:
         """How many replies are kept, and the tokens they once used."""
-        row = self._execute(_COUNT, (), "cannot be read").fetchone()
-        return dict(zip(("replies", "prompt_tokens", "completion_tokens"), row, strict=True))
+        row = self._query(_COUNT, ())
+        return dict(zip(("replies", "prompt_tokens", "completion_tokens"), row or (), strict=True))
 
     def close(self) -> None:
         """Let go of the file. Safe to call twice."""
@@ -143,32 +143,46 @@ class Journal:
         batch, self._batch = self._batch, None
         if batch is None:
             return
+        # A turn that is done was cancelled; its reply is kept like the others.
         try:
-            self._put_all(batch.rows)
+            kept = self._put_all(batch.rows)
         except SourceError as error:
-            batch.tell(error)
-        else:
-            batch.tell(None)
+            for turn in batch.waiting:
+                if not turn.done():
+                    turn.set_exception(error)
+            return
+        for turn, reply in zip(batch.waiting, kept, strict=True):
+            if not turn.done():
+                turn.set_result(reply)
 
-    def _put_all(self, rows: list[_Row]) -> None:
-        """Keep all of these rows, or none."""
-        self._execute("BEGIN IMMEDIATE", (), _CANNOT_KEEP)
+    def _put_all(self, rows: list[tuple[_Row, Reply]]) -> list[Reply]:
+        """Keep all of these, or none; what is kept for each, with the tokens that ours has used."""
+        kept = []
         try:
-            self._connection.executemany(_PUT, rows)
-            self._connection.execute("COMMIT")
-        except (sqlite3.DatabaseError, OverflowError) as error:
-            with suppress(sqlite3.DatabaseError):  # a full disk has ended it already
-                self._connection.execute("ROLLBACK")
-            raise self._explain(_CANNOT_KEEP, error) from None
+            with _transaction(self._connection):
+                for row, reply in rows:
+                    self._connection.execute(_PUT, row)
+                    found = self._read_back(row)
+                    if found is None:  # damaged
+                        self._connection.execute(_REPLACE, row)
+                        found = self._read_back(row)
+                    if found is None:
+                        raise SourceError(f"{self.path}: the journal does not give back what it keeps; {_MOVE_AWAY}")
+                    kept.append(replace(reply, text=found.text, finish=found.finish))
+        except _TROUBLE as error:
+            raise _explain(self.path, "the journal cannot keep a reply", error) from None
+        return kept
 
-    def _execute(self, statement: str, values: tuple[Any, ...], trouble: str) -> sqlite3.Cursor:
+    def _read_back(self, row: _Row) -> Reply | None:
+        found = self._connection.execute(_GET, row[:1]).fetchone()
+        return None if found is None else _read_row(row[0], found)
+
+    def _query(self, statement: str, values: tuple[str, ...]) -> tuple[Any, ...] | None:
         try:
-            return self._connection.execute(statement, values)
-        except (sqlite3.DatabaseError, OverflowError) as error:  # the latter for a count that no column holds
-            raise self._explain(trouble, error) from None
-
-    def _explain(self, trouble: str, error: Exception) -> SourceError:
-        return SourceError(f"{self.path}: the journal {trouble} ({error})")
+            row: tuple[Any, ...] | None = self._connection.execute(statement, values).fetchone()
+        except _TROUBLE as error:
+            raise _explain(self.path, "the journal cannot be read", error) from None
+        return row
 
     def __enter__(self) -> Self:
         return self
@@ -182,9 +196,11 @@ class Journal:
 class CachedModel(Around[Model]):
     """A model that is asked each question once. The journal stays its maker's to close."""
 
-    def __init__(self, model: Model, journal: Journal) -> None:
+    def __init__(self, model: Model, journal: Journal, usage: Usage | None = None) -> None:
         super().__init__(model)
         self._journal = journal
+        self._usage = usage if usage is not None else Usage()
+        """Damaged replies are counted here; the rest is `CountedModel`'s."""
         self._meta = {"model": model.name}
         self._running: dict[str, asyncio.Future[Outcome | None]] = {}
 
@@ -196,16 +212,20 @@ class CachedModel(Around[Model]):
             outcome = await asyncio.shield(running)
             if outcome is not None:
                 return replace(outcome, cached=True, repeated=True) if isinstance(outcome, Reply) else outcome
-        return self._journal.get(key) or await self._ask(key, request)
+        kept = self._journal.get(key)
+        if kept is not None:
+            return kept
+        self._usage.damaged += key in self._journal.damaged
+        return await self._ask(key, request)
 
     async def _ask(self, key: str, request: Request) -> Outcome:
         """Make the one call. If it ends without an outcome, the next in waiting makes it."""
         running = self._running[key] = asyncio.get_running_loop().create_future()
         outcome = None
         try:
-            outcome = await self._model.complete(request)
-            if isinstance(outcome, Reply):
-                await self._journal.keep(key, outcome, self._meta)
+            found = await self._model.complete(request)
+            # What another process has kept meanwhile is the reply to this question, for a replay as for this run.
+            outcome = await self._journal.keep(key, found, self._meta) if isinstance(found, Reply) else found
             return outcome
         finally:
             del self._running[key]
@@ -216,33 +236,58 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = None
     try:
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        is_new = _is_new(path, connection)
+        connection.text_factory = bytes  # what is damaged may not be text
+        version = _read_version(path, connection)
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
-        if is_new:
-            connection.executescript(_CREATE)
-    except (sqlite3.DatabaseError, SourceError) as error:
+        if version < VERSION:
+            connection.create_function("checksum", 5, _compute_checksum)
+            with _transaction(connection):
+                # Again: another process may have done it meanwhile.
+                for statement in {0: _CREATE, 1: _UPGRADE}.get(_read_version(path, connection), ()):
+                    connection.execute(statement)
+        connection.execute(_GET, ("",)).fetchone()  # a table of another form is refused now
+    except (*_TROUBLE, SourceError) as error:
         if connection is not None:
             connection.close()
         if isinstance(error, SourceError):
             raise
-        raise SourceError(f"{path}: cannot be opened as a journal ({error}); name another file") from None
+        raise _explain(path, "cannot be opened as a journal", error) from None
     return connection
 
 
-def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
-    """True where there is nothing in the file; refuses what is not ours.
+def _read_version(path: Path, connection: sqlite3.Connection) -> int:
+    """The version of a journal, 0 where there is nothing in the file; refuses what is not ours.
 
     One statement reads one state of the file, also while another process creates it.
     """
     application, version, tables = connection.execute(_STATE).fetchone()
     if application == 0 and tables == 0:
-        return True
+        return 0
     if application != _APPLICATION_ID:
         raise SourceError(f"{path}: a database of another program and not a journal; name another file")
-    if version != VERSION:
+    if not 1 <= version <= VERSION:
         raise SourceError(f"{path}: a journal of version {version}, this is version {VERSION}; name another file")
-    return False
+    return int(version)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # a full disk has ended it already
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _explain(path: Path, trouble: str, error: Exception) -> SourceError:
+    # The lowest byte is the kind of an error; the others say more about it.
+    is_damaged = isinstance(error, UnicodeDecodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+    remedy = _MOVE_AWAY if is_damaged else "check the disk, or name another file"
+    return SourceError(f"{path}: {trouble} ({shorten(str(error))}); {remedy}")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -261,7 +306,31 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 def _render_row(key: str, reply: Reply, meta: Mapping[str, Any] | None) -> _Row:
     finish = None if reply.finish is None else _encode(reply.finish)
-    return key, _encode(reply.text), reply.prompt_tokens, reply.completion_tokens, finish, _render(meta or {}).decode()
+    kept = (_encode(reply.text), reply.prompt_tokens, reply.completion_tokens, finish)
+    return key, *kept, _render(meta or {}).decode(), _compute_checksum(_encode(key), *kept)
+
+
+def _read_row(key: str, row: tuple[Any, ...]) -> Reply | None:
+    """The reply in a row; None where it is damaged."""
+    *kept, checksum, _ = row
+    if checksum is None or checksum != _compute_checksum(_encode(key), *kept):
+        return None
+    text, prompt_tokens, completion_tokens, finish = kept
+    try:
+        return Reply(
+            _decode(text), prompt_tokens, completion_tokens, None if finish is None else _decode(finish), cached=True
+        )
+    except UnicodeDecodeError:  # damaged before it got its checksum
+        return None
+
+
+def _compute_checksum(key: bytes, text: Any, prompt_tokens: Any, completion_tokens: Any, finish: Any) -> bytes | None:
+    """Over the key and all of a reply; None where the columns hold something else."""
+    counts = (prompt_tokens, completion_tokens)
+    if not isinstance(text, bytes) or not isinstance(finish, bytes | None) or not all(type(n) is int for n in counts):
+        return None
+    sizes = (len(key), len(text), -1 if finish is None else len(finish))
+    return blake2b(b"%d %d %d %d %d " % (*sizes, *counts) + key + text + (finish or b""), digest_size=16).digest()
 
 
 def _render(value: object) -> bytes:

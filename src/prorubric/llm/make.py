@@ -71,4 +71,4 @@ def stop_model(model: Model | None) -> None:
 
 def keep_text(model: Model, journal: Journal, usage: Usage) -> Model:
     """A model that writes text, with its outcomes counted and its replies kept in a journal."""
-    return CountedModel(CachedModel(model, journal), usage)
+    return CountedModel(CachedModel(model, journal, usage), usage)

@@ -31,13 +31,13 @@ class CachedYesNo(Around[YesNoModel]):
         key = key_of(self._model.identity, Request(question, draw=self._draw))
         kept = self._journal.get(key)
         if kept is None:
+            self._usage.damaged += key in self._journal.damaged
             try:
                 found = _check(await self._model.probabilities(conversation, response, statements), len(statements))
             except UnjudgedError as error:
                 self._usage.add(Failure("reply", str(error)))
                 raise
-            kept = Reply(render_json(found).decode())
-            self._journal.put(key, kept, {"model": self.name})
+            kept = self._journal.put(key, Reply(render_json(found).decode()), {"model": self.name})
         self._usage.calls += 1
         self._usage.cached += kept.cached
         self._usage.repeated += kept.repeated
