@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -104,6 +105,20 @@ def test_running_again_makes_no_call_and_gives_the_same(files: Path, server: Mis
     again = judge_responses(make_config(files, server))
     assert (server.calls, again.cached, again.schemes) == (12, 12, first.schemes)
     assert (files / "run/verdicts.jsonl").read_bytes() == before
+
+
+def test_damaged_replies_are_asked_for_again_and_the_verdicts_stay(
+    files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge_responses(make_config(files, server))
+    before = (files / "run/verdicts.jsonl").read_bytes()
+    with sqlite3.connect(files / "run/journal.sqlite") as journal:
+        journal.execute("UPDATE replies SET text = CAST(replace(text, 'a', 'b') AS BLOB) WHERE rowid <= 5")
+    journal.close()
+    assert run_program(TestProgram().arguments(files, server)) == 0
+    assert "damaged in the journal and asked for again: 5" in capsys.readouterr().out
+    assert (files / "run/verdicts.jsonl").read_bytes() == before
+    assert (server.calls, json.loads((files / "run/summary.json").read_text())["damaged"]) == (17, 5)
 
 
 def test_a_folder_of_another_judge_or_of_other_files_is_left_alone(files: Path, server: MisbehavingServer) -> None:

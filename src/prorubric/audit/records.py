@@ -227,6 +227,8 @@ class AuditResult(Record):
     """Those of them that needed none."""
     repeated: int = 0
     """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
+    damaged: int = 0
+    """Replies that were damaged in the journal and asked for again."""
     failed_calls: dict[str, int]
     cost: float | None
     seconds: float

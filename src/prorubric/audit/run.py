@@ -127,6 +127,7 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
         calls=sum(usage.calls for usage in models.usage.values()),
         cached=sum(usage.cached for usage in models.usage.values()),
         repeated=sum(usage.repeated for usage in models.usage.values()),
+        damaged=sum(usage.damaged for usage in models.usage.values()),
         failed_calls=_add_failures(models.usage.values()),
         cost=_add_costs([estimate_cost(usage, prices) for usage in models.usage.values() if usage.calls]),
         seconds=round(time.monotonic() - started, 3),

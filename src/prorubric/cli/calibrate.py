@@ -52,6 +52,8 @@ def _print_result(result: CalibrateResult, console: Console) -> None:
     console.print(table)
     for reason, count in result.unknown_reasons.items():
         console.print(literal(f"unknown: {count:,} x {reason}"), soft_wrap=True)
+    if result.damaged:
+        console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
 
 
 def _add(table: Table, name: str, found: Agreement) -> None:

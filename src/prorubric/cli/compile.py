@@ -122,6 +122,8 @@ def _print_result(result: CompileResult, console: Console) -> None:
         failed = sum(result.failed_calls.values())
         calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
         console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
+    if result.damaged:
+        console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
     if result.prompt_tokens:
         tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
         console.print(f"{tokens}, {_show_cost(result.cost)}", soft_wrap=True)

@@ -83,6 +83,8 @@ class CompileResult(Record):
     """Those of them that needed none."""
     repeated: int
     """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
+    damaged: int
+    """Replies that were damaged in the journal and asked for again."""
     failed_calls: dict[str, int]
     failures: dict[str, int]
     """Why tasks got no reply, in the words of the failed calls; the most frequent."""
@@ -395,6 +397,7 @@ def _summarize(
         calls=usage.calls,
         cached=usage.cached,
         repeated=usage.repeated,
+        damaged=usage.damaged,
         failed_calls={**usage.failures},
         failures=dict(tally.failures.most_common(_SHOWN_FAILURES)),
         retries=usage.retries,

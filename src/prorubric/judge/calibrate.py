@@ -74,6 +74,8 @@ class CalibrateResult(Record):
     unknown: int
     """Items without a verdict; they are in no pair."""
     unknown_reasons: dict[str, int]
+    damaged: int
+    """Replies that were damaged in the journal and asked for again."""
     said_true: float | None
     """The share of known verdicts that are true; people's share is beside it."""
     labelled_true: float | None
@@ -94,7 +96,8 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
     items = list(load_labels(config.labels, config.format))
     if not items:
         raise SourceError(f"{config.labels}: no labels in it; there is nothing to compare with")
-    verdicts = run_sync(_judge(config, items))
+    usage = Usage()
+    verdicts = run_sync(_judge(config, items, usage))
     rated = [
         _Rated(item, None if isinstance(verdict, Unknown) else bool(verdict))
         for item, verdict in zip(items, verdicts, strict=True)
@@ -107,6 +110,7 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
         people=max(len(item.labels) for item in items),
         unknown=reasons.total(),
         unknown_reasons=dict(reasons.most_common()),
+        damaged=usage.damaged,
         said_true=_share([one.verdict for one in rated]),
         labelled_true=_share([label for item in items for label in item.labels]),
         judge_agreement=_agree_with_judge(rated),
@@ -115,7 +119,7 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
     )
 
 
-async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem]) -> list[Verdict]:
+async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem], usage: Usage) -> list[Verdict]:
     groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, item in enumerate(items):
         groups[item.prompt, item.response].append(number)
@@ -123,7 +127,7 @@ async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem]) -> list
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         journal = stack.enter_context(Journal(config.journal or folder / "journal.sqlite"))
-        judge = Judge(open_model(config.judge, journal, config.http, Usage()), config.judging)
+        judge = Judge(open_model(config.judge, journal, config.http, usage), config.judging)
         members = list(groups.values())
         cases = [_make_case(number, items, those) for number, those in enumerate(members)]
         try:

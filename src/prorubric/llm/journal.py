@@ -107,10 +107,13 @@ class Journal:
     def get(self, key: str) -> Reply | None:
         """The reply to a question, marked as cached; None where there is none, or it is damaged."""
         row = self._query(_GET, (key,))
-        reply = None if row is None else _read_row(key, row)
-        if row is not None and reply is None:
+        if row is None:
+            return None
+        reply = _read_row(key, row)
+        if reply is None:
             self.damaged.add(key)
-        return replace(reply, repeated=row[-1] > self._last_row) if row and reply else None
+            return None
+        return replace(reply, repeated=row[-1] > self._last_row)
 
     def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> Reply:
         """Keep a reply for good and give the one that is kept: the first reply to a question stays."""

@@ -175,6 +175,7 @@ def render_run(audit: AuditFolder) -> Html:
     facts = (
         ("Verdicts", f"{result.verdicts}, of which {result.unknown_verdicts} unknown"),
         ("Calls", f"{result.calls - result.cached}, and {result.cached - result.repeated} replies of earlier runs"),
+        *([("Damaged replies", f"{result.damaged}, asked for again")] if result.damaged else []),
         ("Cost", UNKNOWN if result.cost is None else f"${result.cost:.2f}"),
         ("Time", f"{result.seconds:.0f} s"),
         ("Rows rejected", f"{result.rejected}"),

@@ -113,6 +113,8 @@ class JudgeResult(Record):
     """Those of them that needed none."""
     repeated: int
     """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
+    damaged: int
+    """Replies that were damaged in the journal and asked for again."""
     failed_calls: dict[str, int]
     retries: int
     prompt_tokens: int
@@ -283,6 +285,7 @@ def _summarize(
         calls=usage.calls,
         cached=usage.cached,
         repeated=usage.repeated,
+        damaged=usage.damaged,
         failed_calls={**usage.failures},
         retries=usage.retries,
         prompt_tokens=usage.prompt_tokens,
