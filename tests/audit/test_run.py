@@ -28,6 +28,7 @@ from prorubric.report.audit import audit_rewards
 from tests.audit import judges
 from tests.audit.shapes import TOPICS, make_responses, make_tasks, save_shape
 from tests.llm.server import MisbehavingServer, wait_until
+from tests.patience import PATIENCE
 from tests.reward.judging import READABLE
 
 _ASSERTED = READABLE["judge"]  # importing the module gives the server its judges
@@ -446,7 +447,7 @@ class TestEndpoint:
         )  # fmt: skip
         assert wait_until(lambda: server.calls > 25)
         program.send_signal(signal.SIGKILL)
-        program.communicate(timeout=30)
+        program.communicate(timeout=PATIENCE)
         assert not (files / "run/summary.json").exists()
         assert wait_until(lambda: server.open_connections == 0)
         interrupted = server.calls

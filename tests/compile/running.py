@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from prorubric.llm.journal import Journal
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 8
@@ -25,7 +26,7 @@ def start(
     )
 
 
-def finish(process: subprocess.Popen[bytes], seconds: float = 120) -> tuple[int, str]:
+def finish(process: subprocess.Popen[bytes], seconds: float = PATIENCE) -> tuple[int, str]:
     _, said = process.communicate(timeout=seconds)
     return process.returncode, said.decode()
 
@@ -36,3 +37,11 @@ def count_replies(folder: Path) -> int:
         return 0
     with Journal(path) as journal:
         return journal.counts()["replies"]
+
+
+def is_running(process: int) -> bool:
+    """False for what has ended, also where nobody has asked how."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -17,7 +17,7 @@ from prorubric.compile.crew import Crew, Shard
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from tests.compile.generating import make_tasks
-from tests.compile.running import AT_ONCE, count_replies, finish, start
+from tests.compile.running import AT_ONCE, count_replies, finish, is_running, start
 from tests.llm.server import MisbehavingServer, wait_until
 
 TASKS = 300
@@ -36,11 +36,6 @@ def find_others(parent: int) -> list[int]:
     return [child for child in found if b"prorubric.compile.worker" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
-def is_running(process: int) -> bool:
-    status = Path(f"/proc/{process}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
 def compile_alone(folder: Path, server: MisbehavingServer) -> bytes:
     """What one process makes of the same tasks."""
     alone = folder / "alone"
@@ -54,7 +49,7 @@ def test_three_processes_give_the_bytes_of_one_and_make_each_call_once(folder: P
     expected, seen = compile_alone(folder, server), server.calls
     server.think_seconds = 0.1
     process = start(folder, server.spec, "--processes", "3")
-    assert wait_until(lambda: len(find_others(process.pid)) == 2, seconds=60)
+    assert wait_until(lambda: len(find_others(process.pid)) == 2)
     others = find_others(process.pid)
     code, said = finish(process)
     assert (code, "Traceback" in said) == (0, False), said
@@ -76,7 +71,7 @@ def test_a_killed_process_is_replaced_by_the_others_and_the_bytes_are_the_same(
     server.think_seconds = 0.3
     process = start(folder, server.spec, "--processes", "2")
     # More than this process has room for by itself: the other one is at work.
-    assert wait_until(lambda: server.in_flight > AT_ONCE // 2, seconds=60)
+    assert wait_until(lambda: server.in_flight > AT_ONCE // 2)
     os.kill(find_others(process.pid)[0], signal.SIGKILL)
     server.think_seconds = 0.0
     code, said = finish(process)
@@ -94,14 +89,14 @@ def test_no_process_outlives_a_killed_run_and_the_same_command_finishes_it(
     server.think_seconds = 0.3
     process = start(folder, server.spec, "--processes", "2")
     try:
-        assert wait_until(lambda: server.in_flight > AT_ONCE // 2, seconds=60)
+        assert wait_until(lambda: server.in_flight > AT_ONCE // 2)
         others = find_others(process.pid)
         assert len(others) == 1
     finally:
         process.kill()
         process.communicate()
-    assert wait_until(lambda: not is_running(others[0]), seconds=60)
-    assert wait_until(lambda: server.in_flight == 0, seconds=60)
+    assert wait_until(lambda: not is_running(others[0]))
+    assert wait_until(lambda: server.in_flight == 0)
     kept, seen = count_replies(folder), server.calls
     assert seen - AT_ONCE <= kept < TASKS
     server.think_seconds = 0.0
@@ -112,7 +107,7 @@ def test_no_process_outlives_a_killed_run_and_the_same_command_finishes_it(
 def test_ctrl_c_reaches_every_process_and_what_is_under_way_is_kept(folder: Path, server: MisbehavingServer) -> None:
     server.think_seconds = 0.3
     process = start(folder, server.spec, "--processes", "2")
-    assert wait_until(lambda: server.in_flight > AT_ONCE // 2, seconds=60)
+    assert wait_until(lambda: server.in_flight > AT_ONCE // 2)
     others, seen = find_others(process.pid), server.calls
     process.send_signal(signal.SIGINT)
     code, said = finish(process)
@@ -129,13 +124,13 @@ def test_ctrl_c_reaches_every_process_and_what_is_under_way_is_kept(folder: Path
 def test_a_second_ctrl_c_ends_every_process_at_once(folder: Path, server: MisbehavingServer) -> None:
     server.always = "hang"
     process = start(folder, server.spec, "--processes", "2")
-    assert wait_until(lambda: server.calls == AT_ONCE, seconds=60)
+    assert wait_until(lambda: server.calls == AT_ONCE)
     others = find_others(process.pid)
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
-    assert wait_until(lambda: b"stopping" in process.stderr.readline(), seconds=60)  # type: ignore[union-attr]
+    assert wait_until(lambda: b"stopping" in process.stderr.readline())  # type: ignore[union-attr]
     process.send_signal(signal.SIGINT)
-    code, said = finish(process, seconds=60)
+    code, said = finish(process)
     assert (code, "Traceback" in said) == (130, False), said
     assert not any(map(is_running, others))
 

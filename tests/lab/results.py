@@ -1,12 +1,13 @@
 """Results of runs that never ran, for what is made of them."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
-from prorubric.lab.incentive import audit_policy
+from prorubric.lab.incentive import Audit, audit_policy
 from prorubric.lab.measure import PARTS, Measure
 from prorubric.lab.moves import END
 from prorubric.lab.results import BaseResult, Point, RunResult
@@ -27,6 +28,7 @@ def make_measure(c: float, g: float = 0.3) -> Measure:
     )
 
 
+@cache
 def make_answers(world: str = "triage-v1") -> tuple[tuple[int, ...], ...]:
     """Demonstrations for the first held-out cases."""
     cases = make_checklists(world, HELD_OUT_CASES, HELD_OUT_SEED).cases
@@ -35,18 +37,23 @@ def make_answers(world: str = "triage-v1") -> tuple[tuple[int, ...], ...]:
 
 
 def make_base(schemes: list[str], c: float = 0.6, world: str = "triage-v1") -> BaseResult:
-    lists = make_checklists(world, 40, 0)
-    rows = np.tile(np.arange(40), 2)
-    first, second = (write_demos(make_world(world), lists.cases, seed) for seed in (0, 1))
-    moves = np.full((80, max(first.shape[1], second.shape[1])), END)
-    moves[:40, : first.shape[1]], moves[40:, : second.shape[1]] = first, second
     return BaseResult(
         world=world,
         sampled=make_measure(c, 0.1),
         greedy=make_measure(c, 0.1),
         answers=make_answers(world),
-        audit=audit_policy(make_world(world), lists, rows, moves, schemes),
+        audit=audit_demos(world, tuple(schemes)),
     )
+
+
+@cache
+def audit_demos(world: str, schemes: tuple[str, ...]) -> Audit:
+    lists = make_checklists(world, 40, 0)
+    rows = np.tile(np.arange(40), 2)
+    first, second = (write_demos(make_world(world), lists.cases, seed) for seed in (0, 1))
+    moves = np.full((80, max(first.shape[1], second.shape[1])), END)
+    moves[:40, : first.shape[1]], moves[40:, : second.shape[1]] = first, second
+    return audit_policy(make_world(world), lists, rows, moves, schemes)
 
 
 def make_run(scheme: str, seed: int, curve: dict[int, float], g: float = 0.3, **extra: object) -> RunResult:

@@ -1,5 +1,7 @@
 """What of a folder is kept and what is made again, as far as that can be told without torch."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,9 @@ from prorubric.lab.engine import LabConfig, _check_folder, _is_audited, _is_made
 from prorubric.lab.results import BaseResult
 from prorubric.lab.schemes import hash_own
 from prorubric.rubric.files import parse_json, write_json
+from tests.compile.running import is_running
 from tests.lab.results import make_base, make_run, write_folder
+from tests.llm.server import wait_until
 
 OWN, OTHER = "tests.lab.own_scheme:share_of_weight", "tests.lab.own_scheme:constant"
 
@@ -61,3 +65,22 @@ def test_a_folder_is_known_by_its_world_and_not_by_the_version_that_made_it(tmp_
     assert list(held) == ["world"]
     write_json(tmp_path / "config.json", held | {"version": "0.0.1"})
     _check_folder(config)
+
+
+def test_no_worker_outlives_a_killed_run() -> None:
+    program = """
+import time
+from prorubric.lab import engine
+with engine._open_pool(2, engine._start_process) as pool:
+    running = [pool.submit(time.sleep, 3600) for _ in range(2)]
+    print(*pool._processes, flush=True)
+    running[0].result()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as run:
+        assert run.stdout is not None
+        workers = [int(process) for process in run.stdout.readline().split()]
+        assert [is_running(process) for process in workers] == [True, True]
+        run.kill()
+    assert wait_until(lambda: not any(map(is_running, workers)))

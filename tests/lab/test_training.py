@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.train.running import run_in, trainers
 
 pytestmark = trainers
@@ -124,5 +125,4 @@ def test_an_interrupt_ends_all_processes_at_once(trained: dict[str, dict[str, ob
     assert found["code"] == 130
     assert found["said"] == "prorubric: stopped\n"
     assert found["left"] == []
-    # A run of 5000 steps takes many minutes.
-    assert found["seconds"] < 60
+    assert found["seconds"] < PATIENCE  # a run of 5000 steps takes longer

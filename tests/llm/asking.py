@@ -9,6 +9,7 @@ from prorubric import Message
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.model import Model, Outcome, Request
 from tests.llm.server import MisbehavingServer
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ def make_requests(count: int, **fields: Any) -> list[Request]:
     return [make_request(f"question {number}", **fields) for number in range(count)]
 
 
-def run(work: Coroutine[Any, Any, T], seconds: float = 20.0) -> T:
+def run(work: Coroutine[Any, Any, T], seconds: float = PATIENCE) -> T:
     """Run a coroutine in a loop of its own; fail where it hangs."""
 
     async def bounded() -> T:
@@ -54,7 +55,7 @@ def ask(server: MisbehavingServer, *requests: Request, **config: Any) -> list[Ou
     return run(work())
 
 
-async def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+async def eventually(condition: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     """True as soon as a condition holds; the loop goes on meanwhile."""
     end = time.monotonic() + seconds
     while not condition():

@@ -19,7 +19,9 @@ from email.utils import format_datetime
 from html import escape
 from typing import Any, Self
 
-HANG_SECONDS = 30.0
+from tests.patience import PATIENCE
+
+HANG_SECONDS = 2 * PATIENCE
 
 
 @dataclass
@@ -268,7 +270,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
 }
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     """True as soon as a condition holds; False where it does not in time."""
     end = time.monotonic() + seconds
     while not condition():
@@ -314,13 +316,13 @@ class MisbehavingServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(PATIENCE)
         return self
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         self._loop.close()
 
     async def _start(self) -> None:

@@ -150,7 +150,7 @@ def test_when_the_one_that_asks_is_cancelled_the_next_one_asks(server: Misbehavi
         assert await eventually(lambda: server.in_flight == 1)
         tasks[0].cancel()
         tasks[2].cancel()
-        await asyncio.wait(tasks, timeout=5)
+        await asyncio.wait(tasks)
         await cached.close()
         return [tasks[1].result(), tasks[3].result()]
 

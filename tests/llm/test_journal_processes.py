@@ -8,6 +8,7 @@ from pathlib import Path
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import Reply
 from tests.llm.server import MisbehavingServer, wait_until
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 CALLS = 300
@@ -20,7 +21,7 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
 
 
 def finish(process: subprocess.Popen[bytes]) -> bytes:
-    said, _ = process.communicate(timeout=30)
+    said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     return said
 
@@ -35,7 +36,7 @@ def kill_after(server: MisbehavingServer, path: Path, calls: int) -> None:
     seen = server.calls
     process = start("call", path, server.spec, CALLS)
     try:
-        assert wait_until(lambda: server.calls >= seen + calls, seconds=20)
+        assert wait_until(lambda: server.calls >= seen + calls)
     finally:
         process.kill()
         process.communicate()
@@ -58,7 +59,7 @@ def test_a_run_that_is_killed_five_times_makes_exactly_the_missing_calls_in_the_
 def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     processes = [start("write", path, name, 400) for name in "abcd"]
-    assert wait_until(lambda: len(list(tmp_path.glob("* is ready"))) == 4, seconds=20)
+    assert wait_until(lambda: len(list(tmp_path.glob("* is ready"))) == 4)
     (tmp_path / "go").touch()
     for process in processes:
         finish(process)

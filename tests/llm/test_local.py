@@ -26,6 +26,7 @@ from prorubric.llm.fence import CHAT_TOKENS_FILE
 from prorubric.llm.local import ContextError, LocalModel, UnjudgedError, find_weights, fingerprint_file
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.rubric.records import Message
+from tests.patience import PATIENCE
 
 PROMPT = Path(local.__file__).with_name("yes_no_prompt.txt").read_text(encoding="utf-8")
 NO_RUNTIME = importlib.util.find_spec("xllamacpp") is None
@@ -394,7 +395,7 @@ class TestConcurrency:
             waiting.cancel()
             outcomes = await asyncio.gather(running, waiting, return_exceptions=True)
             assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError, asyncio.CancelledError]
-            return await asyncio.wait_for(model.complete(ask("Hi", max_tokens=1)), timeout=10)
+            return await asyncio.wait_for(model.complete(ask("Hi", max_tokens=1)), timeout=PATIENCE)
 
         assert isinstance(asyncio.run(use()), Reply)
 

@@ -19,10 +19,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.patience import PATIENCE
+
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 NO_BROWSER = "no Chromium on this machine; install one to run the tests in a real browser"
-# The machine may be busy: what takes this long is broken.
-_PATIENCE = 120.0
 _OPTIONS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
@@ -105,7 +105,7 @@ class Page:
             await self._receive()
 
     async def _receive(self) -> dict[str, Any]:
-        message: dict[str, Any] = await asyncio.wait_for(self._socket.receive_json(), _PATIENCE)
+        message: dict[str, Any] = await asyncio.wait_for(self._socket.receive_json(), PATIENCE)
         if "method" in message and message.get("sessionId") == self._session:
             self._events.append(message)
         return message
@@ -129,7 +129,7 @@ def open_browser() -> Iterator[Page]:
         finally:
             process.terminate()
             try:
-                process.wait(_PATIENCE)
+                process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -153,7 +153,7 @@ async def _connect(
 
 async def _answer(socket: aiohttp.ClientWebSocketResponse, number: int) -> dict[str, Any]:
     while True:
-        message = await asyncio.wait_for(socket.receive_json(), _PATIENCE)
+        message = await asyncio.wait_for(socket.receive_json(), PATIENCE)
         if message.get("id") == number:
             found: dict[str, Any] = message["result"]
             return found
@@ -161,7 +161,7 @@ async def _answer(socket: aiohttp.ClientWebSocketResponse, number: int) -> dict[
 
 async def _find_address(path: Path, process: subprocess.Popen[bytes]) -> str:
     """Where the browser listens, which it writes into its profile once it does."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
         lines = path.read_text().split("\n") if path.is_file() else []
         if len(lines) >= 2:

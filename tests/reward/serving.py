@@ -15,10 +15,10 @@ from typing import IO, Any, Self
 
 from tests.cli.program import PROGRAM, make_environment
 from tests.llm.server import BEHAVIOURS, Exchange, MisbehavingServer
+from tests.patience import PATIENCE
 from tests.reward.judging import READABLE
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from prorubric.errors import UnjudgedError
 from prorubric.llm.model import Outcome, Reply, Request
 from prorubric.reward.engine import stop_background
 from tests.llm.server import MisbehavingServer, wait_until
+from tests.patience import PATIENCE
 from tests.reward.rewarding import expect, make_reward, make_tasks, write_tasks
 from tests.reward.worker import IDS, TEXTS
 from tests.train.running import find_python, trainers
@@ -32,7 +33,7 @@ def run_worker(
     """What a process prints; it must end well and without a word of warning."""
     write_tasks(folder)
     command = [str(python), "-W", "error", "-m", "tests.reward.worker", what, server.spec, str(folder), *more]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
@@ -195,7 +196,7 @@ def test_a_process_ends_while_a_call_is_under_way(judging_server: MisbehavingSer
     judging_server.always = "hang"
     with ThreadPoolExecutor(1) as thread:
         job = thread.submit(run_worker, "end early", judging_server, tmp_path)
-        assert wait_until(lambda: judging_server.in_flight == 1, seconds=60)
+        assert wait_until(lambda: judging_server.in_flight == 1)
         (tmp_path / "called").touch()
         assert job.result() == ["ended"]
     assert wait_until(lambda: judging_server.in_flight == 0)
@@ -250,8 +251,8 @@ def test_an_interrupt_ends_a_call_of_plain_code(judging_server: MisbehavingServe
     write_tasks(tmp_path)
     command = [sys.executable, "-m", "tests.reward.worker", "call", judging_server.spec, str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        assert wait_until(lambda: judging_server.in_flight > 0, seconds=60)
+        assert wait_until(lambda: judging_server.in_flight > 0)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, said.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
     assert wait_until(lambda: judging_server.in_flight == 0)

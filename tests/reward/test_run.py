@@ -35,6 +35,7 @@ from prorubric.reward.rescore import ScoreConfig, score_run
 from prorubric.reward.run import JudgeResult, JudgeRunConfig, judge_responses
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
+from tests.patience import PATIENCE
 from tests.reward.judging import PROPER, READABLE, UNREADABLE, truth
 
 # Faults of the wire, after which a retry gets through.
@@ -79,7 +80,7 @@ def check_rows(files: Path, result: JudgeResult) -> list[StoredVerdicts]:
     return rows
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to that"
@@ -335,7 +336,7 @@ def test_a_lasting_fault_makes_every_verdict_unknown_and_loses_no_row(
 
 
 def test_a_server_that_does_not_listen_makes_every_verdict_unknown(files: Path, server: MisbehavingServer) -> None:
-    hurried = HttpConfig(timeout_seconds=1.0, retries=1, backoff_seconds=0.01)
+    hurried = HttpConfig(retries=1, backoff_seconds=0.01)
     result = judge_responses(make_config(files, server, judge="http://127.0.0.1:9/v1#nobody", http=hurried))
     check_rows(files, result)
     assert result.failed_calls == {"connection": 12}
@@ -519,13 +520,13 @@ class TestStops:
             enough = seen + rng.randrange(5, 40)
             wait_until(lambda: server.calls > enough)  # noqa: B023 - called at once
             program.send_signal(sign)
-            program.communicate(timeout=20)
+            program.communicate(timeout=PATIENCE)
             assert program.returncode == (-9 if sign == signal.SIGKILL else 130)
             assert not (many / "run/verdicts.jsonl").exists()
         wait_until(lambda: server.open_connections == 0)
         interrupted = server.calls
         program = self.start(many, server)
-        program.communicate(timeout=60)
+        program.communicate(timeout=PATIENCE)
         assert program.returncode == 0
         # Each stop can cost the four calls that were under way, no more.
         assert self.COUNT <= server.calls <= self.COUNT + 3 * 4

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent / "scripts"
 _SHOWN_CHARACTERS = 4000
@@ -49,7 +51,7 @@ def run_in(
     script: str | Path,
     *args: object,
     variables: Mapping[str, str] | None = None,
-    seconds: float = 900,
+    seconds: float = 10 * PATIENCE,
 ) -> dict[str, Any]:
     """What a script says in its last line. A name without a folder is a file of `tests/train/scripts`."""
     done = start_in(environment, script, *args, variables=variables, seconds=seconds)
@@ -69,7 +71,7 @@ def start_in(
     script: str | Path,
     *args: object,
     variables: Mapping[str, str] | None = None,
-    seconds: float = 900,
+    seconds: float = 10 * PATIENCE,
 ) -> subprocess.CompletedProcess[str]:
     """The same without a judgement on how the script ended, for tests that expect it to stop.
 

@@ -12,6 +12,7 @@ from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging,
 from prorubric.cli.progress import show_progress
 from prorubric.lab.compare import CompareConfig, compare_schemes, run_lab
 from prorubric.lab.engine import LabConfig
+from prorubric.lab.goals import ENOUGH_ROWS
 from prorubric.lab.measure import WITHOUT, Measure
 from prorubric.lab.read import ReadAnswer, ReadConfig, Reading, read_case
 from prorubric.lab.rows import SchemeRow
@@ -33,7 +34,10 @@ def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonF
     """Train a policy on a reward and measure coverage g and appropriateness c; finished runs are kept."""
     with show_progress("lab", "step") as show:
         result = run_lab(config, show)
-    _give(result, json)
+    if json:
+        print_json(result)
+    else:
+        _print_result(result, make_console())
     return 0
 
 
@@ -42,7 +46,11 @@ def compare(config: Annotated[CompareConfig, Parameter(name="*")] = _COMPARE, *,
     """Compare all schemes over seeds; figures and one page go into the folder."""
     with show_progress("lab", "step") as show:
         result = compare_schemes(config, show)
-    _give(result, json)
+    if json:
+        print_json(result)
+    else:
+        _print_result(result, make_console())
+        _print_goals(result, make_console())
     say(f"lab: tables and figures are in {config.out}/report.html")
     return 0
 
@@ -92,13 +100,6 @@ def _signed(figure: float | None) -> str:
     return "" if figure is None else f"{figure:+.1f}"
 
 
-def _give(result: LabResult, json: bool) -> None:
-    if json:
-        print_json(result)
-    else:
-        _print_result(result, make_console())
-
-
 def _print_result(result: LabResult, console: Console) -> None:
     console.print(f"world {result.world}, {result.steps} steps, seeds {', '.join(map(str, result.seeds))}; × 100")
     console.print("A miniature with a programmed judge: it shows a mechanism, and is no evidence about any real model.")
@@ -111,9 +112,15 @@ def _print_result(result: LabResult, console: Console) -> None:
     console.print(table)
     _print_paired(result, console)
     _print_correlations(result, console)
-    for goal in result.goals:
-        sign = {True: "met ", False: "not ", None: "open"}[goal.met]
-        console.print(literal(f"{sign} {goal.goal}: {goal.finding}"), soft_wrap=True)
+
+
+def _print_goals(result: LabResult, console: Console) -> None:
+    judged = [goal for goal in result.goals if goal.met is not None]
+    for goal in judged:
+        console.print(literal(f"{'met' if goal.met else 'not met'}: {goal.goal}: {goal.finding}"), soft_wrap=True)
+    if unjudged := len(result.goals) - len(judged):
+        goals = "1 goal" if unjudged == 1 else f"{unjudged} goals"
+        console.print(f"{goals} cannot be judged on these rows; report.html says why")
 
 
 def _print_paired(result: LabResult, console: Console) -> None:
@@ -130,10 +137,10 @@ def _print_paired(result: LabResult, console: Console) -> None:
 def _print_correlations(result: LabResult, console: Console) -> None:
     without = {f"c without {name}": found for name, found in result.correlations_c_without.items()}
     for name, found in {"c": result.correlation_c, **without, "g": result.correlation_g}.items():
-        if found.rho is not None:
+        if found.rho is not None and len(found.rows) >= ENOUGH_ROWS:
             console.print(f"rank correlation of {name} with the paper: {found.rho:.2f} over {len(found.rows)} rows")
     for prediction in result.predictions:
-        if prediction.correlation.rho is not None:
+        if prediction.correlation.rho is not None and len(prediction.correlation.rows) >= ENOUGH_ROWS:
             pays = f"what {prediction.edit} pays before training and c after it: {prediction.correlation.rho:+.2f}"
             console.print(f"{pays} over {len(prediction.correlation.rows)} schemes")
 

@@ -3,11 +3,14 @@
 The folder holds `config.json` (the world with its parameters), `base.pt` (the untrained policy), `base.json` (its
 measures, answers and audit) and `runs/<scheme>-seed-<seed>-steps-<steps>.json`. A folder made with other parameters is
 refused: two worlds in one table would be neither. A function of one's own that was edited since is audited and trained
-on again. An interrupt, or a run that fails, ends all processes at once; what they had not finished is made next time.
+on again. An interrupt, a kill, or a run that fails ends all processes at once; what they had not finished is made next
+time.
 """
 
-import multiprocessing
+import multiprocessing.connection
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -127,7 +130,7 @@ def _make_base(config: LabConfig) -> BaseResult:
     audited = [name for name in _audited(config.scheme) if held is None or not _is_audited(held, name)]
     if held is not None and not audited:
         return held
-    with _open_pool(1, _ignore_interrupt) as pool:
+    with _open_pool(1, _start_process) as pool:
         made = pool.submit(_describe_base, config.world, config.out / "base.pt", audited).result()
     result = made if held is None else _join(held, made)
     write_json(place, result.model_dump(mode="json"))
@@ -203,9 +206,17 @@ def _run_all(config: LabConfig, missing: list[tuple[str, int]], tell: Tell) -> N
             tell(int(counter.value), f"{done} of {len(missing)} runs", total)
 
 
-def _ignore_interrupt() -> None:
-    """A terminal interrupts every process; the first one decides, and ends the others."""
+def _start_process() -> None:
+    """A terminal interrupts every process; the first one decides, and ends the others, however it ends itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # noqa: S101 - this runs in the processes of a pool only
+
+    def end_with_parent() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 _WORKER: dict[str, Any] = {}
@@ -213,7 +224,7 @@ _WORKER: dict[str, Any] = {}
 
 
 def _start_worker(world: str, base: Path, counter: Any) -> None:
-    _ignore_interrupt()
+    _start_process()
     from prorubric.lab.run import Ground  # noqa: PLC0415 - brings torch
 
     _WORKER.update(ground=Ground(world, base), counter=counter)

@@ -19,6 +19,8 @@ NO_HELP_MARGIN = 0.25
 MANY_TIES = 0.3
 LEARNING_STOPS = 0.5
 """Learning has stopped where less than half of the gain in `g` is left."""
+ENOUGH_ROWS = 6
+"""A rank correlation over fewer rows is mostly chance: of three rows, every third order gives 1 or -1."""
 
 
 class Goal(Record):
@@ -75,14 +77,14 @@ def judge_goals(
     table = _Rows(base, rows)
     goals = [_try(name, check, table) for name, check in _CHECKS.items()]
     others = [f"without {name} {found.rho:.2f}" for name, found in without.items() if found.rho is not None]
-    return (*goals, _judge_rho("c", found_c.rho, 0.8, others), _judge_rho("g", found_g.rho, 0.5))
+    return (*goals, _judge_rho("c", found_c, 0.8, others), _judge_rho("g", found_g, 0.5))
 
 
-def _judge_rho(measure: str, rho: float | None, least: float, others: Sequence[str] = ()) -> Goal:
+def _judge_rho(measure: str, found: Correlation, least: float, others: Sequence[str] = ()) -> Goal:
     goal = f"rank correlation of {measure} with the paper at least {least}"
-    if rho is None:
-        return Goal(goal=goal, met=None, finding="too few rows in common")
-    return Goal(goal=goal, met=rho >= least, finding=", ".join([f"{rho:.2f}", *others]))
+    if found.rho is None or len(found.rows) < ENOUGH_ROWS:
+        return Goal(goal=goal, met=None, finding=f"{len(found.rows)} rows in common, {ENOUGH_ROWS} needed")
+    return Goal(goal=goal, met=found.rho >= least, finding=", ".join([f"{found.rho:.2f}", *others]))
 
 
 def _try(name: str, check: Callable[[_Rows], tuple[bool, str]], table: _Rows) -> Goal:
