@@ -88,7 +88,8 @@ class Connection:
     async def post(self, route: str, body: Any) -> tuple[int, Any]:
         """Status and body of an answer."""
         data = json.dumps(body).encode()
-        head = f"POST {route} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(data)}"
+        first = f"POST {route} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\nContent-Type: application/json"
+        head = f"{first}\r\nContent-Length: {len(data)}"
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams

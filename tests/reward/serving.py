@@ -41,12 +41,14 @@ class RunningServer:
     options: tuple[str, ...]
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+    """A command that runs the server, as with fewer open files."""
     url: str = ""
 
     def __enter__(self) -> Self:
         self._log = (self.folder / "log.jsonl").open("w+b")
         self.process = subprocess.Popen(
-            [*PROGRAM, "serve", "--port", "0", "--json", *self.options],
+            [*self.prefix, *PROGRAM, "serve", "--port", "0", "--json", *self.options],
             cwd=ROOT,
             env=make_environment(**self.environment),
             stdin=subprocess.DEVNULL,

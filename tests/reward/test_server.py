@@ -459,7 +459,9 @@ class TestWatching:
             assert {"200", "401", "413", "422", "429", "502", "503", "504"} <= post["responses"].keys()
             refused = server.post(route, example)
             check_error(refused, 422, "no task is meant by")
-        assert server.get("/docs").status == 200
+
+    def test_no_page_is_served_that_would_load_scripts_from_elsewhere(self, server: RunningServer) -> None:
+        assert [server.get(path).status for path in ("/docs", "/redoc", "/docs/oauth2-redirect")] == [404] * 3
 
     def test_the_log_has_a_line_of_json_a_request_and_nothing_that_was_said(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path

@@ -146,7 +146,8 @@ class TestTime:
     ) -> None:
         with start(judge, tasks, tmp_path, "--answer-seconds", "0.5", "--limit", "1") as server:
             with socket.create_connection(("127.0.0.1", server.port)) as client:
-                client.sendall(b"POST /score HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+                head = f"POST /score HTTP/1.1\r\nHost: localhost:{server.port}\r\nContent-Length: 100\r\n\r\n{{"
+                client.sendall(head.encode())
                 assert client.recv(100).startswith(b"HTTP/1.1 504")
             wait_until(lambda: server.post(*ask_score("a")).status == 200)
 
@@ -157,10 +158,9 @@ class TestTime:
         with start(judge, tasks, tmp_path, "--timeout-seconds", "600") as server:
             body = json.dumps(ask_score("a")[1]).encode()
             with socket.create_connection(("127.0.0.1", server.port)) as client:
-                head = (
-                    f"POST /score HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-                )
-                client.sendall(head.encode() + b"\r\n\r\n" + body)
+                fields = ("Content-Type: application/json", f"Content-Length: {len(body)}", "", "")
+                head = "\r\n".join(("POST /score HTTP/1.1", f"Host: localhost:{server.port}", *fields))
+                client.sendall(head.encode() + body)
                 wait_until(lambda: judge.in_flight == 1)
             wait_until(lambda: judge.in_flight == 0)
             wait_until(lambda: server.get("/health").body["in_flight"] == 0)
@@ -180,7 +180,7 @@ class TestStrangers:
                 answer = server.post(*ask_score("a"), Authorization=header)
                 check_error(answer, 401, "no token, or not the right one")
                 assert answer.headers["www-authenticate"] == "Bearer"
-            assert [server.get(path).status for path in ("/metrics", "/docs", "/openapi.json", "/nowhere")] == [401] * 4
+            assert [server.get(path).status for path in ("/metrics", "/openapi.json", "/nowhere")] == [401] * 3
             assert judge.calls == 0
             assert server.get("/health").status == 200
             for header in (f"Bearer {TOKEN}", f"bearer  {TOKEN}", f"Basic {basic}"):
@@ -377,7 +377,7 @@ class TestGate:
         logs()
         config, places, metrics = ServeConfig(judge="lexical"), Places(1), Metrics()
         app = make_app(Service(BrokenReward(make_reward_config(config)), config, places, metrics))
-        gate = Gate(app, Rules(None, 1000, 10, 10), places, metrics)
+        gate = Gate(app, Rules(None, None, config), places, metrics)
         messages = [{"type": "http.request", "body": json.dumps(ask_score("a secret")[1]).encode(), "more_body": False}]
         sent: list[Any] = []
 
@@ -388,7 +388,14 @@ class TestGate:
             await asyncio.sleep(0)
             sent.append(message)
 
-        scope = {"type": "http", "path": "/score", "method": "POST", "query_string": b"", "root_path": ""}
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "path": "/score",
+            "method": "POST",
+            "query_string": b"",
+            "root_path": "",
+        }
         await gate({**scope, "headers": [(b"content-type", b"application/json")]}, receive, send)
         assert [message.get("status") for message in sent] == [500, None]
         assert sent[1]["body"] == b'{"error":"a bug in the server; its log says where"}'

@@ -217,8 +217,9 @@ class Service:
 
 
 def make_app(service: Service) -> FastAPI:
-    """The routes as an ASGI application, with their documentation under /docs."""
-    app = FastAPI(title="ProRubric", description=_ABOUT, version=version("prorubric"), redoc_url=None)
+    """The routes as an ASGI application, described by /openapi.json; a page of it would load scripts from elsewhere."""
+    off: dict[str, Any] = {"docs_url": None, "redoc_url": None, "redirect_slashes": False}
+    app = FastAPI(**off, title="ProRubric", description=_ABOUT, version=version("prorubric"))
     post = partial(app.add_api_route, methods=["POST"], tags=["rewards"])
     post("/score", service.score, responses={**_PROBLEMS, 200: {"model": Scored | ScoredSeveral}})
     post("/openrlhf", service.openrlhf, responses={**_PROBLEMS, 200: {"model": OpenRlhfRewards}})

@@ -56,6 +56,16 @@ class ServeOptions:
     """Responses judged or waiting at once, at most; further requests get a 429."""
     body_limit: Annotated[int, Field(ge=1)] = 8 * 1024 * 1024
     """The largest body of a request in bytes; a larger one gets a 413."""
+    total_body_limit: Annotated[int, Field(ge=1)] = 256 * 1024 * 1024
+    """The bodies of all requests under way in bytes; beyond that the largest unfinished one gets a 429."""
+    connection_limit: Annotated[int, Field(ge=1)] = 4096
+    """Connections at once; beyond that those without a whole request are closed, the oldest first."""
+    header_seconds: _Seconds = 10.0
+    """How long the head of a request may take to arrive; then the connection is closed."""
+    body_seconds: _Seconds = 30.0
+    """How long a body may take to arrive, or an answer to be read; then it gets a 408, or is dropped."""
+    allow_host: tuple[str, ...] = ()
+    """Names that clients may use for this server beside 127.0.0.1, localhost and [::1]; checked on loopback."""
     answer_seconds: _Seconds = 100.0
     """How long a request may take; then it gets a 504. Below the 120 s after which slime hangs up."""
     stop_seconds: _Seconds = 30.0
@@ -155,6 +165,20 @@ def read_token(config: ServeOptions) -> Token | None:
             "make one with: openssl rand -hex 32"
         )
     return Token(value)
+
+
+def list_hosts(config: ServeOptions, port: int) -> frozenset[str] | None:
+    """What the `Host` of a request may say; None where it may say anything.
+
+    A page in a browser can give its own name the address 127.0.0.1 and then ask what is served there. A token keeps
+    it out; on loopback, where there may be none, the name does.
+    """
+    if not is_loopback(config.host) and not config.allow_host:
+        return None
+    own = config.host if ":" not in config.host else f"[{config.host}]"
+    names = {own, "127.0.0.1", "localhost", "[::1]"}
+    usual = names if port == 80 else set()  # where clients leave the port out
+    return frozenset(name.lower() for name in {*(f"{name}:{port}" for name in names), *usual, *config.allow_host})
 
 
 def is_loopback(host: str) -> bool:

@@ -7,6 +7,7 @@ Of what other libraries log only the words of their own are kept: what they fill
 import logging
 import re
 import sys
+import time
 import traceback
 from datetime import UTC, datetime
 from typing import Any
@@ -15,8 +16,43 @@ from prorubric.rubric.files import render_json
 
 _LOGGER = logging.getLogger("prorubric.serve")
 _FOREIGN = ("uvicorn.error", "asyncio")
+_FOREIGN_SECONDS = 1.0
+"""How long a message of another library is not written again."""
 _QUOTING = re.compile(r"[(<\[{'\"]")
 """How a value begins that was written into a message: asyncio puts a failed callback's arguments there."""
+
+
+class Rarely:
+    """Something that may happen thousands of times a second and should be written down once in a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._next, self._times = 0.0, 0
+
+    def count(self) -> int | None:
+        """Count it; how often it happened since it was last written down, or None where that was a moment ago."""
+        self._times += 1
+        now = time.monotonic()
+        if now < self._next:
+            return None
+        times, self._times, self._next = self._times, 0, now + self._seconds
+        return times
+
+
+class ForeignFilter(logging.Filter):
+    """Lets the same message of another library through once a second, with how often it came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[str, Rarely] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to write it."""
+        if len(self._seen) > 100:
+            self._seen.clear()
+        times = self._seen.setdefault(str(record.msg)[:40], Rarely(_FOREIGN_SECONDS)).count()
+        record.__dict__["times"] = times
+        return times is not None
 
 
 class JsonFormatter(logging.Formatter):
@@ -36,6 +72,8 @@ class JsonFormatter(logging.Formatter):
             fields |= {"event": record.msg, **getattr(record, "fields", {})}
         else:
             fields |= {"event": "log", "source": record.name, "message": self._describe_foreign(record)}
+            if (times := getattr(record, "times", 1)) > 1:
+                fields["times"] = times
         if record.exc_info and record.exc_info[1] is not None:
             fields |= _describe(record.exc_info[1])
         return render_json(fields).decode()
@@ -56,6 +94,7 @@ def set_up_logs(*, log_text: bool = False) -> None:
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.propagate = False
+        logger.filters = [ForeignFilter()] if name in _FOREIGN else []
         logger.setLevel(logging.INFO if name == _LOGGER.name else logging.WARNING)
 
 

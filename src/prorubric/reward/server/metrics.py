@@ -50,6 +50,8 @@ class Metrics:
     seconds: dict[str, Histogram] = field(default_factory=dict)
     """How long requests took, by route."""
     requests_in_flight: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Connections that the server closed, by reason: `late`, or `crowded` out by others."""
 
     def count_request(self, route: str, status: int) -> None:
         """Count a request that came to its end."""
@@ -81,6 +83,8 @@ class Metrics:
         _add(lines, "unknown_rewards_total", "counter", "Rewards that stayed unknown.", _by_route(self.unknown))
         _add(lines, "requests_in_flight", "gauge", "Requests for rewards under way.", {"": self.requests_in_flight})
         _add(lines, "responses_in_flight", "gauge", "Responses judged or waiting.", {"": responses_in_flight})
+        dropped = {_label(reason=reason): number for reason, number in self.dropped.items()}
+        _add(lines, "dropped_connections_total", "counter", "Connections closed for being slow.", dropped)
         self._add_seconds(lines)
         _add_judge(lines, usage)
         return "\n".join(lines) + "\n"

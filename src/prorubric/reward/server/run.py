@@ -7,6 +7,7 @@ SIGTERM or SIGINT lets what is under way end, within a limit; a second SIGINT en
 import asyncio
 import errno
 import gc
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from types import FrameType
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.engine import run_blocking
 from prorubric.reward.reward import make_reward
-from prorubric.reward.server.config import ServeConfig, Serving, make_reward_config, read_token
+from prorubric.reward.server.config import ServeConfig, Serving, list_hosts, make_reward_config, read_token
 from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places, Rules
 from prorubric.reward.server.log import log, set_up_logs
 from prorubric.reward.server.metrics import Metrics
@@ -25,6 +26,7 @@ try:
     import uvicorn
 
     from prorubric.reward.server.app import Service, make_app
+    from prorubric.reward.server.connections import Connection, Connections
 except ImportError as missing:
     if missing.name not in ("uvicorn", "fastapi"):
         raise
@@ -32,6 +34,11 @@ except ImportError as missing:
 
 _BACKSTOP_SECONDS = 5.0
 """Beyond the time that requests have to end; then the framework cancels what is left."""
+
+_BACKLOG = 2048
+"""Connections that the system keeps until they are accepted."""
+_OTHER_FILES = 64
+"""Open files besides those for clients and for the judge."""
 
 _NOTE_ON_LENGTHS = (
     "overlong responses lose reward, so that lengths are needed: OpenRLHF sends none and /openrlhf will refuse; "
@@ -42,12 +49,13 @@ OnReady = Callable[[Serving], None]
 
 
 class Server(uvicorn.Server):
-    """Uvicorn with a word to its gate when it is told to stop."""
+    """Uvicorn with limits on its connections, and with a word to its gate when it is told to stop."""
 
-    def __init__(self, gate: Gate, config: ServeConfig, on_start: Callable[[], None]) -> None:
+    def __init__(self, gate: Gate, config: ServeConfig, metrics: Metrics, on_start: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 gate,
+                http=Connection,
                 lifespan="off",
                 log_config=None,
                 access_log=False,
@@ -57,14 +65,30 @@ class Server(uvicorn.Server):
             )
         )
         self._gate = gate
+        self._connections = Connections(self, config, limit_connections(config), metrics)
+        self._accepting: list[asyncio.Task[None]] = []
         self._on_start = on_start
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say so."""
         self._loop = asyncio.get_running_loop()
-        await super().startup(sockets)
+        await super().startup([])
+        self._accepting = [self._loop.create_task(self._connections.accept(listener)) for listener in sockets or ()]
         self._on_start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second; looks at the connections once a second."""
+        if counter % 10 == 0:
+            self._connections.look_over()
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, and let what is under way end."""
+        for task in self._accepting:
+            task.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal asked the server to stop."""
@@ -79,8 +103,8 @@ def serve_rewards(config: ServeConfig, on_ready: OnReady | None = None) -> None:
     reward = make_reward(make_reward_config(config))
     places, metrics = Places(config.limit), Metrics()
     app = make_app(Service(reward, config, places, metrics))
-    rules = Rules(token, config.body_limit, config.answer_seconds, config.stop_seconds)
     listener = bind(config.host, config.port)
+    rules = Rules(token, list_hosts(config, listener.getsockname()[1]), config)
     serving = describe(config, listener, len(reward.tasks), token is not None)
 
     def start() -> None:
@@ -94,7 +118,7 @@ def serve_rewards(config: ServeConfig, on_ready: OnReady | None = None) -> None:
     gc.freeze()
     if reward.config.overlong is not None:
         log("note", text=_NOTE_ON_LENGTHS)
-    server = Server(Gate(app, rules, places, metrics), config, start)
+    server = Server(Gate(app, rules, places, metrics), config, metrics, start)
     with listener, pass_signals_to(server):
         # On the loop that has the judge's sockets: a thread of its own would only wait for that one's lock.
         run_blocking(server.serve([listener]))
@@ -113,7 +137,8 @@ def bind(host: str, port: int) -> socket.socket:
         raise ConfigError(f"--host {host}: no such address ({error.strerror}); give one of this machine") from None
     try:
         listener.bind(address)
-        listener.listen()
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
@@ -122,6 +147,18 @@ def bind(host: str, port: int) -> socket.socket:
             ) from None
         raise ConfigError(f"{host}:{port} cannot be listened on ({error.strerror})") from None
     return listener
+
+
+def limit_connections(config: ServeConfig) -> int:
+    """How many connections there may be: no more than open files allow, some of which the judge needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    others = _OTHER_FILES + config.http.concurrency
+    wanted = config.connection_limit + others
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    allowed = config.connection_limit if soft == resource.RLIM_INFINITY else max(soft // 2, soft - others)
+    return min(config.connection_limit, allowed)
 
 
 def describe(config: ServeConfig, listener: socket.socket, tasks: int, has_token: bool) -> Serving:
