@@ -18,9 +18,9 @@ import orjson
 
 from prorubric.datasets.carry import OWN_KEY
 from prorubric.datasets.load import Format, load_tasks
-from prorubric.datasets.shapes import read_object, unwrap_json
 from prorubric.datasets.sources import verl
 from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.reward.strict_json import refuse_repeated_keys
 from prorubric.rubric.files import parse_json
 from prorubric.rubric.forms import TASK_KEYS, parse_task
 from prorubric.rubric.identity import ByIdentity
@@ -77,7 +77,7 @@ class Lookup:
         if isinstance(value, str):
             if value in self.tasks:
                 return self.tasks[value]
-            value = read_object(value)
+            value = _read_object(value)
         carried = _pick_carried(value) if isinstance(value, Mapping) else None
         return None if carried is None else self._carried.find(_render(carried), self._parse_afresh)
 
@@ -157,7 +157,7 @@ def _load(path: str, format: Format, check: Callable[[Task], None]) -> dict[str,
 
 def _pick_carried(row: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a row says of its own task, without what else trainers put there; None where it carries no whole one."""
-    extra = read_object(row.get("extra_info"))
+    extra = _read_object(row.get("extra_info"))
     for holder in (row, extra):
         if holder.keys() >= _OWN_COLUMNS:
             return {key: holder[key] for key in (*TASK_KEYS, OWN_KEY) if key in holder}
@@ -178,7 +178,7 @@ def _parse_carried(row: Mapping[str, Any]) -> Task:
     if row.get(OWN_KEY) is not None:
         return verl.parse_extra_info(row)
     return parse_task(
-        {key: unwrap_json(value) if key in ("messages", "rubric", "protocol") else value for key, value in row.items()}
+        {key: _unwrap(value) if key in ("messages", "rubric", "protocol") else value for key, value in row.items()}
     )
 
 
@@ -197,19 +197,37 @@ def _as_json(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
+def _unwrap(value: Any) -> Any:
+    """A value that some trainers keep as JSON text, even twice over. Objects that give a key twice are refused."""
+    for _ in range(3):
+        if not isinstance(value, str) or not value.lstrip().startswith(("[", "{", '"')):
+            break
+        try:
+            value = json.loads(value, object_pairs_hook=refuse_repeated_keys)
+        except (ValueError, RecursionError):
+            break
+    return value
+
+
+def _read_object(value: Any) -> Mapping[str, Any]:
+    """An object, or JSON text of one; empty where there is anything else in its place."""
+    value = _unwrap(value)
+    return value if isinstance(value, Mapping) else {}
+
+
 def _list_places(row: Mapping[Any, Any]) -> Iterator[object]:
     """Where trainers keep what belongs to a row, beside the named column: the row itself, and verl's places."""
-    extra = read_object(row.get("extra_info"))
+    extra = _read_object(row.get("extra_info"))
     yield row
     yield row.get("task")
     yield extra.get("task")
     yield row.get("ground_truth")
-    yield read_object(row.get("reward_model")).get("ground_truth")
+    yield _read_object(row.get("reward_model")).get("ground_truth")
 
 
 def _read_column(row: Mapping[Any, Any], column: str) -> object:
     value = row.get(column)
-    return read_object(row.get("extra_info")).get(column) if value is None else value
+    return _read_object(row.get("extra_info")).get(column) if value is None else value
 
 
 def _as_text(value: object) -> object:

@@ -6,7 +6,7 @@ cannot be read or written is the server's trouble: a 503, and its log says which
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -14,16 +14,18 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from prorubric.errors import ModelError, ProRubricError, SourceError
+from prorubric.errors import ModelError, ProRubricError, RubricError, SourceError
 from prorubric.reward.reward import Case, Reward, RubricReward
 from prorubric.reward.server.config import ServeConfig
 from prorubric.reward.server.gate import BUG, RETRY_BUSY, RETRY_UNKNOWN, REWARD_ROUTES, BusyError, Places, Visit
 from prorubric.reward.server.log import log_trouble
 from prorubric.reward.server.metrics import CONTENT_TYPE, Metrics
 from prorubric.reward.server.protocols import Asked, OpenRlhfRequest, ScoreRequest, SlimeRequest, VerifyRequest
+from prorubric.reward.strict_json import parse_strict_json
 from prorubric.reward.transcript import drop_stop_texts
 from prorubric.rubric.files import render_json
 from prorubric.rubric.record import shorten
@@ -101,6 +103,30 @@ class UnknownRewardError(Exception):
     def __init__(self, rewards: Sequence[Reward]) -> None:
         super().__init__()
         self.rewards = rewards
+
+
+class StrictRequest(Request):
+    """A request whose body has one meaning: no key twice, no NaN, no other encoding than UTF-8."""
+
+    async def json(self) -> Any:
+        """The body as JSON; 422 where it could be read in two ways."""
+        try:
+            return parse_strict_json(await self.body())
+        except RubricError as error:
+            raise HTTPException(422, f"the body: {error}") from None
+
+
+class StrictRoute(APIRoute):
+    """A route that reads bodies so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What FastAPI calls for a request."""
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
 
 
 @dataclass(slots=True)
@@ -220,6 +246,7 @@ def make_app(service: Service) -> FastAPI:
     """The routes as an ASGI application, described by /openapi.json; a page of it would load scripts from elsewhere."""
     off: dict[str, Any] = {"docs_url": None, "redoc_url": None, "redirect_slashes": False}
     app = FastAPI(**off, title="ProRubric", description=_ABOUT, version=version("prorubric"))
+    app.router.route_class = StrictRoute
     post = partial(app.add_api_route, methods=["POST"], tags=["rewards"])
     post("/score", service.score, responses={**_PROBLEMS, 200: {"model": Scored | ScoredSeveral}})
     post("/openrlhf", service.openrlhf, responses={**_PROBLEMS, 200: {"model": OpenRlhfRewards}})

@@ -46,7 +46,9 @@ _Reference = Annotated[
     AfterValidator(_names_a_task),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "object"}], "description": _REFERENCE}),
 ]
-_Tokens = Annotated[int, Field(ge=0, strict=True)]
+_MOST_TOKENS = 2**53
+"""Above this a float, in which rewards are computed, does not hold every number."""
+_Tokens = Annotated[int, Field(ge=0, le=_MOST_TOKENS, strict=True)]
 _Text = Annotated[str, Field(strict=True)]
 
 
@@ -237,4 +239,4 @@ def _show(value: Any) -> str:
 def _read_output_tokens(response: PolicyResponse) -> int | None:
     usage = (response.model_extra or {}).get("usage")
     count = usage.get("output_tokens") if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS else None

@@ -7,7 +7,6 @@ SIGTERM or SIGINT lets what is under way end, within a limit; a second SIGINT en
 import asyncio
 import errno
 import gc
-import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -44,6 +43,11 @@ _NOTE_ON_LENGTHS = (
     "overlong responses lose reward, so that lengths are needed: OpenRLHF sends none and /openrlhf will refuse; "
     "/slime needs response_length, which slime does not send by itself"
 )
+
+try:
+    import resource
+except ImportError:  # not a Unix
+    resource = None  # type: ignore[assignment]
 
 OnReady = Callable[[Serving], None]
 
@@ -151,6 +155,8 @@ def bind(host: str, port: int) -> socket.socket:
 
 def limit_connections(config: ServeConfig) -> int:
     """How many connections there may be: no more than open files allow, some of which the judge needs."""
+    if resource is None:
+        return config.connection_limit
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     others = _OTHER_FILES + config.http.concurrency
     wanted = config.connection_limit + others
