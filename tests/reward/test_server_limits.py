@@ -288,7 +288,8 @@ class TestJournal:
             assert server.post(*ask_slime("a")).body == expect("a")
             (line,) = server.list_events("no journal")
             assert (line["level"], line["route"]) == ("error", "/slime")
-            assert line["text"] == f"{path}: the journal cannot keep a reply (database or disk is full)"
+            why = "the journal cannot keep a reply (database or disk is full); check the disk, or name another file"
+            assert line["text"] == f"{path}: {why}"
 
 
 def run_sql(path: Path, statement: str) -> None:
