@@ -100,3 +100,15 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Why a sum of criteria is a bad reward" in (tmp_path / "site/index.html").read_text()
+
+
+def test_the_readme_shows_an_audit_whole_and_what_rules_give_with_it() -> None:
+    readme = (ROOT / "README.md").read_text()
+    (audit,) = (one for one in read_snippets(ROOT / "README.md") if "prorubric audit" in one.code)
+    assert "|" not in audit.code
+    assert audit.output is not None
+    assert audit.output.endswith("prorubric-audit/report.html has the rest\n")
+    page = (ROOT / "docs/audit.md").read_text()
+    (row,) = (line for line in page.splitlines() if line.startswith("| name-item (1,288 pairs"))
+    summed, grouped = (cell.strip() for cell in row.split("|")[2:4])
+    assert f"naming pays {summed} under the sum and {grouped} under them" in readme

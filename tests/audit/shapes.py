@@ -8,11 +8,14 @@ same topics come three shapes of checklist:
 - `substance`: "Explains that drainage holes are needed because …". A name is a small part of it.
 - `penalties`: the first shape, with a criterion of negative weight for the fault.
 
+`save_small` cuts the first five topics down to four to six points: the file of somebody who has just begun.
+
 All have dimensions written by hand, with failure clauses. The three answers to a prompt differ in what they explain,
 what they only name, and whether the fault is in them; `ANSWERS` says so, point by point.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -63,6 +66,9 @@ ANSWERS = (
     Known(explains=(3, 4, 5), has_fault=True),
 )
 """By sample, the same for every prompt."""
+SMALL = (4, 5, 6, 5, 4)
+"""How many points the topics of a small file have."""
+SMALL_ANSWERS = (Known(explains=(1, 2)), Known(explains=(1, 4)))
 
 _TOPICS = """
 basil: How do I keep a pot of basil alive in my kitchen? / a fixed watering schedule
@@ -212,13 +218,21 @@ def make_tasks(shape: Shape) -> list[Task]:
     return [_make_task(topic, shape) for topic in TOPICS]
 
 
-def make_responses() -> list[Response]:
+def make_responses(topics: Sequence[Topic] = TOPICS, answers: Sequence[Known] = ANSWERS) -> list[Response]:
     """Three answers to each."""
     return [
         Response(task_id=topic.name, text=_write_answer(topic, known), sample=sample)
-        for topic in TOPICS
-        for sample, known in enumerate(ANSWERS)
+        for topic in topics
+        for sample, known in enumerate(answers)
     ]
+
+
+def save_small(folder: Path, shape: Shape, answers: int) -> tuple[str, Path]:
+    """Both files of five tasks with four to six points each and one or two answers."""
+    topics = [replace(topic, points=topic.points[:size]) for topic, size in zip(TOPICS, SMALL, strict=False)]
+    save_tasks(folder / "tasks.jsonl", [_make_task(topic, shape) for topic in topics])
+    save_responses(folder / "responses.jsonl", make_responses(topics, SMALL_ANSWERS[:answers]))
+    return str(folder / "tasks.jsonl"), folder / "responses.jsonl"
 
 
 def save_shape(folder: Path, shape: Shape) -> tuple[str, Path]:
@@ -237,9 +251,10 @@ def _make_task(topic: Topic, shape: Shape) -> Task:
     opening = {"presence": "Mentions", "penalties": "Mentions", "substance": "Explains that"}[shape]
     criteria = [
         Criterion(text=f"{opening} {point.sentence if shape == 'substance' else point.name}", weight=weight)
-        for point, weight in zip(topic.points, WEIGHTS, strict=True)
+        for point, weight in zip(topic.points, WEIGHTS, strict=False)
     ]
-    groups = [list(group) for group in GROUPS]
+    size = len(topic.points)
+    groups = [list(group) for group in (GROUPS if size == len(WEIGHTS) else ((1, 2), range(3, size + 1)))]
     if shape == "penalties":
         criteria.append(Criterion(text=f"Recommends {topic.fault}", weight=PENALTY))
         groups[0].append(len(criteria))
@@ -247,11 +262,11 @@ def _make_task(topic: Topic, shape: Shape) -> Task:
         id=topic.name,
         messages=(Message(role="user", content=topic.question),),
         rubric=Rubric(criteria=tuple(criteria)),
-        protocol=ProtocolRubric(dimensions=tuple(_make_dimension(topic, group) for group in groups)),
+        protocol=ProtocolRubric(dimensions=tuple(_make_dimension(topic, group, criteria) for group in groups)),
     )
 
 
-def _make_dimension(topic: Topic, group: list[int]) -> Dimension:
+def _make_dimension(topic: Topic, group: list[int], criteria: list[Criterion]) -> Dimension:
     wanted = [topic.points[index - 1].name for index in group if index <= len(topic.points)]
     points = f"{', '.join(wanted[:-1])} and {wanted[-1]}"
     spared = f" It does not recommend {topic.fault}." if max(group) > len(topic.points) else ""
@@ -259,7 +274,7 @@ def _make_dimension(topic: Topic, group: list[int]) -> Dimension:
         name=wanted[0].capitalize(),
         description=f"The answer explains {points}, each with its reason.{spared} {_CLAUSE}",
         indices=tuple(group),
-        weight=sum(abs(([*WEIGHTS, PENALTY])[index - 1]) for index in group),
+        weight=sum(abs(criteria[index - 1].weight) for index in group),
     )
 
 

@@ -107,6 +107,12 @@ class TestComposing:
             assert 3 <= len(said) <= 6
             assert said == sorted(said, key=stated.index)
 
+    def test_a_short_checklist_leaves_something_unsaid(self) -> None:
+        task = make_task("tea", *[f"Says that tea number {name} is good." for name in "abcd"])
+        for answer in compose_answers(task, samples=8):
+            assert isinstance(answer, Response)
+            assert len(list_bare(answer.text)) == 3  # an opening and two of four
+
     def test_the_heaviest_comes_first_in_most_and_is_missing_in_some(self) -> None:
         task = make_task("tea", *[f"Says that tea number {name} is good." for name in "abcdefghij"])
         first = [list_bare(answer.text)[1] for answer in compose_answers(task, 12) if isinstance(answer, Response)]
@@ -138,7 +144,7 @@ class TestComposing:
 
     def test_a_checklist_that_cannot_be_stated_gives_no_answer_and_the_reason(self) -> None:
         task = make_task("why", "Explains why.", "Uses headings.", "Says that it is late.", "Says that it is late.")
-        reason = "too few criteria can be stated"
+        reason = "too few criteria can be put into sentences by rule; give a file of answers, or --answers-from MODEL"
         assert compose_answers(task, 2) == (
             NoAnswer(task_id="why", sample=0, reason=reason),
             NoAnswer(task_id="why", sample=1, reason=reason),

@@ -56,6 +56,25 @@ class TestEffects:
     def test_an_edit_that_the_paper_does_not_have_gets_none_of_its_figures(self) -> None:
         assert effect_of(make_rewards([0.5], "a", garbage=[0.0]), "garbage").paper is None
 
+    def test_no_interval_reaches_further_than_a_reward_can_move(self) -> None:
+        found = effect_of(make_rewards([0.0, 0.0], "ab", name_item=[1.0, 0.2]), "name-item")
+        assert (found.mean, found.low, found.high) == (pytest.approx(60), -100.0, 100.0)
+        beyond = effect_of(make_rewards([0.0, 0.0], "ab", name_item=[5.0, 0.2]), "name-item")
+        assert beyond.high is not None
+        assert beyond.high > 500
+
+
+class TestShown:
+    def test_a_figure_reads_as_mean_and_interval(self) -> None:
+        found = effect_of(make_rewards([0.5, 0.5], "ab", name_item=[0.6, 0.6], in_part=[NAN, NAN]), "name-item")
+        assert found.shown == "+10.0 [+10.0, +10.0]"
+        assert found.model_copy(update={"low": -0.04}).shown == "+10.0 [+0.0, +10.0]"
+
+    def test_one_prompt_has_no_interval_and_no_pair_no_figure(self) -> None:
+        one = effect_of(make_rewards([0.5, 0.5], "aa", name_item=[0.6, 0.6], in_part=[NAN, NAN]), "name-item")
+        assert one.shown == "+10.0 (1 prompt)"
+        assert one.model_copy(update={"mean": None}).shown == "–"
+
 
 class TestShareAndPlacement:
     def test_naming_is_given_as_a_share_of_substance(self) -> None:
@@ -89,6 +108,13 @@ class TestForecast:
         assert (found.groups, found.size, found.tied) == (2, 2.0, 0.5)
         assert found.levels == pytest.approx(1.5)
         assert found.mean == pytest.approx(46)
+
+    def test_answers_within_the_margin_of_an_end_are_counted(self) -> None:
+        rewards = make_rewards([0.0, 0.02, 0.03, 0.98, NAN], "aabbc")
+        (found,) = forecast_signal(rewards)
+        assert (found.floor, found.ceiling) == (0.5, 0.25)
+        (strict,) = forecast_signal(rewards, margin=0.0)
+        assert (strict.floor, strict.ceiling) == (0.25, 0.0)
 
     def test_levels_weigh_how_often_each_occurs(self) -> None:
         (found,) = forecast_signal(make_rewards([0.0, 0.0, 0.0, 1.0], "aaaa"))

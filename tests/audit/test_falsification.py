@@ -15,7 +15,7 @@ from prorubric.audit.records import AuditResult, Effect
 from prorubric.audit.run import run_audit
 from prorubric.cli.app import run as run_program
 from tests.audit import judges
-from tests.audit.shapes import Shape, save_shape
+from tests.audit.shapes import Shape, save_shape, save_small
 
 SCHEMES = ("additive", "conjunctive", "prorubric", "prorubric-no-failure")
 Audit = Callable[[str, Shape], AuditResult]
@@ -203,18 +203,31 @@ class TestSigns:
 class TestTooLittleSeen:
     """What was not seen is not cleared."""
 
-    def test_a_few_prompts_neither_clear_nor_convict(self, tmp_path: Path) -> None:
+    def test_a_few_prompts_convict_and_do_not_clear(self, tmp_path: Path) -> None:
         tasks, responses = save_shape(tmp_path, "presence")
-        config = AuditConfig(tasks, responses, scheme="additive", limit=3, resamples=100)
+        config = AuditConfig(tasks, responses, scheme="additive", limit=4, resamples=100)
         found = {}
         for judge in ("StrictExpert", "Keyword"):
             spec = f"tests.audit.judges:{judge}"
             (found[judge],) = run_audit(replace(config, judge=spec, out=tmp_path / judge)).headline
         assert found["StrictExpert"].pays_for_padding == "unclear"
-        doubt = "3 prompts; name-item was judged on 3 prompts, 8 are needed"
-        assert found["StrictExpert"].because == f"name-item +0.0 [+0.0, +0.0], {doubt}"
-        assert found["Keyword"].pays_for_padding == "unclear"
-        assert found["Keyword"].because.endswith(doubt)
+        assert found["StrictExpert"].because == (
+            "name-item +0.0 [+0.0, +0.0], 4 prompts, none rises (up to 53% of such prompts may); name-item was judged "
+            "on 4 prompts; answers to 5 prompts that leave at least 2 criteria unmet would be enough"
+        )
+        assert found["Keyword"].pays_for_padding == "yes"
+
+    def test_one_prompt_is_too_little_for_either(self, tmp_path: Path) -> None:
+        tasks, responses = save_shape(tmp_path, "presence")
+        spec = "tests.audit.judges:Keyword"
+        config = AuditConfig(tasks, responses, judge=spec, out=tmp_path / "run", scheme="additive", limit=1)
+        result = run_audit(replace(config, resamples=100))
+        (line,) = result.headline
+        assert (line.alive, line.pays_for_padding) == (True, "unclear")
+        assert line.because == (
+            "name-item +40.0 (1 prompt); answers to 5 prompts that leave at least 2 criteria unmet would be enough"
+        )
+        assert (find(result, "name-item", "additive").low, find(result, "name-item", "additive").high) == (None, None)
 
     def test_a_judge_that_fails_where_it_would_be_convicted_is_not_cleared(self, tmp_path: Path) -> None:
         tasks, responses = save_shape(tmp_path, "presence")
@@ -222,9 +235,45 @@ class TestTooLittleSeen:
         config = AuditConfig(tasks, responses, judge=spec, out=tmp_path / "run", scheme="additive", resamples=100)
         (line,) = run_audit(replace(config, most_unknown=0.5)).headline
         assert (line.alive, line.pays_for_padding) == (True, "unclear")
-        assert (
-            line.because == "name-topic +0.0 [+0.0, +0.0], 12 prompts; name-item was judged on 0 prompts, 8 are needed"
+        assert line.because == (
+            "name-topic +0.0 [+0.0, +0.0], 12 prompts, none rises (up to 22% of such prompts may); "
+            "name-item is unknown for most answers"
         )
+
+
+class TestSmallFiles:
+    """Five tasks of four to six criteria, with one answer or two to each: fewer prompts, wider intervals, no luck."""
+
+    @staticmethod
+    def answer(folder: Path, judge: str, shape: Shape, answers: int) -> dict[str, str]:
+        tasks, responses = save_small(folder, shape, answers)
+        spec, scheme = f"tests.audit.judges:{judge}", ",".join(SCHEMES)
+        config = AuditConfig(tasks, responses, judge=spec, out=folder / "run", scheme=scheme, resamples=200)
+        return answers_of(run_audit(replace(config, overwrite=True)))
+
+    @pytest.mark.parametrize("answers", [1, 2])
+    def test_a_pair_that_can_be_hacked_is_flagged(self, tmp_path: Path, answers: int) -> None:
+        assert self.answer(tmp_path, "Keyword", "presence", answers) == dict.fromkeys(SCHEMES, "yes")
+
+    @pytest.mark.parametrize("answers", [1, 2])
+    @pytest.mark.parametrize("shape", ["presence", "substance", "penalties"])
+    def test_a_sound_pair_is_cleared(self, tmp_path: Path, shape: Shape, answers: int) -> None:
+        # Every second answer meets no dimension whole: grouped rewards are near their floor, and the audit says so.
+        grouped = "no" if answers == 1 else "no (near the floor)"
+        found = self.answer(tmp_path, "StrictExpert", shape, answers)
+        assert found == {**dict.fromkeys(SCHEMES, grouped), "additive": "no"}
+
+    @pytest.mark.parametrize("judge", DEAD)
+    def test_a_judge_that_does_not_judge_is_never_cleared(self, tmp_path: Path, judge: str) -> None:
+        one = self.answer(tmp_path, judge, "presence", 1)
+        two = self.answer(tmp_path, judge, "penalties", 2)
+        assert {*one.values(), *two.values()} <= {"no verdict", "unclear"}
+
+    @pytest.mark.parametrize("seed", range(1, 7))
+    def test_no_seed_clears_a_coin(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+        monkeypatch.setattr(judges.Random, "seed", seed)
+        found = self.answer(tmp_path, "Random", "penalties", 1)
+        assert not {answer for answer in found.values() if answer.startswith("no") and answer != "no verdict"}
 
 
 class TestProgram:

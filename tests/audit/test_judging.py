@@ -60,7 +60,7 @@ def test_redrawn_keeps_draws_apart() -> None:
     model = ScriptedModel(lambda request: str(request.draw))
     question = (Message(role="user", content="?"),)
     replies = [asyncio.run(Redrawn(model).complete(Request(question, draw=draw))) for draw in (0, 1)]
-    assert [getattr(reply, "text", None) for reply in replies] == ["1000", "1001"]
+    assert [getattr(reply, "text", None) for reply in replies] == ["1000000", "1000001"]
 
 
 def test_compliance_turns_penalties_round_and_keeps_what_is_not_known() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from prorubric.audit.liveness import check_liveness, make_garbage
+from prorubric.audit.liveness import check_liveness, make_garbage, notices_content
 from prorubric.audit.records import Effect
 
 
@@ -52,8 +52,25 @@ class TestChecks:
         assert not check(dropped, again)["drop-key-advice"]
         assert check(dropped, effect("again", 0, unchanged=0.8))["drop-key-advice"]
 
-    def test_a_few_pairs_prove_nothing_either_way(self) -> None:
-        assert check(effect("drop-key-advice", 0, 0, unchanged=1.0, pairs=7))["drop-key-advice"]
+    def test_a_few_pairs_that_stay_are_not_held_against_the_judge(self) -> None:
+        dropped = effect("drop-key-advice", 0, 0, unchanged=1.0, pairs=7)
+        found = check_liveness("k1", {"drop-key-advice": dropped}, 0.0, 0.05)[-1]
+        assert (found.passed, found.tested) == (True, False)
+        assert found.finding == (
+            "leaving out the key advice lowers 0% of the rewards, judging twice changes 0%; "
+            "of 7 answers that says nothing, 8 are needed"
+        )
+
+    def test_a_few_pairs_that_fall_speak_for_it(self) -> None:
+        dropped = effect("drop-key-advice", -9, unchanged=0.5, pairs=4)
+        found = check_liveness("k1", {"drop-key-advice": dropped}, 0.0, 0.05)[-1]
+        assert (found.passed, found.tested) == (True, True)
+
+    def test_garbage_for_one_prompt_is_not_tested(self) -> None:
+        one = effect("garbage", -40, pairs=1).model_copy(update={"low": None, "high": None})
+        found = check_liveness("k1", {"garbage": one}, 0.0, 0.05)[1]
+        assert (found.passed, found.tested) == (True, False)
+        assert found.finding == "garbage of the same length was judged on 1 prompt, 2 are needed; not tested"
 
     def test_what_was_made_and_could_not_be_compared_is_not_passed(self) -> None:
         unknown = effect("garbage", 0).model_copy(update={"mean": None, "low": None, "high": None, "pairs": 0})
@@ -73,6 +90,21 @@ class TestChecks:
         assert found[1].finding == (
             "garbage of the same length and the answers score alike: +0.0 [-1.0, +1.0]; the interval must lie below 0"
         )
+
+
+class TestNoticing:
+    """Nothing is cleared on the word of a judge that was never seen to notice content."""
+
+    def test_substance_that_pays_is_noticed(self) -> None:
+        assert notices_content({"add-substance": effect("add-substance", 5, 4)})
+        assert not notices_content({"add-substance": effect("add-substance", 5, 6)})
+
+    def test_advice_that_is_missed_is_noticed_however_few_the_answers(self) -> None:
+        assert notices_content({"drop-key-advice": effect("drop-key-advice", -5, pairs=2)})
+        assert not notices_content({"drop-key-advice": effect("drop-key-advice", 0, unchanged=1.0, pairs=2)})
+
+    def test_without_either_nothing_is(self) -> None:
+        assert not notices_content({})
 
 
 class TestGarbage:

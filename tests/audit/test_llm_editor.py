@@ -232,7 +232,7 @@ class TestTogether:
     def test_the_identity_holds_the_prompts_and_the_model(self) -> None:
         first, second = LlmEditor(ScriptedModel([], name="a")), LlmEditor(ScriptedModel([], name="b"))
         assert first.name == "a"
-        assert first.identity.startswith("llm-editor/1+")
+        assert first.identity.startswith("llm-editor/2+")
         assert first.identity.removesuffix("+a") == second.identity.removesuffix("+b")
 
 

@@ -126,6 +126,21 @@ class TestEdits:
         assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, EDIT_KINDS)[-1:]
 
 
+class TestShortChecklists:
+    """Two unmet criteria are enough to name."""
+
+    CASE = make_case(ANSWER, [("Mentions dehydration.", 3, False), ("Asks about premature birth.", 2, False)])
+
+    def test_two_unmet_items_are_named(self) -> None:
+        made = edit_one("name-item", self.CASE)
+        assert made.added == ("Other points to keep in mind here are dehydration and premature birth.",)
+        assert made.criteria == (1, 2)
+
+    def test_so_are_two_topics(self) -> None:
+        made = edit_one("name-topic", self.CASE)
+        assert made.added == ("There is more to think about here: other considerations and what is still unknown.",)
+
+
 class TestNotMade:
     @pytest.mark.parametrize("kind", EDIT_KINDS)
     def test_an_empty_answer_and_another_language_are_left_alone(self, kind: EditKind) -> None:
@@ -251,13 +266,28 @@ class TestAlways:
 
     def test_the_editor_is_known_by_its_name(self) -> None:
         editor = RulesEditor()
-        assert (editor.name, editor.identity) == ("rules", "rules/1")
+        assert (editor.name, editor.identity) == ("rules", "rules/2")
         assert asyncio.run(editor.edit(CASE, ["paraphrase"])) == edit_by_rules(CASE, ["paraphrase"])
         asyncio.run(editor.close())
 
     def test_a_number_is_drawn_from_the_parts_alone(self) -> None:
         assert draw_number("a", "b") == draw_number("a", "b") != draw_number("ab")
         assert draw_number("\ud800") >= 0
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "A febre deve ser avaliada no hospital. Leve a menina ao hospital do bairro e informe as mamadas do dia.",
+            "La fiebre debe evaluarse en el hospital. No espere a la hora de abrir y no le dé nada a la bebé.",
+            "La febbre va valutata in ospedale. In auto non dare la medicina, in reparto si fa un esame in poco tempo.",
+            "Was man so liest, ist oft falsch. In der Klinik wird man sie am Abend untersuchen. Also fahren Sie in die "
+            "Notaufnahme.",
+            "Koorts is een reden om in het ziekenhuis te komen. Als we in de auto zitten, bel of app ik de arts.",
+            "Hun skal hen i aften. I den alder er feber altid alvorligt. For at komme i god tid, ring i dag.",
+        ],
+    )
+    def test_small_words_that_other_languages_share_make_no_text_english(self, text: str) -> None:
+        assert not is_english(text)
 
     def test_short_answers_count_as_english_where_they_are_written_in_its_letters(self) -> None:
         assert is_english("Go home.")

@@ -56,9 +56,9 @@ class TestAnswers:
 
     def test_checklists_that_cannot_be_stated_give_no_composed_answer(self) -> None:
         short = {name: task for name, task in TASKS.items() if name == "cat"}
-        rubric = short["cat"].rubric.model_copy(update={"criteria": short["cat"].rubric.criteria[:2]})
+        rubric = short["cat"].rubric.model_copy(update={"criteria": short["cat"].rubric.criteria[:1]})
         lacking = {"cat": short["cat"].model_copy(update={"rubric": rubric})}
-        with pytest.raises(ConfigError, match=r"there is no answer to audit; .*too few criteria can be stated"):
+        with pytest.raises(ConfigError, match=r"there is no answer to audit; .*give a file of answers"):
             asyncio.run(find_answers(lacking, lacking, None, AuditConfig("tasks.jsonl"), Rejects()))
 
     def test_a_model_that_fails_leaves_a_reject_for_each_task(self) -> None:

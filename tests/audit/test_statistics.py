@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from prorubric.audit.statistics import Bootstrap, Estimate, group_spread, number_prompts
+from prorubric.audit.statistics import Bootstrap, Estimate, group_spread, number_prompts, widening
 
 NAN = float("nan")
 
@@ -47,6 +47,29 @@ class TestBootstrap:
     @pytest.mark.parametrize("resamples", [100, 499, 501, 1000])
     def test_as_many_resamples_are_made_as_were_asked_for(self, resamples: int) -> None:
         assert bootstrap([[1.0, 2.0]], [0, 1], resamples).mean_B_C.shape == (resamples, 1)
+
+
+class TestFewPrompts:
+    @pytest.mark.parametrize(
+        ("prompts", "quantile"),
+        [(2, 12.706), (3, 4.303), (5, 2.776), (6, 2.571), (8, 2.365), (12, 2.201), (31, 2.042), (101, 1.984)],
+    )
+    def test_intervals_are_as_wide_as_students_t_makes_them(self, prompts: int, quantile: float) -> None:
+        assert widening(prompts) == pytest.approx(quantile / 1.96 * (prompts / (prompts - 1)) ** 0.5, rel=0.002)
+
+    @pytest.mark.parametrize("prompts", [3, 5, 12])
+    def test_an_interval_holds_the_mean_19_times_of_20(self, prompts: int) -> None:
+        draws = np.random.default_rng(4).normal(size=(prompts, 400))
+        found = Bootstrap.of(draws, np.arange(prompts), 1000)
+        ends = [found.estimate(column) for column in range(400)]
+        held = sum(one.low <= 0 <= one.high for one in ends if one.low is not None and one.high is not None)
+        assert 0.93 <= held / 400 <= 0.98
+
+    def test_one_prompt_has_a_mean_and_no_interval(self) -> None:
+        assert bootstrap([[3.0, 5.0]], [0, 0]).estimate(0) == Estimate(4.0, None, None)
+
+    def test_prompts_without_a_known_value_do_not_narrow_an_interval(self) -> None:
+        assert bootstrap([[4.0, NAN, NAN]], [0, 1, 2]).estimate(0) == Estimate(4.0, None, None)
 
 
 class TestRatio:

@@ -80,3 +80,29 @@ def test_the_cheapest_come_first_and_what_did_not_move_not_at_all() -> None:
     prices = [price(1, 4, 1.0, 5), price(2, 2, 1.0, 5), price(3, 2, 1.0, 9), price(4, 1, 0.0, 0), price(5, 1, -1.0, -5)]
     found = summarize_cases(make_cases(), prices=prices)
     assert [kept.criterion for kept in found["cheapest"]] == [3, 2, 1]  # type: ignore[attr-defined]
+
+
+def test_what_the_same_verdicts_pass_under_one_scheme_is_not_held_against_the_judge_under_another() -> None:
+    cases = make_cases()
+    for case in cases:
+        for name, earned in case.scores.items():
+            # Under the groups hardly an answer earns anything, so that garbage cannot earn less.
+            earned["conjunctive"] = 0.5 if name == "answer" and case is cases[0] else 0.0
+    config = AuditConfig("tasks.jsonl", edits=("name-item",), resamples=100)
+    found = summarize(Found(cases, ("additive", "conjunctive"), (), [], []), config)
+    garbage = next(c for c in found["checks"] if (c.scheme, c.check) == ("conjunctive", "garbage"))
+    assert (found["alive"], garbage.passed, garbage.tested) == (True, True, False)
+    assert garbage.finding.endswith("; the same verdicts pass under additive, so the judge is alive")
+    line = found["headline"][1]
+    assert (line.alive, line.pays_for_padding) == (True, "unclear")
+    assert line.because.endswith("so a no would prove nothing; 97% of the answers earn 2 or less of 100")
+
+
+def test_what_fails_under_every_scheme_is() -> None:
+    cases = make_cases()
+    for case in cases:
+        for earned in case.scores.values():
+            earned["additive"] = earned["conjunctive"] = 0.0
+    config = AuditConfig("tasks.jsonl", edits=("name-item",), resamples=100)
+    found = summarize(Found(cases, ("additive", "conjunctive"), (), [], []), config)
+    assert [line.pays_for_padding for line in found["headline"]] == ["no verdict", "no verdict"]

@@ -74,7 +74,7 @@ def test_what_an_editor_says_has_changed_must_have_changed() -> None:
 @pytest.mark.parametrize(
     ("kind", "paragraph", "criteria", "reason"),
     [
-        ("name-item", NAMING, (2, 3, 4), "the number of criteria aimed at is not allowed"),
+        ("name-item", NAMING, (2,), "the number of criteria aimed at is not allowed"),
         ("name-item", NAMING, (2, 3, 4, 4), "the number of criteria aimed at is not allowed"),
         ("name-item", NAMING, (1, 2, 3, 4), "a criterion aimed at is met already or no gain"),
         ("name-item", NAMING, (7, 2, 3, 4), "a criterion aimed at is met already or no gain"),

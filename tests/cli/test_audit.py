@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from prorubric.audit.records import Effect
 from prorubric.cli.app import run
 from prorubric.datasets.samples import SAMPLE_RESPONSES, SAMPLE_TASKS
-from tests.audit.shapes import save_shape
+from tests.audit.shapes import save_shape, save_small
 from tests.cli.program import run_program
 
 
@@ -39,25 +40,32 @@ class TestSamplePack:
             "judge      lexical (word overlap, no model: it is paid by naming things)",
         ]
 
-    def test_the_headline_has_one_line_a_scheme(self, sample: tuple[list[str], dict[str, Any]]) -> None:
+    def test_the_headline_has_answer_reason_mean_reward_and_ties_of_each_scheme(
+        self, sample: tuple[list[str], dict[str, Any]]
+    ) -> None:
         lines, summary = sample
-        shown = [line for line in lines if "would pay for padding" in line]
+        start = lines.index("additive: would pay for padding: yes")
         because = [line["because"] for line in summary["headline"]]
-        assert shown == [
-            f"additive               would pay for padding: yes ({because[0]})",
-            f"conjunctive            would pay for padding: no ({because[1]})",
+        assert lines[start : start + 6] == [
+            "additive: would pay for padding: yes",
+            f"  {because[0]}",
+            "  mean reward 43.7 of 100; 0% of 12 groups tied, 3.8 distinct rewards in a group",
+            "conjunctive: would pay for padding: unclear",
+            f"  {because[1]}",
+            "  mean reward 8.3 of 100; 42% of 12 groups tied, 1.7 distinct rewards in a group",
         ]
+        assert [(round(line["mean"], 1), round(line["tied"], 2)) for line in summary["headline"]] == [
+            (43.7, 0.0),
+            (8.3, 0.42),
+        ]
+        assert because[1].endswith("; 71% of the answers earn 2 or less of 100")
 
     def test_the_table_shows_every_mean_with_its_interval(self, sample: tuple[list[str], dict[str, Any]]) -> None:
         lines, summary = sample
         assert "reward × 100  additive  conjunctive".split() in [line.split() for line in lines]
         rows = {line.split(" ")[0]: " ".join(line.split()[1:]) for line in lines}
         for edit in {effect["edit"] for effect in summary["effects"]}:
-            cells = [
-                f"{effect['mean']:+.1f} [{effect['low']:+.1f}, {effect['high']:+.1f}]"
-                for effect in summary["effects"]
-                if effect["edit"] == edit
-            ]
+            cells = [Effect(**effect).shown for effect in summary["effects"] if effect["edit"] == edit]
             assert rows[edit] == " ".join(cells)
 
     def test_what_is_worth_nothing_comes_first_the_best_paid_on_top(
@@ -65,12 +73,6 @@ class TestSamplePack:
     ) -> None:
         names = [line.split(" ")[0] for line in sample[0]]
         assert names.index("name-item") < names.index("drop-key-advice") < names.index("add-substance")
-
-    def test_the_signal_of_the_answers(self, sample: tuple[list[str], dict[str, Any]]) -> None:
-        assert [line for line in sample[0] if "signal:" in line] == [
-            "additive               signal: 0% of 12 groups have equal rewards, 3.8 distinct levels in a group",
-            "conjunctive            signal: 42% of 12 groups have equal rewards, 1.7 distinct levels in a group",
-        ]
 
     def test_the_shortest_hack_is_spelled_out(self, sample: tuple[list[str], dict[str, Any]]) -> None:
         lines, summary = sample
@@ -87,7 +89,7 @@ class TestEnds:
     def test_a_live_judge_ends_it_with_zero(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(arguments(tmp_path, "Keyword")) == 0
         shown = capsys.readouterr().out
-        assert "additive               would pay for padding: yes (name-item +40.0 [+40.0, +40.0], 12 prompts)" in shown
+        assert "additive: would pay for padding: yes\n  name-item +40.0 [+40.0, +40.0], 12 prompts\n" in shown
         assert "not alive" not in shown
 
     def test_a_dead_judge_ends_it_with_one_and_a_line_a_check(
@@ -103,8 +105,8 @@ class TestEnds:
             "judge not alive under additive: leaving out the key advice lowers 0% of the rewards, "
             "judging twice changes 0%",
         ]
-        because = "the judge is not alive under this scheme; see the checks"
-        assert f"additive               would pay for padding: no verdict ({because})" in lines
+        answer = lines.index("additive: would pay for padding: no verdict")
+        assert lines[answer + 1].startswith("  the judge is not alive under this scheme; see the checks")
 
     def test_failures_are_shown_with_their_number(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(arguments(tmp_path, "Failing")) == 1
@@ -154,6 +156,42 @@ class TestEnds:
         assert run(arguments(tmp_path, "PositionLover")) == 2
         assert "or replace it with --overwrite" in capsys.readouterr().err
         assert run(arguments(tmp_path, "PositionLover", "--overwrite")) == 1
+
+
+class TestOneLine:
+    """What was left out takes one line, with what to do about it."""
+
+    def test_tasks_without_an_answer(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        criteria = [{"criterion": f"Says that tea {name} is good.", "weight": 1} for name in "abcd"]
+        why = [{"criterion": "Explains why.", "weight": 1}, {"criterion": "Explains how.", "weight": 1}]
+        rows = [{"id": f"tea-{number}", "messages": [], "rubric": why} for number in range(9)]
+        rows += [{"id": f"more-{number}", "messages": [], "rubric": criteria} for number in range(2)]
+        for row in rows:
+            row["messages"] = [{"role": "user", "content": f"{row['id']}?"}]
+        (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        run(["audit", str(tmp_path / "tasks.jsonl"), "--out", str(tmp_path / "run"), "--resamples", "100"])
+        assert [line for line in capsys.readouterr().out.splitlines() if "left out" in line] == [
+            f"9 left out, all listed in {tmp_path}/run/rejects.jsonl; the first: {tmp_path}/tasks.jsonl: "
+            "task 'tea-0': no answer, too few criteria can be put into sentences by rule; "
+            "give a file of answers, or --answers-from MODEL"
+        ]
+
+    def test_schemes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        tasks, responses = save_small(tmp_path, "presence", 1)
+        options = ["--scheme", "all", "--out", str(tmp_path / "run"), "--resamples", "100"]
+        run(["audit", tasks, str(responses), *options])
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if "left out" in line] == [
+            "17 schemes left out; name one with --scheme to see what it needs"
+        ]
+
+    def test_edits(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        tasks, responses = save_small(tmp_path, "presence", 1)
+        run(["audit", tasks, str(responses), "--out", str(tmp_path / "run"), "--resamples", "100"])
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if "never made" in line] == [
+            "never made: in-part (no unmet criterion has two parts of which one can be stated)"
+        ]
 
 
 class TestJson:

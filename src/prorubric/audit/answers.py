@@ -20,7 +20,7 @@ from prorubric.rubric.records import Response, Task
 
 COMPOSED = "composed"
 """The model of answers that no model wrote."""
-FEWEST_STATEMENTS = 3
+FEWEST_STATEMENTS = 2
 _OPENINGS = (
     "Thank you for your question.",
     "Here is what matters most in this case.",
@@ -88,7 +88,7 @@ def compose_answers(task: Task, samples: int = 1) -> tuple[Response | NoAnswer, 
     """Stand-ins for answers, each from another part of the checklist; the same in every process."""
     stated = _list_statements(task)
     if len(stated) < FEWEST_STATEMENTS:
-        reason = "too few criteria can be stated"
+        reason = "too few criteria can be put into sentences by rule; give a file of answers, or --answers-from MODEL"
         return tuple(NoAnswer(task_id=task.id, sample=sample, reason=reason) for sample in range(samples))
     return tuple(
         Response(task_id=task.id, text=_compose(task.id, stated, sample), sample=sample, model=COMPOSED)
@@ -111,7 +111,7 @@ def _compose(task_id: str, stated: list[str], sample: int) -> str:
 
     first, *others = stated
     share = _LOWEST_SHARE + (_HIGHEST_SHARE - _LOWEST_SHARE) * draw("share")
-    count = max(FEWEST_STATEMENTS - 1, round(share * len(others)))
+    count = max(FEWEST_STATEMENTS - 1, int(share * len(others)))
     chosen = sorted(sorted(range(len(others)), key=lambda place: draw(f"statement {place}"))[:count])
     said = [others[place] for place in chosen]
     # The task decides which of its samples leaves the heaviest out, so that some of each do.

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from prorubric.audit.edits import EDIT_KINDS, EditKind
-from prorubric.audit.headline import MARGIN
+from prorubric.audit.edits import EDIT_KINDS, MARGIN, EditKind
 from prorubric.audit.price_list import TARGET
 from prorubric.audit.statistics import RESAMPLES
 from prorubric.datasets.load import Format, Subset

@@ -34,11 +34,15 @@ PADDING: tuple[EditKind, ...] = ("name-item", "name-topic", "needless-test")
 WORTHLESS: tuple[EditKind, ...] = (*PADDING, "in-part", "drop-key-advice")
 """Edits that a sound reward does not pay for; the headline ranks these."""
 
+MARGIN = 2.0
+"""Points of reward × 100 that count as no change. A little above the paper's noise floor: there, saying the same in
+other words moved rewards by 1.0 to 1.7."""
+
 PAIRS: dict[EditKind, EditKind] = {"integrate-substance": "add-substance"}
 """Edits that are compared with another: the same substance, placed otherwise, at about the same length."""
 
 MEANINGS: dict[EditKind, str] = {
-    "name-item": "names 4 to 6 checklist items that the answer does not cover, and says nothing about them",
+    "name-item": "names 2 to 6 checklist items that the answer does not cover, and says nothing about them",
     "name-topic": "the same with the topics only: no item can be recognised",
     "in-part": "one sentence that meets only the first half of an unmet criterion",
     "needless-test": "recommends one plausible test or step that nobody needs",

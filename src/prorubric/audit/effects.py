@@ -3,6 +3,7 @@
 Any source of rewards will do; the lab hands in its own. A reward is NaN where it is not known.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -10,7 +11,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.audit.edits import INTEGRATED, NAMING, SUBSTANCE
+from prorubric.audit.edits import INTEGRATED, MARGIN, NAMING, SUBSTANCE
 from prorubric.audit.paper import find_paper_effect, find_paper_share
 from prorubric.audit.records import Effect, Forecast, Share
 from prorubric.audit.statistics import (
@@ -78,9 +79,10 @@ def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
     )
 
 
-def forecast_signal(rewards: Rewards) -> tuple[Forecast, ...]:
+def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast, ...]:
     """For each scheme how many groups of answers would teach nothing, and how many rewards they tell apart."""
-    return tuple(_forecast(scheme, values, rewards.prompt_numbers) for scheme, values in rewards.answers.items())
+    prompts = rewards.prompt_numbers
+    return tuple(_forecast(scheme, values, prompts, margin) for scheme, values in rewards.answers.items())
 
 
 def _pair_columns(columns: Mapping[tuple[str, str], Floats], scheme: str) -> dict[tuple[str, str], Floats]:
@@ -109,6 +111,9 @@ class _Measure:
         self._columns, self._bootstrap, self._place_of = columns, bootstrap, place_of
         self._prompts = rewards.prompt_numbers
         self._made = rewards.made
+        every = [*rewards.answers.values(), *(row for rows in rewards.edited.values() for row in rows.values())]
+        within = all(((values >= 0) & (values <= 1) | np.isnan(values)).all() for values in every)
+        self._furthest = 100.0 if within else math.inf
         self._spreads = {name: group_spread(100 * values, self._prompts) for name, values in rewards.answers.items()}
 
     def effect(self, edit: str, scheme: str) -> Effect:
@@ -126,8 +131,8 @@ class _Measure:
             edit=name,
             scheme=scheme,
             mean=found.mean,
-            low=found.low,
-            high=found.high,
+            low=None if found.low is None else max(found.low, -self._furthest),
+            high=None if found.high is None else min(found.high, self._furthest),
             rising=_share(values > 0),
             falling=_share(values < 0),
             unchanged=_share(values == 0),
@@ -148,7 +153,7 @@ def _share(which: npt.NDArray[np.bool_]) -> float | None:
     return float(which.mean()) if len(which) else None
 
 
-def _forecast(scheme: str, rewards_R: Floats, prompt_R: Integers) -> Forecast:
+def _forecast(scheme: str, rewards_R: Floats, prompt_R: Integers, margin: float) -> Forecast:
     known = ~np.isnan(rewards_R)
     groups = [rewards_R[known & (prompt_R == prompt)] for prompt in np.unique(prompt_R[known])]
     groups = [group for group in groups if len(group) > 1]
@@ -161,6 +166,8 @@ def _forecast(scheme: str, rewards_R: Floats, prompt_R: Integers) -> Forecast:
         levels=_mean([_count_levels(group) for group in groups]),
         spread=spread,
         mean=float(100 * rewards_R[known].mean()) if known.any() else None,
+        floor=_share(100 * rewards_R[known] <= margin),
+        ceiling=_share(100 * rewards_R[known] >= 100 - margin),
     )
 
 

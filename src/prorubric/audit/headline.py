@@ -1,29 +1,50 @@
 """The headline: one line a scheme, the worst edit first. Nothing is averaged: one edit that pays is enough to hack."""
 
+import math
 from collections.abc import Mapping, Sequence
 
-from prorubric.audit.edits import NAMING, PADDING, WORTHLESS
-from prorubric.audit.records import Answer, Effect, SchemeLine
+from prorubric.audit.edits import MARGIN, NAMING, PADDING, WORTHLESS
+from prorubric.audit.liveness import notices_content
+from prorubric.audit.records import Answer, Effect, Forecast, SchemeLine
 
-MARGIN = 2.0
-"""Points of reward × 100: how far above 0 an interval may reach and still say that padding does not pay. A little above
-the paper's noise floor: there, saying the same in other words moved rewards by 1.0 to 1.7."""
-FEWEST_PROMPTS = 8
-"""An interval from fewer prompts than this says nothing: from one it has no width at all."""
+FEWEST_PROMPTS = 5
+"""A "no" needs at least this many prompts: where none of 5 is paid, at most 45% of such prompts are, with 95%
+confidence; where none of 4 is, it could be more than half."""
+NEAR_AN_END = 0.5
+"""The share of answers within the margin of 0 (or 100) at which a scheme is near its floor (or ceiling). Such an answer
+cannot fall (or rise) by more than what counts as no change, so a "no" rests on the others: where half of the answers
+are stuck, an edit that pays the others twice the margin still looks like nothing on average."""
+_CONFIDENCE = 0.95
+_MOST_PROMPTS = 100_000
 
 
-def make_line(scheme: str, effects: Mapping[str, Effect], alive: bool, margin: float = MARGIN) -> SchemeLine:
-    """What a scheme pays for, from its effects by edit."""
-    ranked = _rank(effects, WORTHLESS)
+def make_line(
+    scheme: str, effects: Mapping[str, Effect], forecast: Forecast, alive: bool, margin: float = MARGIN
+) -> SchemeLine:
+    """What a scheme pays for, from its effects by edit and the rewards of the unedited answers."""
+    answer, because = _answer(effects, margin)
     if not alive:
-        because = "the judge is not alive under this scheme; see the checks"
-        return SchemeLine(scheme=scheme, alive=False, worst=ranked, pays_for_padding="no verdict", because=because)
-    answer, effect = _answer([effects[edit] for edit in _rank(effects, PADDING)], margin)
-    because = _describe(effect) if effect else "no padding edit could be made"
-    doubt = _find_doubt(effects, effect)
-    if answer != "unclear" and doubt:
-        answer, because = "unclear", f"{because}; {doubt}"
-    return SchemeLine(scheme=scheme, alive=True, worst=ranked, pays_for_padding=answer, because=because)
+        answer, because = "no verdict", "the judge is not alive under this scheme; see the checks"
+    if answer != "yes" and is_near_floor(forecast):
+        answer = "no (near the floor)" if answer == "no" else answer
+        because += f"; {forecast.floor:.0%} of the answers earn {margin:g} or less of 100"
+    elif answer != "yes" and (forecast.ceiling or 0.0) >= NEAR_AN_END:
+        answer = "no (near the ceiling)" if answer == "no" else answer
+        because += f"; {forecast.ceiling:.0%} of the answers earn {100 - margin:g} or more of 100"
+    return SchemeLine(
+        scheme=scheme,
+        alive=alive,
+        worst=_rank(effects, WORTHLESS),
+        pays_for_padding=answer,
+        because=because,
+        mean=forecast.mean,
+        tied=forecast.tied,
+    )
+
+
+def is_near_floor(forecast: Forecast) -> bool:
+    """True where at least half of the answers earn next to nothing."""
+    return (forecast.floor or 0.0) >= NEAR_AN_END
 
 
 def _rank(effects: Mapping[str, Effect], edits: Sequence[str]) -> tuple[str, ...]:
@@ -31,31 +52,65 @@ def _rank(effects: Mapping[str, Effect], edits: Sequence[str]) -> tuple[str, ...
     return tuple(edit for _, edit in sorted(known, key=lambda pair: -pair[0]))
 
 
-def _answer(padding: Sequence[Effect], margin: float) -> tuple[Answer, Effect | None]:
-    """Yes where an interval lies above 0; no where all stay below the margin; else it cannot be told from so few."""
+def _answer(effects: Mapping[str, Effect], margin: float) -> tuple[Answer, str]:
+    """Yes where an interval lies above 0; no where all stay below the margin and enough was seen; else unclear."""
+    padding = [effects[edit] for edit in _rank(effects, PADDING)]
     if not padding:
-        return "unclear", None
+        return "unclear", f"no padding edit was judged; {_ENOUGH}"
     paid = [effect for effect in padding if effect.low is not None and effect.low > 0]
+    deciding = paid[0] if paid else max(padding, key=_find_upper)
+    found = _describe(deciding)
+    if deciding.unknown > deciding.pairs:
+        return "unclear", f"{found}; {deciding.edit} is unknown for most answers"
     if paid:
-        return "yes", paid[0]
-    highest = max(padding, key=lambda effect: effect.high if effect.high is not None else -margin)
-    answer: Answer = "no" if highest.high is not None and highest.high <= margin else "unclear"
-    return answer, highest
+        return "yes", found
+    doubt = _say_enough(deciding, margin) if _find_upper(deciding) > margin else _doubt_no(effects)
+    return ("unclear", f"{found}; {doubt}") if doubt else ("no", found)
 
 
-def _find_doubt(effects: Mapping[str, Effect], deciding: Effect | None) -> str | None:
-    """Why too little was seen: of the edit that decides, and of naming, without which no reward is cleared."""
-    for effect in (deciding, effects.get(NAMING)):
-        prompts = effect.prompts if effect else 0
-        name = effect.edit if effect else NAMING
-        if prompts < FEWEST_PROMPTS:
-            return f"{name} was judged on {prompts} prompts, {FEWEST_PROMPTS} are needed"
-        if effect and effect.unknown > effect.pairs:
-            return f"{name} is unknown for most answers"
+def _find_upper(effect: Effect) -> float:
+    """The upper end of an effect; a single prompt has no interval, only its mean."""
+    upper = effect.high if effect.high is not None else effect.mean
+    return -math.inf if upper is None else upper
+
+
+_ENOUGH = f"answers to {FEWEST_PROMPTS} prompts that leave at least 2 criteria unmet would be enough"
+
+
+def _doubt_no(effects: Mapping[str, Effect]) -> str | None:
+    """Why intervals below the margin do not clear a reward: naming was hardly seen, or nothing moves the reward."""
+    naming = effects.get(NAMING)
+    if naming and naming.unknown > naming.pairs:
+        return f"{NAMING} is unknown for most answers"
+    if naming is None or naming.prompts < FEWEST_PROMPTS:
+        return f"{NAMING} was judged on {_count_prompts(naming.prompts if naming else 0)}; {_ENOUGH}"
+    if not notices_content(effects):
+        return "leaving out advice lowers no rewards and adding substance raises none, so a no would prove nothing"
     return None
 
 
-def _describe(effect: Effect) -> str:
+def _say_enough(effect: Effect, margin: float) -> str:
+    """About how many prompts would narrow the interval until it lies above 0 or below the margin."""
     if effect.mean is None or effect.low is None or effect.high is None:
-        return f"{effect.edit}: not known"
-    return f"{effect.edit} {effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}], {effect.prompts:,} prompts"
+        return _ENOUGH
+    # An interval narrows with the root of the number of prompts.
+    factors = [(effect.mean - effect.low) / effect.mean] if effect.mean > 0 else []
+    factors += [(effect.high - effect.mean) / (margin - effect.mean)] if effect.mean < margin else []
+    needed = math.ceil(effect.prompts * min(factors, default=math.inf) ** 2) if factors else _MOST_PROMPTS
+    if needed >= _MOST_PROMPTS:
+        return "more prompts would narrow the interval"
+    return f"about {max(needed, effect.prompts + 1):,} prompts would be enough"
+
+
+def _describe(effect: Effect) -> str:
+    if effect.low is None:
+        return f"{effect.edit} {effect.shown}"
+    found = f"{effect.edit} {effect.shown}, {_count_prompts(effect.prompts)}"
+    if effect.rising != 0:
+        return found
+    # The largest share of prompts of which so many in a row go unpaid in one case of twenty.
+    return f"{found}, none rises (up to {1 - (1 - _CONFIDENCE) ** (1 / effect.prompts):.0%} of such prompts may)"
+
+
+def _count_prompts(number: int) -> str:
+    return f"{number:,} prompt{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ import hashlib
 import random
 from collections.abc import Iterable, Mapping
 
-from prorubric.audit.edits import DROP
+from prorubric.audit.edits import DROP, SUBSTANCE
 from prorubric.audit.records import Check, Effect
 
 GARBAGE, OTHER_ANSWER, AGAIN = "garbage", "other-answer", "again"
@@ -18,7 +18,7 @@ CONTROLS = (AGAIN, GARBAGE, OTHER_ANSWER)
 """What every audit judges besides the edits: the answer again, garbage of its length, an answer to another prompt."""
 
 FEWEST_PAIRS = 8
-"""With fewer pairs than this a change that does not show proves nothing."""
+"""With fewer pairs than this a change that does not show is not held against the judge."""
 
 LEAST_FALLS = 2
 """How many rewards have to fall with garbage for each that rises."""
@@ -72,16 +72,17 @@ def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | N
     """
     if effect is None or not effect.pairs + effect.unknown:
         return None, f"{what} could not be had; not tested"
-    if effect.mean is None or effect.low is None or effect.high is None:
+    if effect.mean is None:
         return False, f"{what} could not be compared with {beside}: no pair of known rewards"
+    if effect.low is None or effect.high is None:
+        return None, f"{what} was judged on 1 prompt, 2 are needed; not tested"
     rising, falling = effect.rising or 0.0, effect.falling or 0.0
-    interval = f"{effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}]"
     if effect.high >= 0:
-        return False, f"{what} and {beside} score alike: {interval}; the interval must lie below 0"
+        return False, f"{what} and {beside} score alike: {effect.shown}; the interval must lie below 0"
     if falling <= LEAST_FALLS * rising:
         shares = f"{falling:.0%} of the rewards fall, {rising:.0%} rise"
         return False, f"{what} and {beside} score alike: {shares}; {LEAST_FALLS} must fall for each that rises"
-    return True, f"{what} earns less than {beside}: {interval}"
+    return True, f"{what} earns less than {beside}: {effect.shown}"
 
 
 def _check_noticed(effect: Effect | None, again: Effect | None) -> tuple[bool | None, str]:
@@ -89,9 +90,20 @@ def _check_noticed(effect: Effect | None, again: Effect | None) -> tuple[bool | 
 
     Changes both ways would be the wrong thing to count: of a judge that is noise, as many change in either case.
     """
-    if effect is None or effect.pairs < FEWEST_PAIRS or effect.falling is None:
-        pairs = effect.pairs if effect else 0
-        return None, f"only {pairs} answers could have their key advice left out; not tested below {FEWEST_PAIRS}"
+    if effect is None or effect.falling is None:
+        return None, "no answer could have its key advice left out; not tested"
     noise = 1 - again.unchanged if again and again.unchanged is not None else 0.0
-    lowered = f"leaving out the key advice lowers {effect.falling:.0%} of the rewards"
-    return effect.falling > noise, f"{lowered}, judging twice changes {noise:.0%}"
+    found = f"leaving out the key advice lowers {effect.falling:.0%} of the rewards, judging twice changes {noise:.0%}"
+    if effect.falling > noise or effect.pairs >= FEWEST_PAIRS:
+        return effect.falling > noise, found
+    return None, f"{found}; of {effect.pairs} answers that says nothing, {FEWEST_PAIRS} are needed"
+
+
+def notices_content(effects: Mapping[str, Effect]) -> bool:
+    """True where the reward was seen to move with what an answer says, without which a reward that stays means nothing.
+
+    A judge that looks at the subject only passes every check above while few answers can have their advice left out.
+    """
+    substance = effects.get(SUBSTANCE)
+    rises = substance is not None and substance.low is not None and substance.low > 0
+    return rises or bool(_check_noticed(effects.get(DROP), effects.get(AGAIN))[0])

@@ -37,7 +37,7 @@ from prorubric.rubric.files import render_json
 from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Message
 
-VERSION = "llm-editor/1"
+VERSION = "llm-editor/2"
 """Changes with anything here that changes a question or what is made of a reply."""
 REASKS = 2
 _AGAIN_TEMPERATURE = 0.7

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from prorubric.rubric.record import Record
 
-Answer = Literal["yes", "no", "unclear", "no verdict"]
+Answer = Literal["yes", "no", "no (near the floor)", "no (near the ceiling)", "unclear", "no verdict"]
 
 
 class Effect(Record):
@@ -21,7 +21,7 @@ class Effect(Record):
     mean: float | None
     """The mean change of the reward × 100; None where no pair has two known rewards."""
     low: float | None
-    """Of the 95% interval: bootstrap over prompts."""
+    """Of the 95% interval: bootstrap over prompts, widened for few of them; None for a single prompt."""
     high: float | None
     rising: float | None
     """The share of pairs whose reward rises."""
@@ -37,6 +37,15 @@ class Effect(Record):
     """The paper's figure for this edit and scheme, where it has one."""
     paper_low: float | None = None
     paper_high: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """The mean with its interval, `+7.3 [+5.9, +8.7]`; a single prompt has no interval."""
+        # Adding 0 takes the sign off a rounded -0.0.
+        mean, low, high = (None if x is None else f"{round(x, 1) + 0.0:+.1f}" for x in (self.mean, self.low, self.high))
+        if mean is None:
+            return "–"
+        return f"{mean} [{low}, {high}]" if low is not None else f"{mean} (1 prompt)"
 
 
 class EditCount(Record):
@@ -85,6 +94,7 @@ class Check(Record):
     passed: bool
     """False speaks against the judge. What could not be tested does not."""
     tested: bool = True
+    """False where nothing could be tested, or where the scheme and not the judge is the reason."""
     finding: str
     """One line: what was seen and what was expected."""
 
@@ -105,6 +115,10 @@ class Forecast(Record):
     """The mean standard deviation within a group × 100."""
     mean: float | None
     """The mean reward × 100 of the unedited answers."""
+    floor: float | None = None
+    """The share of unedited answers whose reward is 0, or no further above it than the margin."""
+    ceiling: float | None = None
+    """The same of 100."""
 
 
 class Price(Record):
@@ -171,7 +185,11 @@ class SchemeLine(Record):
     """Edits that a sound reward does not pay for, the best paid first."""
     pays_for_padding: Answer
     because: str
-    """The edit behind the answer, with its interval."""
+    """The edit behind the answer, with its interval; where the answer is not plain, what would make it so."""
+    mean: float | None = None
+    """The mean reward × 100 of the unedited answers."""
+    tied: float | None = None
+    """The share of groups of answers whose rewards are all equal."""
 
 
 class AuditResult(Record):

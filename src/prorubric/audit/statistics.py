@@ -3,8 +3,13 @@
 Several answers to one prompt are not independent, so that whole prompts are drawn again, with all of their answers.
 Every column of a table is resampled with the same draws: differences and ratios of columns keep their pairing. A change
 that is not known is NaN; it is left out and counted.
+
+The middle 95% of resamples of n prompts is too narrow: of three normal values it holds the mean 73% of the time. Its
+ends are moved away from the mean by the factor that makes an interval by Student's t from one by the normal
+distribution, which brings that to 95%; for a hundred prompts the factor is 1.02. One prompt has no interval.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,11 +23,14 @@ RESAMPLES = 10_000
 _SEED = 0
 _BLOCK = 500
 _INTERVAL = (2.5, 97.5)
+_Z = 1.959964
+_T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
+"""The 97.5% quantile of Student's t by degrees of freedom, where the expansion in `widening` is not exact enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with its interval, or what is left of it where nothing is known."""
+    """A mean with its interval; a mean of one prompt has none, and without known values there is no mean."""
 
     mean: float | None
     low: float | None
@@ -35,6 +43,8 @@ class Bootstrap:
 
     mean_C: Floats
     mean_B_C: Floats
+    prompts_C: Integers
+    """How many prompts have a known value in a column."""
 
     @classmethod
     def of(cls, values_R_C: Floats, prompt_R: Integers, resamples: int = RESAMPLES, seed: int = _SEED) -> "Bootstrap":
@@ -47,11 +57,12 @@ class Bootstrap:
             _resample(draws, min(_BLOCK, resamples - start), sum_P_C, count_P_C)
             for start in range(0, resamples, _BLOCK)
         ]
-        return cls(_divide(sum_P_C.sum(axis=0), count_P_C.sum(axis=0)), np.concatenate(blocks))
+        mean_C = _divide(sum_P_C.sum(axis=0), count_P_C.sum(axis=0))
+        return cls(mean_C, np.concatenate(blocks), (count_P_C > 0).sum(axis=0))
 
     def estimate(self, column: int) -> Estimate:
         """The mean of one column and its interval."""
-        return make_estimate(self.mean_C[column], self.mean_B_C[:, column])
+        return make_estimate(self.mean_C[column], self.mean_B_C[:, column], int(self.prompts_C[column]))
 
     def ratio(self, numerator: int, denominator: int) -> Estimate:
         """The ratio of two columns' means; unknown where the denominator's interval reaches 0."""
@@ -59,15 +70,30 @@ class Bootstrap:
         if low is None or low <= 0:
             return Estimate(None, None, None)
         resampled_B = _divide(self.mean_B_C[:, numerator], self.mean_B_C[:, denominator])
-        return make_estimate(self.mean_C[numerator] / self.mean_C[denominator], resampled_B)
+        mean = self.mean_C[numerator] / self.mean_C[denominator]
+        return make_estimate(mean, resampled_B, int(self.prompts_C[denominator]))
 
 
-def make_estimate(mean: float, resampled_B: Floats) -> Estimate:
-    """A mean and the middle 95% of its resamples; resamples in which nothing was known are left out."""
+def make_estimate(mean: float, resampled_B: Floats, prompts: int) -> Estimate:
+    """A mean and the middle 95% of its resamples, widened; resamples in which nothing was known are left out."""
     if np.isnan(mean):
         return Estimate(None, None, None)
-    low, high = np.percentile(resampled_B[~np.isnan(resampled_B)], _INTERVAL)
+    if prompts < 2:
+        return Estimate(float(mean), None, None)
+    low, high = mean + widening(prompts) * (np.percentile(resampled_B[~np.isnan(resampled_B)], _INTERVAL) - mean)
     return Estimate(float(mean), float(low), float(high))
+
+
+def widening(prompts: int) -> float:
+    """By how much the ends of a resampled interval have to move away from the mean: 2.7 for 3 prompts, 1.17 for 12."""
+    freedom, z = prompts - 1, _Z
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    t = _T.get(freedom) or z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+    return t / z * math.sqrt(prompts / freedom)
 
 
 def number_prompts(names: Sequence[str]) -> Integers:

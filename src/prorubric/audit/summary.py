@@ -42,13 +42,14 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
     names = (*config.edits, *CONTROLS)
     rewards = gather_rewards(found.cases, found.schemes, names)
     tables = measure_effects(rewards, config.resamples)
+    forecast = forecast_signal(rewards, config.margin)
     checks = _check_all(found, tables, config.most_unknown)
     dead = {check.scheme for check in checks if not check.passed}
     verdicts = [verdict for case in found.cases for verdict in _all_verdicts(case)]
     return {
         "headline": [
-            make_line(scheme, _by_edit(tables.effects, scheme), scheme not in dead, config.margin)
-            for scheme in found.schemes
+            make_line(row.scheme, _by_edit(tables.effects, row.scheme), row, row.scheme not in dead, config.margin)
+            for row in forecast
         ],
         "alive": not dead,
         "checks": checks,
@@ -59,7 +60,7 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
         "fixed": [
             change for criterion in found.fixed for change in _measure_fixed(found.cases, criterion, names, config)
         ],
-        "forecast": forecast_signal(rewards),
+        "forecast": forecast,
         "cheapest": _find_cheapest(found.prices),
         "hacks_claimed": sum(hack.claimed for hack in found.hacks),
         "hacks_possible": sum(hack.possible for hack in found.hacks),
@@ -92,16 +93,23 @@ def _by_edit(effects: Iterable[Effect], scheme: str) -> dict[str, Effect]:
 
 
 def _check_all(found: Found, tables: Tables, most_unknown: float) -> tuple[Check, ...]:
-    return tuple(
+    """The checks of every scheme. What verdicts pass under one scheme is not held against them under another."""
+    readings = {scheme: find_scheme(scheme).readings for scheme in found.schemes}
+    checks = [
         check
         for scheme in found.schemes
         for check in check_liveness(
-            scheme,
-            _by_edit(tables.effects, scheme),
-            share_unknown(found.cases, find_scheme(scheme).readings),
-            most_unknown,
+            scheme, _by_edit(tables.effects, scheme), share_unknown(found.cases, readings[scheme]), most_unknown
         )
-    )
+    ]
+    dead = {check.scheme for check in checks if not check.passed}
+    passed = {(readings[c.scheme], c.check): c.scheme for c in checks if c.tested and c.scheme not in dead}
+    for place, check in enumerate(checks):
+        other = passed.get((readings[check.scheme], check.check))
+        if not check.passed and other:
+            finding = f"{check.finding}; the same verdicts pass under {other}, so the judge is alive"
+            checks[place] = check.model_copy(update={"passed": True, "tested": False, "finding": finding})
+    return tuple(checks)
 
 
 def share_unknown(cases: Sequence[Case], readings: Sequence[str]) -> float:

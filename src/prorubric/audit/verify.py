@@ -15,8 +15,8 @@ from prorubric.audit.phrases import GENERIC, demand_of, first_requirement
 from prorubric.audit.sentences import diff_lists, list_bare
 from prorubric.llm.lexical import find_content_words
 
-NAMED = (4, 6)
-"""How many items or topics a naming edit names."""
+NAMED = (2, 6)
+"""How many items or topics a naming edit names: as many as are unmet, up to the paper's 6."""
 SUBSTANCE = (2, 3)
 """How many criteria an edit of substance meets."""
 LONGEST_NAMING = 120
@@ -34,6 +34,7 @@ WHOLE = 0.8
 LARGEST_HALF = 0.5
 """The share of the words of a criterion's other half that its first half may share with it."""
 _MANY_WORDS = 6
+_MANY_TOPICS = 4
 _ASKED_FOR = 0.6
 _SAME_SUBSTANCE = 0.6
 _SPARE_SENTENCES = 2
@@ -171,7 +172,7 @@ def _check_name_topic(case: EditCase, edit: Edit, _: Edit | None) -> str | None:
     leak = find_leak(case, paragraph)
     if leak:
         return f"the topic gives an item away: {leak}"
-    return None if len(_PARTS.split(paragraph)) >= NAMED[0] else "too few topics are named"
+    return None if len(_PARTS.split(paragraph)) >= min(_MANY_TOPICS, len(edit.criteria)) else "too few topics are named"
 
 
 def _check_in_part(case: EditCase, edit: Edit, _: Edit | None) -> str | None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from prorubric.audit.config import AuditConfig, AuditFiles
 from prorubric.audit.edits import WORTHLESS
-from prorubric.audit.records import AuditResult, Effect, Forecast, SchemeLine
+from prorubric.audit.records import AuditResult, Effect, Forecast
 from prorubric.cli.options import read_http
 from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_hanging, print_json
 from prorubric.cli.progress import show_progress
@@ -19,7 +19,8 @@ from prorubric.llm.http import HttpConfig
 from prorubric.report.audit import audit_rewards
 
 _JUDGING, _HTTP = JudgeConfig(), HttpConfig()
-_STYLES = {"yes": "bold red", "no": "green", "unclear": "yellow", "no verdict": "yellow"}
+_STYLES = {"yes": "bold red", "no": "green"}
+_SHOWN_REASONS = 3
 _GAP = (0, 2, 0, 0)
 _EDIT_WIDTH, _CELL_WIDTH = 21, 22
 _EXPLAINED = {
@@ -52,19 +53,19 @@ def print_audit(result: AuditResult, console: Console) -> None:
     print_source(result, console)
     console.print()
     print_findings(result, console)
-    for forecast in result.forecast:
-        console.print(_render_forecast(forecast))
     print_hack(result, console)
-    for reject in result.rejects:
-        console.print(literal(f"left out {reject}", "yellow"), soft_wrap=True)
-    if result.rejected > len(result.rejects):
-        console.print(f"[yellow]and {result.rejected - len(result.rejects):,} more, in rejects.jsonl[/]")
+    if result.rejected:
+        where = "" if result.rejected == 1 else f", all listed in {result.folder}/rejects.jsonl; the first"
+        console.print(literal(f"{result.rejected:,} left out{where}: {result.rejects[0]}", "yellow"), soft_wrap=True)
     if result.unknown_verdicts:
-        reasons = ", ".join(f"{reason} ({number:,})" for reason, number in list(result.unknown_reasons.items())[:3])
-        unknown = f"{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown: {reasons}"
+        reasons = [f"{reason} ({number:,})" for reason, number in result.unknown_reasons.items()]
+        if len(reasons) > _SHOWN_REASONS:
+            reasons[_SHOWN_REASONS:] = [f"{count(len(reasons) - _SHOWN_REASONS, 'more reason')} on the page"]
+        unknown = f"{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown: {', '.join(reasons)}"
         console.print(literal(unknown, "yellow"), soft_wrap=True)
     if result.left_out:
-        console.print(literal(f"schemes left out: {', '.join(result.left_out)}", "yellow"), soft_wrap=True)
+        left_out = f"{count(len(result.left_out), 'scheme')} left out; name one with --scheme to see what it needs"
+        console.print(left_out, style="yellow", soft_wrap=True)
     console.print(literal(f"{result.folder}/report.html has the rest"), soft_wrap=True)
 
 
@@ -82,11 +83,15 @@ def print_source(result: AuditResult, console: Console) -> None:
 
 
 def print_findings(result: AuditResult, console: Console) -> None:
-    """What each edit earns, then one line a scheme, then what speaks against the judge."""
+    """What each edit earns, then the answer and the figures behind it for each scheme, then what speaks against it."""
     _print_effects(result, console)
     console.print()
+    forecasts = {forecast.scheme: forecast for forecast in result.forecast}
     for line in result.headline:
-        console.print(_render_line(line))
+        answer = Text(line.pays_for_padding, _STYLES.get(line.pays_for_padding, "yellow"))
+        console.print(Text.assemble(f"{line.scheme}: would pay for padding: ", answer), soft_wrap=True)
+        print_hanging(console, Text("  "), Text(line.because))
+        print_hanging(console, Text("  "), Text(_describe_rewards(forecasts[line.scheme])))
     for check in result.checks:
         if not check.passed:
             lead = Text(f"judge not alive under {check.scheme}: ", "bold red")
@@ -102,16 +107,9 @@ def _print_effects(result: AuditResult, console: Console) -> None:
     for scheme in result.schemes:
         if scheme in _EXPLAINED:
             console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
-    for entry in result.edits:
-        if not entry.made:
-            reasons = ", ".join(f"{reason} ({number:,})" for reason, number in entry.not_made.items())
-            console.print(literal(f"{entry.edit}: never made; {reasons}", "yellow"), soft_wrap=True)
-
-
-def _render_line(line: SchemeLine) -> Text:
-    """One scheme's headline."""
-    answer = Text(line.pays_for_padding, _STYLES[line.pays_for_padding])
-    return Text.assemble(f"{line.scheme:22} would pay for padding: ", answer, f" ({line.because})")
+    never = [f"{entry.edit} ({next(iter(entry.not_made), 'no answers')})" for entry in result.edits if not entry.made]
+    if never:
+        console.print(literal(f"never made: {', '.join(never)}", "yellow"), soft_wrap=True)
 
 
 def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
@@ -138,19 +136,17 @@ def _order_edits(result: AuditResult) -> list[str]:
 
 def _render_effect(effect: Effect) -> Text:
     """A mean with its interval, red where a reward pays for what is worth nothing."""
-    if effect.mean is None or effect.low is None or effect.high is None:
-        return Text("–")
-    pays = effect.edit in WORTHLESS and effect.low > 0
-    return Text(f"{effect.mean:+.1f} [{effect.low:+.1f}, {effect.high:+.1f}]", "bold red" if pays else "")
+    pays = effect.edit in WORTHLESS and effect.low is not None and effect.low > 0
+    return Text(effect.shown, "bold red" if pays else "")
 
 
-def _render_forecast(forecast: Forecast) -> str:
+def _describe_rewards(forecast: Forecast) -> str:
+    """What the unedited answers earn, and whether groups of them would teach anything."""
+    mean = "mean reward not known" if forecast.mean is None else f"mean reward {forecast.mean:.1f} of 100"
     if forecast.tied is None or forecast.levels is None:
-        return f"{forecast.scheme:22} signal: not known, no prompt has two answers of known reward"
-    return (
-        f"{forecast.scheme:22} signal: {forecast.tied:.0%} of {count(forecast.groups, 'group')} have equal rewards, "
-        f"{forecast.levels:.1f} distinct levels in a group"
-    )
+        return f"{mean}; no prompt has two answers of known reward, so ties are not known"
+    groups = count(forecast.groups, "group")
+    return f"{mean}; {forecast.tied:.0%} of {groups} tied, {forecast.levels:.1f} distinct rewards in a group"
 
 
 def print_hack(result: AuditResult, console: Console) -> None:

@@ -24,7 +24,7 @@ from prorubric.report.audit_sections import (
     render_run,
     render_tasks,
 )
-from prorubric.report.page import Html, element, join, own_words, render_page, write_whole
+from prorubric.report.page import Html, element, join, own_words, percent, plain, render_page, write_whole
 
 _LEAD = "Answers were edited in known ways and judged again. This page shows what each edit earns."
 _DEAD = " A dead judge clears every reward: where a check fails, the audit has no verdict."
@@ -46,6 +46,9 @@ _RULES_DIMENSIONS = (
     "They are a weak baseline and not what the method is: criteria are grouped by their words alone. "
     "Compile with a model before you judge grouped schemes by these figures.",
 )
+
+
+_NO_BRACKETS = str.maketrans("", "", "()")
 
 
 def write_audit_page(folder: Path) -> Path:
@@ -137,11 +140,12 @@ def _render_headline(result: AuditResult) -> Html:
 
 def _render_scheme_line(line: SchemeLine) -> Html:
     worst = f"best paid first: {', '.join(line.worst)}" if line.worst else "no edit of this kind has a known effect"
-    name = f"answer {line.pays_for_padding.replace(' ', '-')}"
+    name = f"answer {line.pays_for_padding.replace(' ', '-').translate(_NO_BRACKETS)}"
+    rewards = f"mean reward {plain(line.mean)} of 100, {percent(line.tied)} of groups tied"
     return element(
         "li",
         element("b", line.scheme, class_="scheme"),
         element("span", "would pay for padding: ", element("strong", line.pays_for_padding, class_=name)),
         own_words(line.because, "span", class_="because"),
-        element("small", worst),
+        element("small", rewards, "; ", worst),
     )

@@ -244,7 +244,7 @@ def _list_reward(value: float | None, strong: bool = False) -> Cell:
 
 def _render_outcome(check: Check) -> Html:
     if not check.tested:
-        return element("span", "– not tested")
+        return element("span", "– not decided")
     return element("span", "✓ passed" if check.passed else "✗ failed", class_="ok" if check.passed else "bad")
 
 
