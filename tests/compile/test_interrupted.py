@@ -119,13 +119,13 @@ def test_ctrl_c_asks_a_model_of_ones_own_nothing_more(folder: Path) -> None:
     assert count_replies(folder) <= before + 4 * AT_ONCE  # of 900 that would be asked
 
 
-@pytest.mark.parametrize(("processes", "at_once"), [("1", AT_ONCE), ("2", AT_ONCE), ("1", 128)])
+@pytest.mark.parametrize("at_once", [AT_ONCE, 128])
 def test_ctrl_c_does_not_wait_for_calls_that_only_wait_to_be_sent(
-    folder: Path, server: MisbehavingServer, processes: str, at_once: int
+    folder: Path, server: MisbehavingServer, at_once: int
 ) -> None:
     server.script(*["groups"] * 10)
     server.always = "429 for an hour"
-    process = start(folder, server.spec, "--processes", processes, at_once=at_once)
+    process = start(folder, server.spec, at_once=at_once)
     assert wait_until(lambda: server.calls >= 11)
     time.sleep(0.5)  # more tasks are begun and wait
     process.send_signal(signal.SIGTERM)

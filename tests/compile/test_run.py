@@ -156,8 +156,6 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
         ({"group": "none"}, "there is nothing to do; name --texts or --transform"),
         ({"transform": ("raw-and",), "engine": "ray"}, "--engine ray spreads the calls to a model"),
         ({"generator": "rules", "engine": "ray"}, "--engine ray spreads the calls to a model"),
-        ({"generator": "http://h/v1#m", "engine": "ray", "processes": 2}, "with --engine ray name --workers instead"),
-        ({"generator": "rules", "processes": 2}, "--processes shares out the calls to an endpoint; name one"),
         ({"transform": ("weighted", "rewritten")}, "--transform weighted drops criteria, .* name it last"),
         ({"transform": ("appropriateness", "appropriateness")}, "--transform names appropriateness twice"),
         ({"transform": ("raw-and", "no-failure")}, "each of these writes the descriptions; name one"),
@@ -416,15 +414,15 @@ def test_only_the_first_tasks_are_done_where_a_limit_is_given(folder: Path, serv
     assert (whole.kept, whole.cached, server.calls) == (30, 7, 30)
 
 
-def test_a_prompt_of_ones_own_is_read_once_and_goes_to_every_process(folder: Path, server: MisbehavingServer) -> None:
+def test_a_prompt_file_is_read_once_before_the_first_call(folder: Path, server: MisbehavingServer) -> None:
     prompt = folder / "mine.txt"
     ours = (Path(compile_module.__file__).parent / "prompts" / "group.txt").read_text()
     prompt.write_text(ours.replace("[closing]", "[closing]\nThink of the runner."))
-    config = make_config(folder, server, processes=2, generation=GeneratorConfig(prompt_file=prompt))
+    config = make_config(folder, server, generation=GeneratorConfig(prompt_file=prompt))
     removed: list[None] = []
 
     def remove(_: object) -> None:
-        """From the first result on there is no such file: nobody needs it any more."""
+        """From the first result on the file is gone."""
         if not removed:
             removed.append(prompt.unlink())
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric.errors import ConfigError, ModelError
-from prorubric.llm.together import collecting_rarely, run_in_order, run_sync, run_together
+from prorubric.llm.together import run_in_order, run_sync, run_together
 from tests.llm.asking import run
 
 T = TypeVar("T")
@@ -176,13 +176,6 @@ class TestWindow:
             return turns
 
         assert run(check()) >= 1_000 // 16
-
-
-def test_collections_are_rare_inside_and_as_before_outside() -> None:
-    before = gc.get_threshold()
-    with collecting_rarely():
-        assert gc.get_threshold() == (20_000, *before[1:])
-    assert gc.get_threshold() == before
 
 
 class TestErrors:

@@ -1,9 +1,8 @@
 """The options of a compile run, and whether they fit together."""
 
-import sys
 from dataclasses import KW_ONLY, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -16,6 +15,7 @@ from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.prompt_file import read_prompt
 from prorubric.rubric.record import config_record, split_commas
+from prorubric.runs.engines import Engine
 
 
 def _read_path(value: object) -> object:
@@ -39,10 +39,8 @@ class CompileFiles:
     """What else the generator writes: k1, rewritten, labels, for the schemes k1, rewritten and weighted."""
     transform: Annotated[tuple[Transform, ...], BeforeValidator(split_commas)] = ()
     """Controls to set into the tasks, in this order."""
-    engine: Literal["local", "ray"] = "local"
+    engine: Engine = "local"
     """Where the work is done: on this machine, or in Ray actors on many."""
-    processes: Annotated[int, Field(ge=1)] = 1
-    """Local: how many processes share the work; more than one pays where a thousand replies come in a second."""
     workers: Annotated[int, Field(ge=1)] = 2
     """Ray: how many actors share the work."""
     format: Format = "auto"
@@ -84,7 +82,6 @@ def make_plan(config: CompileConfig) -> Plan:
         raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
     if config.engine == "ray" and config.generator in ("", RULES):
         raise ConfigError("--engine ray spreads the calls to a model, and there is none; leave it out")
-    _check_processes(config)
     _check_order(config.transform)
     if group == "none" and not writes and not config.transform:
         raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
@@ -96,17 +93,6 @@ def _choose_group(config: CompileConfig) -> Group:
     if not config.transform:
         return "all"
     return "missing" if config.generator and any(name in NEEDS_DIMENSIONS for name in config.transform) else "none"
-
-
-def _check_processes(config: CompileConfig) -> None:
-    if config.processes == 1:
-        return
-    if config.engine == "ray":
-        raise ConfigError("--processes is for one machine; with --engine ray name --workers instead")
-    if not config.generator.startswith(("http://", "https://")):
-        raise ConfigError("--processes shares out the calls to an endpoint; name one (http://…), or leave it out")
-    if sys.platform == "win32":
-        raise ConfigError("--processes needs sockets that only a Unix hands on; leave it out")
 
 
 def _check_order(transforms: tuple[Transform, ...]) -> None:

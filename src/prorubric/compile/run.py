@@ -6,18 +6,14 @@ repaired are in OUT, those that are excluded, with the reason, in OUT's `.exclud
 in its `.rejects` file; the manifest has the counts. The files appear when the run is complete.
 """
 
-import signal
-import sys
 import time
-from asyncio import CancelledError, current_task, get_running_loop
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import ExitStack, aclosing, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from contextlib import ExitStack, aclosing
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from threading import current_thread, main_thread
 from typing import Any
 
 import pyarrow as pa
@@ -25,23 +21,22 @@ import pyarrow as pa
 from prorubric.compile.compiler import RULES, Compiler
 from prorubric.compile.config import CompileConfig, make_plan
 from prorubric.compile.outputs import announce_outputs, claim_outputs
-from prorubric.compile.processes import run_in_processes
 from prorubric.compile.prompt import DOMAINS, Question, load_prompt
 from prorubric.compile.texts import QUESTIONS
-from prorubric.compile.work import TEXT_OF, Done, Plan, Row, Tally, process_to_row
+from prorubric.compile.work import TEXT_OF, CompileJob, CompileWorker, Done, Plan, Row, Tally
 from prorubric.datasets.load import Reject, Stream, load_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
-from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_text, make_text_model, stop_model
+from prorubric.llm.make import make_text_model
 from prorubric.llm.model import Model
-from prorubric.llm.together import collecting_rarely, run_in_order, run_sync
+from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.arrow import TASK_SCHEMA
 from prorubric.rubric.files import WriteRow, hash_file, open_rows, remove_partials, write_json
 from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
+from prorubric.runs.engines import Workplace, run_job
+from prorubric.runs.stop import Stop, stop_on_signals
 
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ONE_WORD = (RULES, "smollm2", "lexical")
 _SHOWN_FAILURES = 5
 _MOST_SILENT = 50
@@ -111,24 +106,6 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
-@dataclass(slots=True)
-class Stop:
-    """Whether somebody has asked a run to end. What is under way is finished; nothing new is begun."""
-
-    asked: bool = False
-    listeners: list[Callable[[], None]] = field(default_factory=list)
-    """Told when it is asked for."""
-    listen: Callable[[], None] = lambda: None
-    """Listen to signals again, where somebody else has taken them over."""
-
-    def ask(self) -> None:
-        """Ask for it; once is enough."""
-        if not self.asked:
-            self.asked = True
-            for tell in self.listeners:
-                tell()
-
-
 def compile_rubrics(
     config: CompileConfig, on_progress: OnProgress | None = None, on_stop: Callable[[], None] | None = None
 ) -> CompileResult:
@@ -137,8 +114,7 @@ def compile_rubrics(
     Ctrl-C lets the calls that are under way finish, so that they are not paid for twice, and then raises
     `KeyboardInterrupt`; a second one ends the run at once. `on_stop` is told of the first.
     """
-    with collecting_rarely():
-        return run_sync(_run(config, on_progress, on_stop))
+    return run_sync(_run(config, on_progress, on_stop))
 
 
 def open_tasks(config: CompileConfig, on_reject: Callable[[Reject], None]) -> Stream[Task]:
@@ -181,7 +157,8 @@ async def _compile(
     started, usage, tally, stop = time.monotonic(), Usage(), Tally(), Stop()
     prices = load_prices(config.prices)
     remove_partials(*outputs.values())
-    with ExitStack() as stack, _on_interrupt(stop, on_stop):
+    stop.listeners += [on_stop] if on_stop else []
+    with ExitStack() as stack, stop_on_signals(stop):
         write = {
             name: stack.enter_context(open_rows(outputs[name], schema))
             for name, schema in (("tasks", TASK_SCHEMA), ("excluded", TASK_SCHEMA), ("rejects", _REJECT_SCHEMA))
@@ -189,8 +166,8 @@ async def _compile(
         rejects = _Rejects(write["rejects"])
         stream = open_tasks(config, rejects.add)
         tasks = take_tasks(stream, rejects.add, config.limit, stop)
-        work = Work(config, plan, usage, outputs["journal"], stop)
-        results = run_tasks(work, tasks)
+        place = Workplace(config.http, outputs["journal"], usage, stop, config.engine, config.workers)
+        results = _run_tasks(config, plan, tasks, place)
         async with aclosing(results):
             async for done in results:
                 tally.add(done)
@@ -219,51 +196,18 @@ async def _compile(
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What an engine is given beside the tasks."""
-
-    config: CompileConfig
-    plan: Plan
-    usage: Usage
-    journal: Path
-    stop: Stop
-
-
-async def run_tasks(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Row], None]:
+async def _run_tasks(
+    config: CompileConfig, plan: Plan, tasks: Iterator[Task], place: Workplace
+) -> AsyncGenerator[Done[Row], None]:
     """Every task through the plan, in order, by the engine that the configuration names."""
-    config, plan = work.config, work.plan
-    model = make_generator(config, work.usage)
-    work.stop.listeners.append(lambda: stop_model(model))
-    if model is not None and (config.engine == "ray" or config.processes > 1):
-        await model.close()  # it was made to find out whether it can be; the workers make their own
-        async with aclosing(_run_spread(work, tasks)) as results:
-            async for done in results:
-                yield done
-        return
-    with Journal(work.journal) if model is not None else nullcontext() as kept:
-        keeping = model if kept is None or model is None else keep_text(model, kept, work.usage)
-        compiler = Compiler(keeping, plan.generation, plan.own_prompt)
-        work.stop.listeners.append(compiler.stop)
-        try:
-            work_on = (process_to_row(compiler, task, plan) for task in tasks)
-            async for done in run_in_order(work_on, window_of(config)):
-                yield done
-        finally:
-            await compiler.close()
-
-
-def _run_spread(work: Work, tasks: Iterator[Task]) -> AsyncGenerator[Done[Row], None]:
-    if work.config.engine == "ray":
-        from prorubric.compile.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
-
-        return run_on_ray(work, tasks)
-    return run_in_processes(work, tasks)
-
-
-def window_of(config: CompileConfig) -> int:
-    """How many tasks are under way: twice the calls in flight, so that one that takes long holds nobody up."""
-    return 2 * config.http.concurrency
+    if make_generator(config, place.usage) is not None:
+        results = run_job(CompileJob(config.generator, plan), tasks, place)
+    else:
+        worker = CompileWorker(Compiler(None, plan.generation, plan.own_prompt), plan)
+        results = run_in_order((worker.run(task) for task in tasks), place.window)
+    async with aclosing(results):
+        async for done in results:
+            yield done
 
 
 class _Rejects:
@@ -300,32 +244,6 @@ def take_tasks(
         yield task
         if len(seen) == limit:
             return
-
-
-@contextmanager
-def _on_interrupt(stop: Stop, on_stop: Callable[[], None] | None) -> Iterator[None]:
-    """The first Ctrl-C, or a terminate, asks the run to stop, the second ends it; where signals can be handled."""
-    running, loop = current_task(), get_running_loop()
-    if on_stop:
-        stop.listeners.append(on_stop)
-    # Python gives signals to the main thread, and asyncio handles them on a Unix only.
-    handled = _STOP_SIGNALS if current_thread() is main_thread() and sys.platform != "win32" else ()
-
-    def listen() -> None:
-        for number in handled:
-            loop.add_signal_handler(number, lambda: running.cancel() if stop.asked and running else stop.ask())
-
-    stop.listen = listen
-    listen()
-    try:
-        yield
-    except CancelledError:
-        if stop.asked:
-            raise KeyboardInterrupt from None
-        raise
-    finally:
-        for number in handled:
-            loop.remove_signal_handler(number)
 
 
 def _check_not_empty(config: CompileConfig, stream: Stream[Task], tally: Tally, rejects: _Rejects) -> None:

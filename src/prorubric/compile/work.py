@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Generic, Literal, TypeVar
 
 from pydantic import JsonValue
@@ -21,6 +21,8 @@ from prorubric.compile.texts import TextName, add_texts
 from prorubric.compile.transforms import read_one
 from prorubric.errors import SchemeError
 from prorubric.llm.http import is_refusal
+from prorubric.llm.make import require_text
+from prorubric.llm.model import Model, YesNoModel
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.labels import is_labelled
 from prorubric.rubric.record import shorten
@@ -66,21 +68,34 @@ class Done(Generic[TaskT]):
     """What no-failure found, where it was set in."""
 
 
-async def process_to_row(compiler: Compiler, task: Task, plan: Plan) -> Done[Row]:
-    """Do to one task what the plan says, up to the row that is written."""
-    done = await process(compiler, task, plan)
-    return Done(
-        task=render_task(done.task),
-        state=done.state,
-        reason=done.reason,
-        attempts=done.attempts,
-        faults=done.faults,
-        text_faults=done.text_faults,
-        repairs=done.repairs,
-        failed_texts=done.failed_texts,
-        failure=done.failure,
-        failure_sentences=done.failure_sentences,
-    )
+@dataclass(frozen=True, slots=True)
+class CompileJob:
+    """What is done to every task of a run, for an engine to do anywhere."""
+
+    model: str
+    plan: Plan
+
+    def start(self, model: Model | YesNoModel) -> "CompileWorker":
+        """A worker that asks this generator."""
+        return CompileWorker(Compiler(require_text(model), self.plan.generation, self.plan.own_prompt), self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class CompileWorker:
+    """Does to tasks what the plan says."""
+
+    compiler: Compiler
+    plan: Plan
+
+    async def run(self, task: Task) -> Done[Row]:
+        """One task, up to the row that is written."""
+        done = await process(self.compiler, task, self.plan)
+        about = {part.name: getattr(done, part.name) for part in fields(done)}
+        return Done(**about | {"task": render_task(done.task)})
+
+    def stop(self) -> None:
+        """Ask the generator nothing more."""
+        self.compiler.stop()
 
 
 async def process(compiler: Compiler, task: Task, plan: Plan) -> Done[Task]:

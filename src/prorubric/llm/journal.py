@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import orjson
 
@@ -115,6 +115,10 @@ class Journal:
             return None
         return replace(reply, repeated=row[-1] > self._last_row)
 
+    async def find(self, key: str) -> tuple[Reply | None, bool]:
+        """The reply to a question or None, and whether a damaged one was found instead."""
+        return self.get(key), key in self.damaged
+
     def put(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> Reply:
         """Keep a reply for good and give the one that is kept: the first reply to a question stays."""
         return self._put_all([(_render_row(key, reply, meta), reply)])[0]
@@ -196,10 +200,20 @@ class Journal:
         self.close()
 
 
+class Keeper(Protocol):
+    """A journal, in this process or behind an actor on another machine."""
+
+    async def find(self, key: str) -> tuple[Reply | None, bool]:
+        """The reply to a question or None, and whether a damaged one was found instead."""
+
+    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> Reply:
+        """Keep a reply for good and give the one that is kept."""
+
+
 class CachedModel(Around[Model]):
     """A model that is asked each question once. The journal stays its maker's to close."""
 
-    def __init__(self, model: Model, journal: Journal, usage: Usage | None = None) -> None:
+    def __init__(self, model: Model, journal: Keeper, usage: Usage | None = None) -> None:
         super().__init__(model)
         self._journal = journal
         self._usage = usage if usage is not None else Usage()
@@ -213,24 +227,21 @@ class CachedModel(Around[Model]):
         while (running := self._running.get(key)) is not None:
             # Shielded: the others may still want what a cancelled one waits for.
             outcome = await asyncio.shield(running)
+            if isinstance(outcome, Reply):
+                return replace(outcome, cached=True, repeated=outcome.repeated or not outcome.cached)
             if outcome is not None:
-                return replace(outcome, cached=True, repeated=True) if isinstance(outcome, Reply) else outcome
-        kept = self._journal.get(key)
-        if kept is not None:
-            return kept
-        self._usage.damaged += key in self._journal.damaged
-        return await self._ask(key, request)
-
-    async def _ask(self, key: str, request: Request) -> Outcome:
-        """Make the one call. If it ends without an outcome, the next in waiting makes it."""
+                return outcome
         running = self._running[key] = asyncio.get_running_loop().create_future()
         outcome = None
         try:
-            found = await self._model.complete(request)
-            # What another process has kept meanwhile is the reply to this question, for a replay as for this run.
-            outcome = await self._journal.keep(key, found, self._meta) if isinstance(found, Reply) else found
+            outcome, is_damaged = await self._journal.find(key)
+            if outcome is None:
+                self._usage.damaged += is_damaged
+                found = await self._model.complete(request)
+                # What another process has kept meanwhile is the reply to this question, for a replay as for this run.
+                outcome = await self._journal.keep(key, found, self._meta) if isinstance(found, Reply) else found
             return outcome
-        finally:
+        finally:  # without an outcome the next in waiting asks
             del self._running[key]
             running.set_result(outcome)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from prorubric.errors import ConfigError
 from prorubric.llm.accounting import CountedModel, Usage
 from prorubric.llm.http import HttpConfig, HttpModel
-from prorubric.llm.journal import CachedModel, Journal
+from prorubric.llm.journal import CachedModel, Journal, Keeper
 from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.model import Model, Stoppable, YesNoModel
 from prorubric.llm.own import import_model
@@ -44,7 +44,7 @@ def open_model(spec: str, journal: Journal, http: HttpConfig | None, usage: Usag
     return keep_model(make_model(spec, http, usage), journal, usage)
 
 
-def keep_model(model: Model | YesNoModel, journal: Journal, usage: Usage) -> Model | YesNoModel:
+def keep_model(model: Model | YesNoModel, journal: Keeper, usage: Usage) -> Model | YesNoModel:
     """A model with its outcomes counted and its replies kept in a journal."""
     if isinstance(model, YesNoModel):
         return CachedYesNo(model, journal, usage)
@@ -63,12 +63,12 @@ def require_text(model: Model | YesNoModel) -> Model:
     return model
 
 
-def stop_model(model: Model | None) -> None:
+def stop_model(model: object) -> None:
     """Let a model begin no further call, where its calls may wait long before they begin; the others go on."""
     if isinstance(model, Stoppable):
         model.stop()
 
 
-def keep_text(model: Model, journal: Journal, usage: Usage) -> Model:
+def keep_text(model: Model, journal: Keeper, usage: Usage) -> Model:
     """A model that writes text, with its outcomes counted and its replies kept in a journal."""
     return CountedModel(CachedModel(model, journal, usage), usage)

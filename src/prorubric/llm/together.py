@@ -1,6 +1,5 @@
 """Several questions at once: all of a few, a window of very many, and asynchronous work called from plain code."""
 
-import gc
 from asyncio import (
     AbstractEventLoop,
     CancelledError,
@@ -14,9 +13,8 @@ from asyncio import (
 )
 from asyncio import Task as Job
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from prorubric.errors import ProRubricError
@@ -26,19 +24,6 @@ ResultT = TypeVar("ResultT")
 _BEGUN_TOGETHER = 16
 """Coroutines that are begun between two turns of the event loop, once a window is full. A processor is faster at doing
 one thing many times than many things in turn: a turn for each was a fifth of all the time of a compile run."""
-
-_ALLOCATIONS_PER_COLLECTION = 20_000
-
-
-@contextmanager
-def collecting_rarely() -> Iterator[None]:
-    """For runs over many records, which hold no cycles: to look for some all the time takes a twentieth of it."""
-    before = gc.get_threshold()
-    gc.set_threshold(_ALLOCATIONS_PER_COLLECTION, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 async def run_together(work: Iterable[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:

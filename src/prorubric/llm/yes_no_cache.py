@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Usage
-from prorubric.llm.journal import Journal, key_of
+from prorubric.llm.journal import Keeper, key_of
 from prorubric.llm.model import Around, Failure, Reply, Request, YesNoModel
 from prorubric.rubric.files import parse_json, render_json
 from prorubric.rubric.record import shorten
@@ -14,7 +14,7 @@ from prorubric.rubric.records import Message
 class CachedYesNo(Around[YesNoModel]):
     """A model that is asked for each probability once a draw. The journal stays its maker's to close."""
 
-    def __init__(self, model: YesNoModel, journal: Journal, usage: Usage, draw: int = 0) -> None:
+    def __init__(self, model: YesNoModel, journal: Keeper, usage: Usage, draw: int = 0) -> None:
         super().__init__(model)
         self._draw = draw
         self._journal = journal
@@ -29,15 +29,15 @@ class CachedYesNo(Around[YesNoModel]):
             *(Message(role="user", content=statement) for statement in statements),
         )
         key = key_of(self._model.identity, Request(question, draw=self._draw))
-        kept = self._journal.get(key)
+        kept, is_damaged = await self._journal.find(key)
         if kept is None:
-            self._usage.damaged += key in self._journal.damaged
+            self._usage.damaged += is_damaged
             try:
                 found = _check(await self._model.probabilities(conversation, response, statements), len(statements))
             except UnjudgedError as error:
                 self._usage.add(Failure("reply", str(error)))
                 raise
-            kept = self._journal.put(key, Reply(render_json(found).decode()), {"model": self.name})
+            kept = await self._journal.keep(key, Reply(render_json(found).decode()), {"model": self.name})
         self._usage.calls += 1
         self._usage.cached += kept.cached
         self._usage.repeated += kept.repeated

@@ -1,0 +1,173 @@
+"""A run on many machines: Ray places the workers, asyncio does the work in each of them.
+
+The driver deals out shards of items and puts the results in order. One actor on the driver's machine owns the journal,
+and a worker stores every reply there before it uses it. A worker that dies therefore loses the calls in flight and
+nothing else: Ray restarts it, and its shards find their replies in the journal.
+
+The limits of an endpoint hold for all workers together: each gets its share. An API key is read from the environment of
+the worker's own machine and never travels.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+from uuid import uuid4
+
+from prorubric.errors import MissingExtraError, ModelError
+from prorubric.llm.accounting import Usage
+from prorubric.llm.http import HttpConfig
+from prorubric.llm.journal import Journal
+from prorubric.llm.make import keep_model, make_model, stop_model
+from prorubric.llm.model import Reply
+from prorubric.llm.together import run_in_order, run_together
+from prorubric.runs.engines import ItemT, Job, ResultT, Workplace
+
+_MOST_RETRIES = 5
+"""How often a shard is tried again after its worker died; one that kills every worker is not an accident."""
+_SHARDS_PER_WORKER = 8
+_LARGEST_SHARD = 32
+_SECONDS_TO_CLOSE = 10
+_SHARED_LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute")
+
+
+class _JournalActor:
+    """The journal, in one process that every worker can reach."""
+
+    def __init__(self, path: str) -> None:
+        self._journal = Journal(path)
+
+    async def find(self, key: str) -> tuple[Reply | None, bool]:
+        return await self._journal.find(key)
+
+    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None) -> Reply:
+        return await self._journal.keep(key, reply, meta)
+
+    async def close(self) -> None:
+        self._journal.close()
+
+
+class _RemoteJournal:
+    """The journal as a worker sees it."""
+
+    def __init__(self, actor: Any) -> None:
+        self._actor = actor
+
+    async def find(self, key: str) -> tuple[Reply | None, bool]:
+        found: tuple[Reply | None, bool] = await self._actor.find.remote(key)
+        return found
+
+    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> Reply:
+        kept: Reply = await self._actor.keep.remote(key, reply, meta)
+        return kept
+
+
+class _WorkerActor:
+    """A worker with a model of its own."""
+
+    def __init__(self, job: Job[Any, Any], http: HttpConfig, journal: str) -> None:
+        self._usage = Usage()
+        self._model = make_model(job.model, http, self._usage)
+        kept = _RemoteJournal(_import_ray().get_actor(journal))
+        self._worker = job.start(keep_model(self._model, kept, self._usage))
+        self._is_stopping = False
+
+    async def run(self, items: list[Any]) -> tuple[list[Any], Usage]:
+        begun = [] if self._is_stopping else items
+        return await run_together(self._worker.run(item) for item in begun), self._usage.take()
+
+    async def stop(self) -> None:
+        self._is_stopping = True
+        self._worker.stop()
+        stop_model(self._model)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+async def run_on_ray(
+    job: Job[ItemT, ResultT], items: Iterator[ItemT], place: Workplace
+) -> AsyncGenerator[ResultT, None]:
+    """The result for every item, in order, from actors."""
+    ray = _import_ray()
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        # What workers print must not end up among the results on stdout.
+        ray.init(log_to_driver=False, logging_level="error", include_dashboard=False)
+        place.stop.listen()  # Ray installs a SIGTERM handler that would end this process at once
+    size, http = share_limits(place.http, place.workers)
+    window = 2 * http.concurrency
+    shard_size = max(1, min(_LARGEST_SHARD, window // _SHARDS_PER_WORKER))
+    shards_at_once = -(-window // shard_size)
+    actors = _start_actors(ray, job, http, place, size, shards_at_once)
+    free: asyncio.Queue[Any] = asyncio.Queue()
+    for worker in actors[1:] * shards_at_once:
+        free.put_nowait(worker)
+    place.stop.listeners += [worker.stop.remote for worker in actors[1:]]
+
+    async def run_shard(shard: list[ItemT]) -> tuple[list[ResultT], Usage]:
+        worker = await free.get()
+        try:
+            done: tuple[list[ResultT], Usage] = await worker.run.remote(shard)
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except ray.exceptions.RayError as error:
+            raise ModelError(f"a Ray worker failed ({type(error).__name__}); see Ray's logs") from error
+        free.put_nowait(worker)
+        return done
+
+    def deal() -> Iterator[Coroutine[Any, Any, tuple[list[ResultT], Usage]]]:
+        while shard := list(islice(items, shard_size)):
+            yield run_shard(shard)
+
+    try:
+        # Twice as many as there is room for: a slow first shard must not keep the workers waiting.
+        async with aclosing(run_in_order(deal(), 2 * shards_at_once * size)) as shards:
+            async for results, usage in shards:
+                place.usage.merge(usage)
+                for result in results:
+                    yield result
+    finally:
+        for actor in reversed(actors):
+            with suppress(ray.exceptions.RayError, TimeoutError):  # already gone, or about to be
+                await asyncio.wait_for(actor.close.remote(), _SECONDS_TO_CLOSE)
+            ray.kill(actor)
+        if is_ours:
+            ray.shutdown()
+
+
+def share_limits(http: HttpConfig, wanted: int) -> tuple[int, HttpConfig]:
+    """How many workers there can be, and each one's share of the endpoint's limits.
+
+    There are never more workers than can have a call, a request and a token each.
+    """
+    limits = {name: limit for name in _SHARED_LIMITS if (limit := getattr(http, name)) is not None}
+    size = min(wanted, *limits.values())
+    return size, replace(http, **{name: limit // size for name, limit in limits.items()})
+
+
+def _start_actors(
+    ray: Any, job: Job[Any, Any], http: HttpConfig, place: Workplace, size: int, shards_at_once: int
+) -> list[Any]:
+    """The journal on this machine, then the workers wherever Ray puts them."""
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=False
+    )
+    # Workers find the journal by name: a handle among their arguments would be lost with the process that made it.
+    name = f"prorubric-journal-{uuid4().hex}"
+    journal = ray.remote(_JournalActor).options(name=name, num_cpus=0, scheduling_strategy=here, max_concurrency=1000)
+    worker = ray.remote(_WorkerActor).options(
+        num_cpus=1, max_restarts=-1, max_task_retries=_MOST_RETRIES, max_concurrency=shards_at_once + 1
+    )
+    return [journal.remote(str(place.journal.resolve())), *(worker.remote(job, http, name) for _ in range(size))]
+
+
+def _import_ray() -> Any:
+    try:
+        import ray  # noqa: PLC0415 - an optional library
+        import ray.util.scheduling_strategies  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtraError.of("--engine ray", "ray") from None
+    return ray
