@@ -82,7 +82,7 @@ def test_the_first_screen_of_the_readme_has_the_two_commands_and_an_audit() -> N
 
 def test_links_between_pages_lead_somewhere() -> None:
     broken = []
-    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]:
         for target in re.findall(r"\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", page.read_text()):
             if not (page.parent / target).is_file():
                 broken.append(f"{page.name} -> {target}")

@@ -1,6 +1,8 @@
 """Which task a row means: every form that trainers hand over, and a refusal in one line for everything else."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +153,8 @@ def test_a_carried_task_is_read_once(carried: RubricReward) -> None:
 def test_of_carried_tasks_those_asked_for_last_are_kept_up_to_a_number_and_a_size(
     carried: RubricReward, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [{**ROW, "id": str(number), "meta": {"text": "x" * 1000}} for number in range(4)]
-    size = len(json.dumps(rows[0]))
+    rows = [{**ROW, "id": str(number), "meta": {"text": "x" * 100_000}} for number in range(4)]
+    size = 3 * len(json.dumps(rows[0]))
     for limit, value in (("REMEMBERED_BYTES", 2 * size + size // 2), ("REMEMBERED", 2)):
         with monkeypatch.context() as patch:
             patch.setattr(lookup, limit, value)
@@ -167,6 +169,16 @@ def test_a_task_beyond_the_size_is_found_and_not_kept(carried: RubricReward, mon
     monkeypatch.setattr(lookup, "REMEMBERED_BYTES", 100)
     assert carried.find_task(ROW) == TASK
     assert carried.find_task(ROW) is not carried.find_task(ROW)
+
+
+@pytest.mark.parametrize(("shape", "tasks"), [("conversation", 22), ("criteria", 3), ("meta", 2)])
+def test_what_is_worked_out_for_carried_tasks_goes_with_them(shape: str, tasks: int) -> None:
+    script = Path(__file__).parent / "scripts/carry_many.py"
+    ran = subprocess.run([sys.executable, script, shape, str(32 * 2**20)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    kept = json.loads(ran.stdout)
+    assert kept["tasks"] == tasks
+    assert kept["megabytes"] < kept["early_megabytes"] + 40
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,12 @@ share one.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NoReturn
 
 from prorubric.compile.clauses import remove_failure_clauses
 from prorubric.compile.transforms import APPROPRIATENESS_TEXT, describe_whole, list_rewritten, render_group
 from prorubric.errors import ConfigError, SchemeError
-from prorubric.rubric.identity import ByIdentity
+from prorubric.rubric.identity import remember
 from prorubric.rubric.records import ProtocolRubric, Task
 
 Reading = Literal[
@@ -51,16 +50,11 @@ class Item:
         return "positive" if self.weight > 0 else "negative"
 
 
+@remember(1024)
 def list_items(task: Task, reading: Reading) -> tuple[Item, ...]:
     """The items of a reading; raises `SchemeError` where the task does not have what the reading needs."""
     if reading not in READINGS:
         raise ConfigError(f"no reading is called {reading!r}; known: {', '.join(READINGS)}")
-    return _remember_items(ByIdentity(task), reading)
-
-
-@lru_cache(maxsize=1024)
-def _remember_items(key: ByIdentity[Task], reading: Reading) -> tuple[Item, ...]:
-    task = key.object
     rubric = task.rubric
     match reading:
         case "criteria" | "mark":

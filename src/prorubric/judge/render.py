@@ -7,7 +7,6 @@ starts.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +14,7 @@ from prorubric.judge.items import Item
 from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 from prorubric.rubric.files import render_json
+from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Message, Task
 
 PromptName = Literal["binary", "graded", "holistic", "single", "pairwise"]
@@ -72,7 +72,7 @@ def render_prompt(prompt: Prompt, task: Task, response: str, items: tuple[Item, 
     """Fill a prompt for one response and the items that are asked about."""
     filled = {
         "conversation": fill_section(prompt.sections, "conversation", render_conversation(task)),
-        "items": fill_section(prompt.sections, "items", _render_items(prompt.name, items, style.show_weights)),
+        "items": fill_section(prompt.sections, "items", _render_items(task, prompt.name, items, style.show_weights)),
         "response": fill_section(prompt.sections, "response", fence("ANSWER", response)),
         "closing": prompt.sections["reasons" if style.reasons else "closing"],
     }
@@ -99,8 +99,8 @@ def render_pair(prompt: Prompt, task: Task, first: str, second: str) -> Rendered
     return Rendered(messages, shared_characters=len(instructions) + len(parts[0]))
 
 
-@lru_cache(maxsize=1024)
-def _render_items(name: PromptName, items: tuple[Item, ...], show_weights: bool) -> str:
+@remember(1024)
+def _render_items(_: Task, name: PromptName, items: tuple[Item, ...], show_weights: bool) -> str:
     if name == "single":
         return clean(items[0].text)
     rows = [

@@ -12,10 +12,9 @@ import hashlib
 import html
 import re
 import unicodedata
-from functools import lru_cache
 from pathlib import Path
 
-from prorubric.rubric.identity import ByIdentity
+from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Task
 
 _MARK_LENGTH = 16
@@ -81,12 +80,8 @@ def fence(name: str, text: str) -> str:
     return f"<<<{name} {mark}\n{shown}\n{name} {mark}>>>"
 
 
+@remember(1024)
 def render_conversation(task: Task) -> str:
     """The turns of a task behind one mark; each begins with who speaks."""
-    return _remember_conversation(ByIdentity(task))
-
-
-@lru_cache(maxsize=1024)
-def _remember_conversation(key: ByIdentity[Task]) -> str:
-    turns = (f"{message.role}: {message.content}" for message in key.object.messages)
+    turns = (f"{message.role}: {message.content}" for message in task.messages)
     return fence("CONVERSATION", "\n\n".join(turns))

@@ -8,7 +8,6 @@ that verdicts can be scored again under any scheme, years later, without a call.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -23,7 +22,7 @@ from prorubric.aggregate.score import Score, score_plan
 from prorubric.errors import ConfigError, RubricError, SchemeError, SourceError
 from prorubric.judge.items import Reading, list_items
 from prorubric.rubric.files import parse_json, read_rows
-from prorubric.rubric.identity import ByIdentity
+from prorubric.rubric.identity import remember
 from prorubric.rubric.record import Record, shorten
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
@@ -218,10 +217,6 @@ def _pick(readings: Readings, name: str) -> list[Verdict]:
     return [verdict for reading in find_scheme(name).readings for verdict in readings[reading]]
 
 
+@remember(1024)
 def _plan(task: Task, name: str) -> Plan:
-    return _remember_plan(ByIdentity(task), name)
-
-
-@lru_cache(maxsize=4096)
-def _remember_plan(key: ByIdentity[Task], name: str) -> Plan:
-    return make_plan(key.object, name)
+    return make_plan(task, name)

@@ -10,7 +10,6 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -23,14 +22,16 @@ from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.reward.strict_json import refuse_repeated_keys
 from prorubric.rubric.files import parse_json
 from prorubric.rubric.forms import TASK_KEYS, parse_task
-from prorubric.rubric.identity import ByIdentity
+from prorubric.rubric.identity import remember
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
 
 REMEMBERED = 2048
 """Carried tasks that are kept: the responses of a group, and of later epochs, bring the same ones again."""
-REMEMBERED_BYTES = 64 * 2**20
-"""How much text they may come from altogether; the task that was not asked for longest goes first."""
+REMEMBERED_BYTES = 256 * 2**20
+"""How much memory they may take altogether, as estimated; the task that was not asked for longest goes first."""
+_CRITERION_BYTES, _VALUE_BYTES = 1000, 80
+"""What a criterion takes with what is worked out from it, and what any other value does beside its text."""
 _CHECKED = 256
 """Tasks given as such that need not be checked again."""
 _OWN_COLUMNS = {"id", "messages", "rubric"}
@@ -47,12 +48,14 @@ class Lookup:
         self._path, self._column, self._check = path, column, check
         self.tasks = {} if path is None else _load(path, format, check)
         self._carried = _Carried()
-        self._know = lru_cache(_CHECKED)(self._check_afresh)
+        self._check_once = remember(_CHECKED)(check)
 
     def find(self, row: object) -> Task:
         """The task that a row means; `ConfigError` where it means none, `RubricError` where its own is not sound."""
         if isinstance(row, Task):
-            return row if self.tasks.get(row.id) is row else self._know(ByIdentity(row))
+            if self.tasks.get(row.id) is not row:
+                self._check_once(row)
+            return row
         found = self._find_in(row) if isinstance(row, Mapping) else self._read(row)
         if found is None:
             raise ConfigError(self._describe_miss(_describe(row, self._column)))
@@ -89,10 +92,6 @@ class Lookup:
         self._check(task)
         return task
 
-    def _check_afresh(self, key: ByIdentity[Task]) -> Task:
-        self._check(key.object)
-        return key.object
-
     def _describe_miss(self, row: str) -> str:
         known = f"{self._path} has {len(self.tasks)} others" if self._path else "no file of tasks is set"
         remedy = f"give an id in the column {self._column!r}, or a row that carries its prompt and its rubric"
@@ -115,7 +114,9 @@ class _Carried:
                 return self._kept[key][0]
         task = parse(text)
         with _keeping:
-            return self._keep(key, task, len(text))
+            # Text is kept as it came and as the judge is shown it; every comma stands for one more value.
+            size = 3 * len(text) + _VALUE_BYTES * text.count(b",") + _CRITERION_BYTES * len(task.rubric)
+            return self._keep(key, task, size)
 
     def _keep(self, key: bytes, task: Task, size: int) -> Task:
         if key in self._kept:  # another thread was faster

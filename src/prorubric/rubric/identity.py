@@ -1,20 +1,44 @@
-"""Records as keys of a cache, by identity: a task is large and not hashable, and many responses share one."""
+"""What was worked out for an object, kept for as long as the object is: many responses share one task."""
 
-from typing import Generic, TypeVar
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-ObjectT = TypeVar("ObjectT")
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+_FORMS = 32
+"""Results that are kept for one object, as for the readings of a task."""
 
 
-class ByIdentity(Generic[ObjectT]):
-    """Equals itself only. It keeps its object alive, so that the identity is not given to another."""
+def remember(size: int) -> Callable[[FunctionT], FunctionT]:
+    """Keep what a function gives, by the identity of its first argument and the values of the others.
 
-    __slots__ = ("object",)
+    A task is large and not hashable. Results go with their object, so that no cache keeps one alive, and the oldest go
+    when there are results for more than `size` objects. They must not hold the object themselves.
+    """
 
-    def __init__(self, wrapped: ObjectT) -> None:
-        self.object = wrapped
+    def decorate(function: FunctionT) -> FunctionT:
+        # No lock, which a fork could leave locked: each step below is whole by itself.
+        kept: dict[int, tuple[weakref.ref[Any], dict[tuple[Any, ...], Any]]] = {}
 
-    def __hash__(self) -> int:
-        return id(self.object)
+        @wraps(function)
+        def remembered(owner: Any, *rest: Any) -> Any:
+            key = id(owner)
+            known, results = kept.get(key, (None, {}))
+            if known is not None and known() is owner and rest in results:
+                return results[rest]
+            result = function(owner, *rest)
+            if known is None or known() is not owner or len(results) >= _FORMS:
+                kept[key] = weakref.ref(owner, lambda _: kept.pop(key, None)), {rest: result}
+            else:
+                results[rest] = result
+            if len(kept) > size:
+                with suppress(RuntimeError, StopIteration):  # another thread was here
+                    kept.pop(next(iter(kept)), None)
+            return result
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByIdentity) and other.object is self.object
+        return cast("FunctionT", remembered)
+
+    return decorate
