@@ -52,7 +52,7 @@ def test_again_is_another_draw_of_the_same_question() -> None:
     case.outcomes["again"] = Edit(kind="again", text=case.response.text)
     for name in (ANSWER, "again"):
         examine(case, name, Watched())
-    assert [request.draw for request in seen] == [0, 1_000]
+    assert [request.draw for request in seen] == [0, 1_000_000]
     assert seen[0].messages == seen[1].messages
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from prorubric.audit.records import Effect
+from prorubric.audit.records import AuditResult, Effect
 from prorubric.cli.app import run
+from prorubric.cli.audit import print_audit
+from prorubric.cli.output import make_console
 from prorubric.datasets.samples import SAMPLE_RESPONSES, SAMPLE_TASKS
 from tests.audit.shapes import save_shape, save_small
 from tests.cli.program import run_program
@@ -175,6 +177,14 @@ class TestOneLine:
             "task 'tea-0': no answer, too few criteria can be put into sentences by rule; "
             "give a file of answers, or --answers-from MODEL"
         ]
+
+    def test_reasons_of_unknown_verdicts(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        assert run(arguments(tmp_path, "Failing", "--json")) == 1
+        result = AuditResult(**json.loads(capsys.readouterr().out))
+        reasons = {f"reason {name}": number for name, number in zip("abcde", (9, 8, 7, 6, 5), strict=True)}
+        print_audit(result.model_copy(update={"unknown_reasons": reasons}), make_console())
+        shown = capsys.readouterr().out
+        assert ": reason a (9), reason b (8), reason c (7), 2 more reasons on the page\n" in shown
 
     def test_schemes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         tasks, responses = save_small(tmp_path, "presence", 1)

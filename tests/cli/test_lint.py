@@ -77,6 +77,13 @@ def show(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
+def test_tasks_that_are_not_shown_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_tasks(tmp_path / "a.jsonl", *((f"task {number}", WRONG[1]) for number in range(7)), CLEAN)
+    assert "\n\n2 more tasks with findings; --show 7 shows all\n\n" in show(path, capsys)
+    run(["lint", str(path), "--show", "7"])
+    assert "more task" not in capsys.readouterr().out
+
+
 class TestWords:
     """Brackets and colons mean something to the library that prints; here they are the user's."""
 

@@ -131,6 +131,32 @@ def test_the_headline_has_a_line_for_each_scheme_in_order(page: str, result: Aud
     assert [because for _, _, because in lines] == [line.because for line in result.headline]
 
 
+def test_the_headline_gives_mean_reward_and_ties(page: str, result: AuditResult) -> None:
+    for line in result.headline:
+        assert line.mean is not None
+        assert line.tied is not None
+        assert f"<small>mean reward {line.mean:.1f} of 100, {line.tied:.0%} of groups tied; best paid first" in page
+
+
+def test_a_no_near_an_end_of_the_scale_is_told_from_a_plain_one(tmp_path: Path) -> None:
+    result = build_audit(tmp_path)
+    answers = ("no (near the floor)", "no (near the ceiling)")
+    lines = [
+        line.model_dump() | {"pays_for_padding": name} for line, name in zip(result.headline, answers, strict=False)
+    ]
+    change_summary(tmp_path, headline=lines)
+    page = write_audit_page(tmp_path).read_text(encoding="utf-8")
+    assert '<strong class="answer no-near-the-floor">no (near the floor)</strong>' in page
+    assert '<strong class="answer no-near-the-ceiling">no (near the ceiling)</strong>' in page
+
+
+def test_rejected_rows_that_are_not_listed_are_counted(tmp_path: Path) -> None:
+    build_audit(tmp_path)
+    change_summary(tmp_path, rejected=7, rejects=["tasks.jsonl:1: bad", "tasks.jsonl:2: bad"])
+    page = write_audit_page(tmp_path).read_text(encoding="utf-8")
+    assert '<li><bdi dir="auto">5 more are in rejects.jsonl</bdi></li>' in page
+
+
 def test_a_dead_judge_is_said_first_with_the_checks_that_failed(page: str, result: AuditResult) -> None:
     failed = [check for check in result.checks if not check.passed]
     alarm = re.search(r'<div class="alarm".*?</div>', page)

@@ -54,6 +54,20 @@ def test_it_renders_without_a_complaint_a_request_or_a_sideways_scroll(
 
 
 @pytest.mark.parametrize("dark", [False, True])
+def test_on_a_phone_every_figure_of_a_table_is_within_the_window(dark: bool, browser: Page, address: str) -> None:
+    browser.open(address, width=390, dark=dark)
+    browser.evaluate("document.querySelectorAll('details').forEach(box => box.open = true)")
+    browser.settle()
+    hidden = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth)"
+    assert browser.evaluate(f"{hidden}.map(box => box.getAttribute('aria-label'))") == []
+    price = "document.querySelector('#prices tbody tr')"
+    assert browser.evaluate(f"[...{price}.children].slice(-1)[0].getBoundingClientRect().right") <= 390
+    shown = f"[...{price}.querySelectorAll('td')].map(cell => getComputedStyle(cell, '::before').content)"
+    heads = ["no.", "criterion", "named as", "weight", "tokens", "moved", "moved per token", "pays"]
+    assert browser.evaluate(shown) == [f'"{head}"' for head in heads]
+
+
+@pytest.mark.parametrize("dark", [False, True])
 def test_text_stands_out_from_its_ground(dark: bool, browser: Page, address: str) -> None:
     browser.open(address, dark=dark)
     contrast = """(() => {

@@ -58,6 +58,9 @@ def print_lint(result: LintResult, console: Console, name: str) -> None:
         console.print(f"[red]rejected[/]  {more:,} more; --show {more + len(result.rejects)} shows all")
     for task in result.worst:
         _print_task(task, console)
+    if result.worst and result.affected > len(result.worst):
+        unseen = count(result.affected - len(result.worst), "more task")
+        console.print(f"\n{unseen} with findings; --show {result.affected} shows all")
     _print_verdict(result, console)
 
 

@@ -98,6 +98,8 @@ class LintResult(Record):
     """The same with dimensions, for tasks that have them."""
     too_compensable: int
     """Tasks above `max_compensation`."""
+    affected: int
+    """Tasks with at least one finding."""
     worst: tuple[TaskLint, ...]
     """The tasks with the most findings."""
     passed: bool
@@ -140,6 +142,7 @@ class _Tally:
 
     def add(self, found: TaskLint) -> None:
         self.counts.update(tasks=1, criteria=found.criteria, presence=found.presence, formatting=found.formatting)
+        self.counts["affected"] += bool(found.findings)
         self.checks.update(finding.check for finding in found.findings)
         self.presence_share.add(found.presence_share)
         self.compensation.add(found.compensation)
@@ -214,6 +217,7 @@ def _conclude(config: LintConfig, tally: _Tally) -> LintResult:
         compensation=tally.compensation.summarize(),
         compensation_grouped=tally.grouped.summarize(),
         too_compensable=counts["too_compensable"],
+        affected=counts["affected"],
         worst=tuple(tally.worst()),
         passed=bool(counts["tasks"]) and not any(severities[n] for n in failing) and not counts["too_compensable"],
     )

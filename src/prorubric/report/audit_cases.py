@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
 from prorubric.audit.edits import EDIT_KINDS, WORTHLESS, Edit
+from prorubric.audit.folder import CASES
 from prorubric.audit.judging import ANSWER
 from prorubric.compile.clauses import split_clauses
 from prorubric.compile.compiler import LINEAGE
@@ -24,6 +25,7 @@ from prorubric.report.page import Cell, Html, element, join, own_words, plain, s
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
 
+_MOST_REASONS = 5
 MOST_SHOWN = 60
 """Tasks that are shown whole."""
 LARGEST = 3_000_000
@@ -303,7 +305,9 @@ def _render_unknown(verdicts: Sequence[Sequence[JsonValue]]) -> Html | None:
     )
     if not reasons:
         return None
-    lines = [element("li", own_words(reason), f" × {count}") for reason, count in reasons.most_common(5)]
+    lines = [element("li", own_words(reason), f" × {count}") for reason, count in reasons.most_common(_MOST_REASONS)]
+    if len(reasons) > _MOST_REASONS:
+        lines.append(element("li", f"{len(reasons) - _MOST_REASONS} more reasons are in {CASES}"))
     return element("div", element("p", "No verdict (?), over all texts:"), element("ul", lines), class_="note")
 
 

@@ -25,8 +25,8 @@ from prorubric.report.page import (
 )
 
 _EFFECTS = (
-    "Mean change of the reward × 100 with its 95% interval (bootstrap over prompts), against the same answer without "
-    "the edit."
+    "Mean change of the reward × 100 with its 95% interval (bootstrap over prompts, widened for few of them), against "
+    "the same answer without the edit."
 )
 _COLUMNS = (
     "Rising, falling and unchanged are shares of the pairs. Open: pairs that were left out because one of the two "

@@ -25,6 +25,7 @@ from prorubric.report.page import (
     signed,
     table,
 )
+from prorubric.reward.folder import REJECTS
 from prorubric.rubric.record import shorten
 
 MOST_PRICES = 150
@@ -181,11 +182,14 @@ def render_run(audit: AuditFolder) -> Html:
         ("Rows rejected", f"{result.rejected}"),
         ("Made with", ", ".join(f"{name} {number}" for name, number in made_with.items()) or UNKNOWN),
     )
+    rejects = [*result.rejects]
+    if result.rejected > len(rejects):
+        rejects.append(f"{result.rejected - len(rejects):,} more are in {REJECTS}")
     return join(
         render_facts(facts),
         _render_list("Why verdicts are unknown", _count_lines(result.unknown_reasons)),
         _render_list("Failed calls", _count_lines(result.failed_calls)),
-        _render_list("Rejected rows", result.rejects),
+        _render_list("Rejected rows", rejects),
     )
 
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,6 +21,9 @@ _ASSETS = Path(__file__).parent / "assets"
 _VOID = ("br", "input", "link", "meta")
 # What HTML does not allow even as a reference; a lone surrogate is what UTF-8 cannot hold.
 _NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+_NARROW = 3
+"""As many columns fit on a phone."""
 
 UNKNOWN = "–"
 """How a figure that could not be had is shown."""
@@ -71,7 +75,10 @@ def note(*children: Child) -> Html:
 
 
 def table(label: str, heads: Sequence[str], rows: Iterable[Sequence[Child | Cell]], *, sortable: bool = False) -> Html:
-    """A table that scrolls inside its own box; a column whose first row is a `Cell` is one of figures."""
+    """A table that scrolls inside its own box; a column whose first row is a `Cell` is one of figures.
+
+    On a phone a table of many columns becomes a list, where every cell shows the head of its column.
+    """
     found = [list(row) for row in rows]
     figures = [bool(found) and isinstance(found[0][place], Cell) for place in range(len(heads))]
     head = element(
@@ -81,8 +88,10 @@ def table(label: str, heads: Sequence[str], rows: Iterable[Sequence[Child | Cell
             for name, right in zip(heads, figures, strict=True)
         ],
     )
-    body = [element("tr", [_render_cell(value, place) for place, value in enumerate(row)]) for row in found]
-    inner = element("table", element("thead", head), element("tbody", body), class_="sortable" if sortable else None)
+    wide = len(heads) > _NARROW
+    body = [element("tr", map(_render_cell, row, heads if wide else [None] * len(heads), count())) for row in found]
+    names = " ".join(name for name, given in (("sortable", sortable), ("wide", wide)) if given)
+    inner = element("table", element("thead", head), element("tbody", body), class_=names or None)
     return element("div", inner, class_="scroll", role="region", aria_label=label, tabindex=0)
 
 
@@ -159,11 +168,11 @@ def _render_attribute(key: str, value: Attribute) -> str:
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
 
 
-def _render_cell(value: Child | Cell, place: int) -> Html:
+def _render_cell(value: Child | Cell, head: str | None, place: int) -> Html:
     if isinstance(value, Cell):
         inner = element("strong", value.content) if value.strong else value.content
-        return element("td", inner, class_="n", data_sort=value.sort)
-    return element("td", value) if place else element("th", value, scope="row")
+        return element("td", inner, class_="n", data_sort=value.sort, data_head=head)
+    return element("td", value, data_head=head) if place else element("th", value, scope="row")
 
 
 @lru_cache(maxsize=4)
