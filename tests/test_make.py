@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("make")
 ROOT = Path(__file__).parents[1]
-_LEFT_BEHIND = (".git", ".venv", ".tools", "site", "prorubric-demo", ".*_cache", ".hypothesis", "__pycache__")
+_LEFT_BEHIND = (".git", ".venv*", ".tools", "site", "prorubric-demo", ".*_cache", ".hypothesis", "__pycache__")
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +22,6 @@ def clean_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-@pytest.mark.xdist_group("make")
 def test_make_demo_sets_itself_up_and_says_where_the_result_is(clean_copy: Path) -> None:
     # Nothing of this environment may help: no virtual environment, no path of its tools.
     kept = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS")}
@@ -40,13 +41,24 @@ def test_make_demo_sets_itself_up_and_says_where_the_result_is(clean_copy: Path)
     assert len(summary["tasks"]) == 12
 
 
-@pytest.mark.xdist_group("make")
 def test_the_core_alone_can_lint_and_is_smaller_than_the_limit(clean_copy: Path) -> None:
     venv = clean_copy / ".venv"
     installed = {path.name.split("-")[0] for path in venv.glob("lib/python*/site-packages/*.dist-info")}
     assert not installed & {"torch", "ray", "transformers", "matplotlib", "scikit_learn", "datasets", "pytest"}
     size = sum(path.stat().st_size for path in venv.glob("lib/**/*") if path.is_file() and path.suffix != ".pyc")
     assert size < 250 * 2**20
+
+
+def test_a_package_that_is_not_what_its_hash_says_is_refused(clean_copy: Path) -> None:
+    pins = (clean_copy / "constraints.txt").read_text()
+    start = pins.index("orjson==")
+    end = pins.index("\npackaging==")
+    wrong = clean_copy / "wrong.txt"
+    wrong.write_text(pins[:start] + re.sub(r"sha256:\w{8}", "sha256:00000000", pins[start:end]) + pins[end:])
+    uv = [".tools/bin/uv", "pip", "install", "--python", ".venv/bin/python", "--reinstall-package", "orjson"]
+    done = subprocess.run([*uv, "-c", wrong, "orjson"], cwd=clean_copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Hash mismatch for `orjson==" in done.stderr
 
 
 def test_a_python_that_is_too_old_is_refused_in_one_line(clean_copy: Path, tmp_path: Path) -> None:

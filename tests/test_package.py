@@ -1,5 +1,6 @@
 """The package as a whole: what an import costs, what it offers, what it says of itself."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -88,12 +89,30 @@ def test_the_version_is_the_one_of_the_distribution() -> None:
 
 
 def test_the_core_needs_few_packages_and_none_of_the_heavy_ones() -> None:
-    core = {need.split(">")[0] for need in requires("prorubric") or [] if "extra ==" not in need}
+    core = {re.split("[<>=]", need)[0] for need in requires("prorubric") or [] if "extra ==" not in need}
     assert core == {"aiohttp", "cyclopts", "numpy", "orjson", "pyarrow", "pydantic", "rich"}
 
 
 def test_torch_is_pinned_in_the_project_s_own_environment() -> None:
     assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text().splitlines()
+
+
+def test_everything_else_is_pinned_with_hashes() -> None:
+    pins = re.findall(
+        r"^([^\s=]+)==\S+(.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)*)", (ROOT / "constraints.txt").read_text(), re.M
+    )
+    assert len(pins) > 90
+    assert [name for name, rest in pins if "--hash" not in rest] == ["torch"]
+
+
+def test_what_broke_something_before_has_an_upper_bound() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
+    bounded = {re.split("[<>=]", need)[0] for need in needs if "<" in need}
+    assert bounded == {
+        *("aiohttp", "cyclopts", "pydantic"),
+        *("mkdocs", "mkdocs-material", "pytest", "ray", "skyrl-gym", "trl", "verifiers", "xllamacpp"),
+    }
 
 
 def test_the_layers_of_the_import_contract_name_every_package() -> None:
