@@ -68,7 +68,8 @@ def test_a_star_works_without_any_optional_part_and_the_rest_says_which_it_needs
         "except MissingExtraError as error:\n    print(error)\n"
     )
     assert said == (
-        "Task False\nprorubric serve needs the optional part [serve]; install it with: pip install 'prorubric[serve]'\n"
+        "Task False\n"
+        "prorubric serve needs the extra [serve]; install prorubric with it: pip install '.[serve]' in a checkout\n"
     )
 
 
@@ -120,6 +121,13 @@ def test_the_layers_of_the_import_contract_name_every_package() -> None:
     layers = {layer.strip("()") for layer in project["tool"]["importlinter"]["contracts"][0]["layers"]}
     packages = {path.parent.name for path in (ROOT / "src/prorubric").glob("*/__init__.py")}
     assert packages <= layers
+
+
+def test_no_install_line_takes_the_package_from_an_index() -> None:
+    files = [ROOT / "README.md", *(path for top in ("src", "docs", "examples") for path in (ROOT / top).rglob("*.*"))]
+    texts = {path: path.read_text() for path in files if path.suffix in (".py", ".md", ".sh", ".toml")}
+    assert len(texts) > 200
+    assert [path for path, text in texts.items() if re.search(r"pip install [^\n]*prorubric\b(?! with)", text)] == []
 
 
 def test_the_network_is_blocked_except_for_loopback() -> None:

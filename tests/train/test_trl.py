@@ -262,7 +262,7 @@ def test_sizes_that_do_not_divide_are_refused(tmp_path: Path) -> None:
 
 
 def test_without_trl_its_settings_name_the_command_that_installs_it(tmp_path: Path) -> None:
-    with pytest.raises(MissingExtraError, match=r"pip install 'prorubric\[trl\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[trl\]' in a checkout"):
         make_grpo_config(tmp_path)
 
 

@@ -157,6 +157,6 @@ def test_without_verifiers_the_import_says_what_to_install() -> None:
         [sys.executable, "-c", "import prorubric.train.verifiers"], capture_output=True, text=True, check=False
     )
     assert done.stderr.splitlines()[-1] == (
-        "prorubric.errors.MissingExtraError: the taskset for verifiers needs the optional part [verifiers]; "
-        "install it with: pip install 'prorubric[verifiers]'"
+        "prorubric.errors.MissingExtraError: the taskset for verifiers needs the extra [verifiers]; "
+        "install prorubric with it: pip install '.[verifiers]' in a checkout"
     )
