@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,22 @@ def test_it_refuses_to_stand_beside_another_reward_function(run: dict[str, Any])
         "ConfigError: rubric_reward is one of 2 reward functions (rubric_reward, count_words), where TRL counts an "
         "unknown reward as 0;"
     )
+
+
+@pytest.mark.parametrize(
+    ("trainer", "said"),
+    [
+        ("grpo", "no error"),
+        ("rloo", "no error"),
+        ("sdpo", "ConfigError: rubric_reward got no log_metric of a GRPOTrainer or an RLOOTrainer, and TRL's"),
+        ("online dpo", "ConfigError: rubric_reward got no log_metric of a GRPOTrainer or an RLOOTrainer, and TRL's"),
+        ("unbound", "ConfigError: rubric_reward got no log_metric of a GRPOTrainer or an RLOOTrainer, and TRL's"),
+        ("replay", "ConfigError: ReplayTrainer counts an unknown reward as 0; use GRPOTrainer or RLOOTrainer"),
+        ("old", "ConfigError: TRL 1.5.1 counts an unknown reward as 0; install trl>=1.6.0"),
+    ],
+)
+def test_a_trainer_that_counts_an_unknown_reward_as_0_is_refused(run: dict[str, Any], trainer: str, said: str) -> None:
+    assert run["others"][trainer].startswith(said)
 
 
 def test_a_judge_that_is_gone_ends_the_training(run: dict[str, Any]) -> None:
@@ -207,18 +224,29 @@ def test_a_completion_that_is_neither_text_nor_messages_is_refused() -> None:
         read_completion([3, 4])
 
 
-async def test_a_row_that_names_no_task_is_refused() -> None:
-    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)))
+def test_a_row_that_names_no_task_is_refused() -> None:
+    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)), check_trainer=False)
     with pytest.raises(ConfigError, match="no task is meant by"):
-        await reward(prompts=["Hello"], completions=["Hello!"], task_id=["no-such-task"])
+        reward(prompts=["Hello"], completions=["Hello!"], task_id=["no-such-task"])
 
 
-async def test_means_are_reported_over_what_is_known_of_each() -> None:
+@pytest.mark.parametrize("log_metric", [None, lambda *_: None, {}.__setitem__])
+def test_a_caller_that_does_not_show_its_trainer_is_refused_unless_that_is_asked_for(log_metric: Any) -> None:
+    overlong = Overlong(limit=10, buffer=5, factor=0.5)
+    config = RewardConfig("lexical", tasks=str(SAMPLE_TASKS), overlong=overlong)
+    call = {"completions": [""], "completion_ids": [[1] * 10], "task_id": [TASK], "log_metric": log_metric}
+    with pytest.raises(ConfigError, match=r"^rubric_reward got no log_metric .* check_trainer=False\) in trl"):
+        TrlReward(config)(**call)
+    unchecked = TrlReward(config, check_trainer=False)
+    assert unchecked(**call) == pickle.loads(pickle.dumps(unchecked))(**call) == [-0.5]
+
+
+def test_means_are_reported_over_what_is_known_of_each() -> None:
     shadow, logged = {"shadow": ("implicit",), "shadow_every": 3}, {}
-    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS), **shadow))
+    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS), **shadow), check_trainer=False)
     texts = ["", "Wait.", "", "", "Call 911."]
-    await reward(completions=texts[:2], task_id=[TASK] * 2)
-    await reward(completions=texts[2:], task_id=[TASK] * 3, log_metric=logged.__setitem__)
+    reward(completions=texts[:2], task_id=[TASK] * 2)
+    reward(completions=texts[2:], task_id=[TASK] * 3, log_metric=logged.__setitem__)
     alone = RubricReward(RewardConfig("lexical", scheme="implicit", tasks=str(SAMPLE_TASKS)))
     # Only the fourth of all responses is scored for a shadow that needs calls of its own.
     assert logged == {
@@ -230,12 +258,12 @@ async def test_means_are_reported_over_what_is_known_of_each() -> None:
     }
 
 
-async def test_length_is_the_number_of_completion_ids() -> None:
+def test_length_is_the_number_of_completion_ids() -> None:
     overlong = Overlong(limit=10, buffer=5, factor=0.5)
-    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS), overlong=overlong))
-    assert await reward(completions=["", ""], completion_ids=[[1] * 5, [1] * 10], task_id=[TASK, TASK]) == [0.0, -0.5]
+    reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS), overlong=overlong), check_trainer=False)
+    assert reward(completions=["", ""], completion_ids=[[1] * 5, [1] * 10], task_id=[TASK, TASK]) == [0.0, -0.5]
     with pytest.raises(ConfigError, match="overlong is set"):
-        await reward(completions=[""], task_id=[TASK])
+        reward(completions=[""], task_id=[TASK])
 
 
 def test_a_second_opinion_is_given_on_every_nth_response_to_a_task_that_it_knows(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""verl: the same reward through its workers, a stand-in that says so where there is none, and settings that it accepts.
+"""verl: the same reward through its workers, nothing invented where there is none, and settings that it accepts.
 
 The first half needs verl's own environment and asks it everything in two processes; the second half needs no verl.
 """
@@ -14,6 +14,7 @@ import pytest
 from prorubric import ConfigError, RewardConfig, RubricReward, Unknown, group_advantages, load_samples
 from prorubric.aggregate.arithmetic import overlong_penalty
 from prorubric.aggregate.score import score
+from prorubric.errors import UnjudgedError
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.trend import AlarmRule
 from prorubric.train.paper import VARIANTS
@@ -69,19 +70,30 @@ def middle(pair: Pair, scheme: str) -> float:
     [
         ("naive prorubric", "prorubric"),
         ("gdpo prorubric", "prorubric"),
-        ("dapo carried", "prorubric"),
         ("naive additive", "additive"),
         ("naive graded", "graded"),
     ],
 )
-def test_verls_own_managers_get_our_reward_to_the_bit_and_the_middle_for_a_failed_row(
+def test_verls_own_managers_get_our_reward_to_the_bit_and_an_error_for_a_failed_row(
     parts: dict[str, Any], pairs: list[Pair], name: str, scheme: str
 ) -> None:
-    stand_ins = [pair.expected[scheme] if pair.expected[scheme] is not None else middle(pair, scheme) for pair in pairs]
     told = parts["managers"][name]
-    assert told["rewards"] == render_rewards(stand_ins)
+    assert told["rewards"] == expect(pairs, scheme)
     assert told["types"] == ["float"]
-    assert [row["judge_failed"] for row in told["info"]] == [float(pair.expected[scheme] is None) for pair in pairs]
+    raised = {number: said for number, said in enumerate(told["raised"]) if said}
+    assert sorted(raised) == failed(pairs, scheme)
+    assert all(
+        said.startswith("UnjudgedError: task ") and ": the reward is unknown, " in said for said in raised.values()
+    )
+    assert {row["judge_failed"] for row in told["info"] if row} == {0.0}
+
+
+@trainers
+def test_a_failed_row_gets_the_middle_where_that_is_asked_for(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    told, values = parts["managers"]["dapo carried"], [pair.expected["prorubric"] for pair in pairs]
+    stand_ins = [middle(p, "prorubric") if value is None else value for p, value in zip(pairs, values, strict=True)]
+    assert told["rewards"] == render_rewards(stand_ins)
+    assert [row["judge_failed"] for row in told["info"]] == [float(value is None) for value in values]
 
 
 @trainers
@@ -98,7 +110,7 @@ def test_our_manager_gives_a_failed_row_the_mean_of_its_groups_known_rewards(
 @trainers
 def test_every_row_has_the_same_keys_with_finite_numbers(parts: dict[str, Any], pairs: list[Pair]) -> None:
     for name, told in parts["managers"].items():
-        for row in told["info"]:
+        for row in filter(None, told["info"]):
             assert list(row) == (KEYS if name != "dapo carried" else [*KEYS, "shadow_graded"])
             assert all(isinstance(value, float) and math.isfinite(value) for value in row.values())
 
@@ -107,7 +119,7 @@ def test_every_row_has_the_same_keys_with_finite_numbers(parts: dict[str, Any], 
 def test_verdicts_on_dimensions_stand_in_their_order_and_say_what_is_unknown_and_what_absent(
     parts: dict[str, Any], pairs: list[Pair]
 ) -> None:
-    for pair, row in zip(pairs, parts["managers"]["naive prorubric"]["info"], strict=True):
+    for pair, row in zip(pairs, parts["managers"]["group prorubric"]["info"], strict=True):
         said = [UNKNOWN if isinstance(v, Unknown) else float(v) for v in decide_all(pair.task, pair.text, "prorubric")]
         assert [row[f"dimension_{n}"] for n in range(1, 6)] == [*said, *[ABSENT] * (5 - len(said))]
 
@@ -160,7 +172,7 @@ def test_length_costs_nothing_in_validation(parts: dict[str, Any], pairs: list[P
     told = parts["lengths"]["validation"]
     wanted = expect(pairs)
     assert [told["rewards"][number] for number in known(pairs)] == [wanted[number] for number in known(pairs)]
-    assert {row["overlong"] for row in told["info"]} == {0.0}
+    assert {row["overlong"] for row in told["info"] if row} == {0.0}
 
 
 @trainers
@@ -190,10 +202,19 @@ def test_a_configured_number_stands_in_for_an_unknown_reward(parts: dict[str, An
 
 
 @trainers
-def test_a_row_can_raise_instead(parts: dict[str, Any], pairs: list[Pair]) -> None:
-    raised = {number: one["raised"] for number, one in enumerate(parts["failures"]["raise"]) if "raised" in one}
-    assert sorted(raised) == failed(pairs)
-    assert all(said.startswith("UnjudgedError: task ") and ": no reward (" in said for said in raised.values())
+def test_our_manager_raises_where_the_mean_of_a_group_is_not_neutral(parts: dict[str, Any], pairs: list[Pair]) -> None:
+    assert parts["failures"]["gae"]["rewards"] == expect(pairs)
+
+
+@trainers
+def test_a_failed_call_earns_an_advantage_only_where_a_stand_in_is_asked_for(parts: dict[str, Any]) -> None:
+    told = parts["failed call"]
+    assert told["poor midpoint"] == pytest.approx({"no reply": 2.475, "poor": -0.354}, abs=1e-3)
+    assert told["poor default"] == {"poor": 0.0}
+    assert told["poor group"] == {"no reply": 0.0, "poor": 0.0}
+    assert told["mixed midpoint"]["no reply"] == pytest.approx(0.840, abs=1e-3)
+    assert told["mixed default"] == pytest.approx({"good": 2.268, "poor": -0.378}, abs=1e-3)
+    assert told["mixed group"] == pytest.approx({"no reply": 0.0, "good": 2.449, "poor": -0.408}, abs=1e-3)
 
 
 @trainers
@@ -217,9 +238,8 @@ def test_the_breaker_stops_every_reward_once_too_many_are_unknown(parts: dict[st
 
 
 @trainers
-def test_a_failed_row_whose_group_never_comes_gets_the_stand_in(parts: dict[str, Any], pairs: list[Pair]) -> None:
-    (alone,) = parts["failures"]["alone"]
-    assert alone["reward_score"] == middle(pairs[failed(pairs)[0]], "prorubric")
+def test_a_failed_row_whose_group_never_comes_raises(parts: dict[str, Any]) -> None:
+    assert parts["failures"]["alone"].startswith("UnjudgedError: task ")
     assert parts["failures"]["groups kept"] == 0
 
 
@@ -364,6 +384,17 @@ def test_a_filled_row_is_pushed_nowhere_and_pushes_nobody_to_the_other_side(part
 
 
 @trainers
+def test_verl_spreads_one_nan_over_its_whole_group(parts: dict[str, Any]) -> None:
+    assert parts["advantages"]["nan"] == list(range(8))
+
+
+@trainers
+def test_estimators_that_center_groups_give_nothing_to_a_response_at_the_mean(parts: dict[str, Any]) -> None:
+    assert max(parts["advantages"]["centred"].values()) < 1e-6
+    assert len(parts["advantages"]["centred"]) == 6
+
+
+@trainers
 def test_the_kl_of_the_paper_is_k3(parts: dict[str, Any]) -> None:
     policy, reference = np.array(parts["kl"]["policy"]), np.array(parts["kl"]["reference"])
     difference = reference - policy
@@ -405,9 +436,17 @@ async def test_the_configured_column_says_which_task_a_row_means(parity: Path, p
             )
 
 
+async def test_without_a_stand_in_an_unknown_reward_raises(parity: Path, pairs: list[Pair]) -> None:
+    silent = next(pair for pair in pairs if stays_silent(pair.text))
+    with pytest.raises(
+        UnjudgedError, match=r"the reward is unknown, somewhere from 0 to 1 \(no reply: no reply within"
+    ):
+        await compute_score("any", silent.text, silent.task.id, {}, **reward_options(parity))
+
+
 async def test_a_shadow_that_was_not_asked_is_absent_and_not_unknown(parity: Path, pairs: list[Pair]) -> None:
     silent = next(pair for pair in pairs if stays_silent(pair.text))
-    options = {**reward_options(parity), "shadow": ["graded"], "shadow_every": 2}
+    options = {**reward_options(parity), "shadow": ["graded"], "shadow_every": 2, "on_failure": 0}
     told = [await compute_score("any", silent.text, silent.task.id, {}, **options) for _ in range(4)]
     assert [row["shadow_graded"] for row in told] == [UNKNOWN, ABSENT, UNKNOWN, ABSENT]
 

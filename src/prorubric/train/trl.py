@@ -1,8 +1,9 @@
 """The reward inside TRL: a reward function, the paper's `GRPOConfig`, the data, and a callback that watches the run.
 
-An unknown reward is None. From the only reward function of a trainer, TRL leaves such a row out of its group's baseline
-and gives it advantage 0. Beside a second function the same None would count as 0, so `TrlReward` refuses to run there.
-A batch with too many unknown rewards is stopped by the reward itself: its `BreakerError` ends the training.
+An unknown reward is None. From TRL 1.6 on, `GRPOTrainer` and `RLOOTrainer` leave such a row out of its group's baseline
+and give it advantage 0, as long as they have one reward function. Nearly everywhere else in TRL a None counts as 0, so
+`TrlReward` looks at its trainer in every call and refuses to run there. A batch with too many unknown rewards is
+stopped by the reward itself: its `BreakerError` ends the training.
 """
 
 import logging
@@ -32,24 +33,31 @@ _Positive = Annotated[int, Field(ge=1)]
 _log = logging.getLogger(__name__)
 # TRL hands these over beside the columns of the dataset.
 _NOT_COLUMNS = ("trainer_state", "environments")
+# What decides over a None: the method that computes advantages, as these modules define it from this version on.
+_ADVANTAGES = "_generate_and_score_completions"
+_LEAVE_OUT = ("trl.trainer.grpo_trainer", "trl.trainer.rloo_trainer")
+_LEAVE_OUT_SINCE = "1.6.0"
 
 
 class TrlReward:
-    """A reward function for `GRPOTrainer(reward_funcs=…)`; give it no other beside it.
+    """The only reward function of a `GRPOTrainer` or an `RLOOTrainer`.
 
     Rows name their task in the column `config.column`, or carry it. Overlong shaping is left out while TRL evaluates.
+    With `check_trainer=False` it runs wherever it is called: for `trl.experimental.async_grpo`, which leaves unknown
+    rewards out but does not show its trainer, and for calls of your own. Length is then charged in every call.
     """
 
-    def __init__(self, config: RewardConfig, name: str = "rubric_reward") -> None:
+    def __init__(self, config: RewardConfig, name: str = "rubric_reward", *, check_trainer: bool = True) -> None:
         self.reward = RubricReward(config)
+        self.check_trainer = check_trainer
         self.on_rewards: Callable[[Sequence[Case], Sequence[Reward]], None] | None = None
         """Told of every training batch; `watch_rewards` sets it."""
         self.__name__ = name
 
-    def __reduce__(self) -> tuple[type["TrlReward"], tuple[RewardConfig, str]]:
-        return type(self), (self.reward.config, self.__name__)
+    def __reduce__(self) -> tuple[type["TrlReward"], tuple[RewardConfig, str], dict[str, bool]]:
+        return type(self), (self.reward.config, self.__name__), {"check_trainer": self.check_trainer}
 
-    async def __call__(
+    def __call__(
         self,
         completions: Sequence[Any],
         completion_ids: Sequence[Sequence[int]] | None = None,
@@ -58,11 +66,19 @@ class TrlReward:
         **columns: Any,
     ) -> list[float | None]:
         """The rewards of a batch, None where one is unknown; TRL calls this with everything by name."""
+        # TRL shows its trainer nowhere else, and does not say whether it evaluates.
         trainer = getattr(log_metric, "__self__", None)
-        _refuse_company(trainer, self.__name__)
-        validation = _is_evaluating(trainer)
+        if self.check_trainer:
+            _require_none_left_out(trainer, self.__name__)
+        model = getattr(trainer, "model", None)
+        validation = model is not None and not model.training
         cases = self._pair(completions, completion_ids, columns)
-        rewards = await self.reward.rewards(cases, validation=validation)
+        rewards = self.reward(
+            [case.task for case in cases],
+            [case.text for case in cases],
+            tokens=[case.tokens for case in cases],
+            validation=validation,
+        )
         if self.on_rewards and not validation:
             self.on_rewards(cases, rewards)
         if log_metric:
@@ -269,20 +285,26 @@ class _Watch:
         self._rewards.extend(rewards)
 
 
-def _refuse_company(trainer: Any, name: str) -> None:
-    """TRL counts an unknown reward as 0 wherever a second reward function gives a number for the same row."""
-    names = list(getattr(trainer, "reward_func_names", ()))
+def _require_none_left_out(trainer: Any, name: str) -> None:
+    """Refuse a trainer that would count an unknown reward as 0, and one that cannot be seen."""
+    kinds = [kind for kind in type(trainer).__mro__ if kind.__module__.startswith("trl.") and _ADVANTAGES in vars(kind)]
+    if not kinds:
+        raise ConfigError(
+            f"{name} got no log_metric of a GRPOTrainer or an RLOOTrainer, and TRL's other trainers count an unknown "
+            "reward as 0; use one of these two, or TrlReward(…, check_trainer=False) in trl.experimental.async_grpo "
+            "and in calls of your own"
+        )
+    if kinds[0].__module__ not in _LEAVE_OUT:
+        raise ConfigError(f"{kinds[0].__name__} counts an unknown reward as 0; use GRPOTrainer or RLOOTrainer")
+    version, parse = import_module("trl").__version__, import_module("packaging.version").Version
+    if parse(version) < parse(_LEAVE_OUT_SINCE):
+        raise ConfigError(f"TRL {version} counts an unknown reward as 0; install trl>={_LEAVE_OUT_SINCE}")
+    names = trainer.reward_func_names
     if len(names) > 1:
         raise ConfigError(
             f"{name} is one of {len(names)} reward functions ({', '.join(names)}), where TRL counts an unknown reward "
             "as 0; give it alone, and add what else you reward in a subclass of TrlReward"
         )
-
-
-def _is_evaluating(trainer: Any) -> bool:
-    """TRL does not say so to a reward function; it tells training from evaluation by the model's own mode."""
-    model = getattr(trainer, "model", None)
-    return model is not None and not model.training
 
 
 def _read_content(content: Any) -> str:

@@ -1,12 +1,13 @@
-"""verl: a reward function for its own reward managers, and a manager that fills the rows a judge has failed.
+"""verl: a reward function for its own reward managers, and a manager that sees whole groups.
 
-verl wants a finite number for every response and the same keys beside each. A response without a reward therefore
-carries `judge_failed` 1, and `on_failure` says what stands in for the reward; it is never passed off as one.
+verl has no place for an unknown reward: NaN makes NaN of a group's advantages, and None has no score. So a response
+without a reward is left out, or gets a number that `on_failure` names; then its `judge_failed` is 1.
 
-- `compute_score` goes into verl's `naive`, `dapo` or `gdpo`. They look at one response at a time and do not say how
-  long it is, so that a failed row cannot have the mean of its group, and `overlong` is refused: let `dapo` charge it.
-- `GroupRewardManager` takes their place. Failed rows get the mean of their group's known rewards, and length is charged
-  here, in training only.
+- `compute_score` goes into verl's `naive`, `dapo` or `gdpo`, which look at one response at a time. An unknown reward
+  raises, and verl's default trainer goes on without the response. They do not say how long a response is, so that
+  `overlong` is refused: let `dapo` charge it.
+- `GroupRewardManager` takes their place. An unknown reward gets the mean of its group's known ones, which is advantage
+  0, and raises where nothing of the group is known. Length is charged here, in training only.
 
 Both read `reward.custom_reward_function.reward_kwargs`: the options of `RewardConfig` and those of `VerlOptions`. When
 the breaker opens, or the judge cannot be used at all, every later call raises as well: verl's default trainer goes on
@@ -30,7 +31,8 @@ from prorubric.errors import BreakerError, ConfigError, ModelError, ProRubricErr
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, make_reward
 from prorubric.rubric.files import parse_json, read_rows, render_json
-from prorubric.rubric.record import config_record, shorten
+from prorubric.rubric.record import config_record
+from prorubric.train.known import describe_unknown
 from prorubric.train.step_log import StepLog
 from prorubric.train.verl_settings import OWN_OPTIONS, VerlRun, render_overrides
 
@@ -51,13 +53,15 @@ UNKNOWN, ABSENT = -1.0, -2.0
 """What stands under a key where the judge gave no verdict, and where there was nothing to ask: the task has no such
 dimension, or the response was not chosen for that shadow."""
 
-OnFailure = Annotated[float, Field(allow_inf_nan=False)] | Literal["midpoint", "raise"]
+OnFailure = Annotated[float, Field(allow_inf_nan=False)] | Literal["leave_out", "midpoint"]
 
 # What a row may say of its task. verl puts more into `extra_info`, differently for each response.
 _TASK_KEYS = frozenset(
     "id task_id task messages prompt rubric rubrics criteria protocol reference meta prorubric".split()
 )
 _NOT_OURS = ("reward_router_address", "reward_model_tokenizer")
+# verl's estimators that give advantage 0 to a response at the mean of its group.
+_CENTRED = ("grpo", "grpo_vectorized", "rloo", "rloo_vectorized", "reinforce_plus_plus_baseline", "gpg")
 _VALIDATION_SPLITS = ("val", "valid", "validation", "test", "dev", "eval")
 _LOG = logging.getLogger(__name__)
 _LOG_EVERY = 512
@@ -69,10 +73,11 @@ class VerlOptions:
 
     reward: RewardConfig
     _: KW_ONLY
-    on_failure: OnFailure = "midpoint"
-    """What stands in for an unknown reward: a number; `midpoint`, halfway between the lowest and the highest that it
-    could still be; or `raise`, after which verl's default trainer goes on without the row and its older one stops. In
-    `GroupRewardManager` it counts only where no reward of the group is known."""
+    on_failure: OnFailure = "leave_out"
+    """What becomes of a response with an unknown reward. `leave_out` raises: verl's default trainer goes on without the
+    response, its older one stops. A number, or `midpoint` between the lowest and the highest that the reward could
+    still be, is trained on as if it were the reward. `GroupRewardManager` does either only where the mean of the
+    group's known rewards would not do: none is known, or the advantage estimator does not center groups."""
     group_wait: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 600.0
     """`GroupRewardManager`: for how many seconds a failed row waits for the rest of its group."""
     monitor: MonitorConfig | None = None
@@ -172,8 +177,8 @@ class Rewarder:
         parts, choice = found.parts, self.options.on_failure
         if group_mean is not None:
             return group_mean
-        if choice == "raise":
-            raise UnjudgedError(f"task {parts.task_id!r}: no reward ({shorten('; '.join(parts.unknown), 200)})")
+        if choice == "leave_out":
+            raise UnjudgedError(describe_unknown(found))
         return (parts.low + parts.high) / 2 + parts.overlong if choice == "midpoint" else choice
 
     def _count(self, found: Reward) -> None:
@@ -220,6 +225,7 @@ class GroupRewardManager:
         self._column = self._rewarder.options.reward.column
         rollout = config.actor_rollout_ref.rollout
         self._sizes = {False: rollout.n, True: rollout.val_kwargs.n}
+        self._centred = config.algorithm.adv_estimator in _CENTRED
         monitor = self._rewarder.options.monitor
         self._log = StepLog(monitor, config.data.train_batch_size * rollout.n) if monitor else None
         self._groups: dict[str, _Group] = {}
@@ -242,7 +248,8 @@ class GroupRewardManager:
         if self._log is not None and not validation:
             step = columns.get("global_steps")
             self._log.add(None if step is None else int(step), uid, found)
-        rendered = self._rewarder.render(found, await self._wait_for_mean(uid, group) if found.value is None else None)
+        waits = found.value is None and self._centred
+        rendered = self._rewarder.render(found, await self._wait_for_mean(uid, group) if waits else None)
         return {"reward_score": rendered["score"], "reward_extra_info": rendered}
 
     @classmethod

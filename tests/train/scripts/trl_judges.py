@@ -29,6 +29,20 @@ class DeadJudge(HashJudge):
         return Failure("server", "the endpoint answers 503")
 
 
+class PoorJudge(HashJudge):
+    """Finds everything in a good response, nothing in any other, and gives no reply on one that asks for that."""
+
+    name = identity = "poor-judge"
+
+    async def complete(self, request: Request) -> Outcome:
+        answer = request.messages[-1].content.partition("<<<ANSWER ")[2].partition("\n")[2]
+        if answer.startswith("no reply"):
+            return Failure("server", "the endpoint answers 503")
+        (kind,) = request.schema["properties"] if request.schema else ("satisfied",)
+        asked = list(request.schema["properties"][kind]["properties"]) if request.schema else []
+        return Reply(json.dumps({kind: dict.fromkeys(asked, answer.startswith("good"))}))
+
+
 class GamedJudge(HashJudge):
     """Finds a little more in every response for dimensions, and a little less for criteria: a reward that is gamed."""
 

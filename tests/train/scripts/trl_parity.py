@@ -26,8 +26,8 @@ class OpenReward(TrlReward):
 
     given: list[float | None]
 
-    async def __call__(self, *args: Any, **columns: Any) -> list[float | None]:
-        self.given = await super().__call__(*args, **columns)
+    def __call__(self, *args: Any, **columns: Any) -> list[float | None]:
+        self.given = super().__call__(*args, **columns)
         return self.given
 
 

@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tests.train.scripts.tiny_policy import make_tiny_model, make_tiny_tokenizer
+import trl
+from tests.train.scripts.tiny_policy import make_tiny_model, make_tiny_tokenizer, save_tiny_policy
 from tests.train.scripts.trl_parity import compare
 from trl import GRPOTrainer
+from trl.experimental.online_dpo import OnlineDPOConfig, OnlineDPOTrainer
+from trl.experimental.sdpo import SDPOConfig, SDPOTrainer
 
 from prorubric import SAMPLE_TASKS, load_tasks
 from prorubric.errors import ProRubricError
@@ -35,8 +38,8 @@ class OpenReward(TrlReward):
         super().__init__(*args)
         self.given: list[list[float | None]] = []
 
-    async def __call__(self, *args: Any, **columns: Any) -> list[float | None]:
-        self.given.append(await super().__call__(*args, **columns))
+    def __call__(self, *args: Any, **columns: Any) -> list[float | None]:
+        self.given.append(super().__call__(*args, **columns))
         return self.given[-1]
 
 
@@ -125,6 +128,54 @@ def evaluate(folder: Path) -> list[float]:
     return [evaluated["eval_prorubric/overlong"], trained]
 
 
+class ReplayTrainer(GRPOTrainer):
+    """As TRL's trainer with a replay buffer was up to 1.13: it computes advantages itself."""
+
+    __module__ = "trl.experimental.grpo_with_replay_buffer.grpo_with_replay_buffer_trainer"
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        raise NotImplementedError
+
+
+def ask_in_other_trainers(folder: Path) -> dict[str, str]:
+    """Two responses through the reward path of every kind of trainer, without any training."""
+    reward = TrlReward(RewardConfig(judge=FAULTY, tasks=str(SAMPLE_TASKS)))
+    data = make_dataset(load_tasks(SAMPLE_TASKS)).dataset
+    policy = str(save_tiny_policy(folder / "policy"))
+    shared = {"train_dataset": data, "processing_class": make_tiny_tokenizer()}
+    settings = {"use_cpu": True, "bf16": False, "save_strategy": "no", "disable_tqdm": True}
+    groups = {**settings, "num_generations": 2, "per_device_train_batch_size": 2}
+    rows, texts, ids = list(data)[:2], ["Wait.", "Call 911."], [[0], [0]]
+    prompts = [row["prompt"] for row in rows]
+
+    def unbound(completions: Any, log_metric: Any, **columns: Any) -> list[float | None]:
+        return reward(completions, log_metric=lambda name, value: log_metric(f"my/{name}", value), **columns)
+
+    def ask(kind: Any, config: Any, function: Any = reward) -> str:
+        trainer = kind(model=policy, reward_funcs=function, args=config, **shared)
+        return catch(lambda: trainer._calculate_rewards(rows, prompts, texts, ids))
+
+    grpo = trl.GRPOConfig(str(folder), **groups)
+    said = {
+        "grpo": ask(GRPOTrainer, grpo),
+        "rloo": ask(trl.RLOOTrainer, trl.RLOOConfig(str(folder), **groups)),
+        "sdpo": ask(SDPOTrainer, SDPOConfig(str(folder), **groups)),
+        "replay": ask(ReplayTrainer, grpo),
+        "unbound": ask(GRPOTrainer, grpo, unbound),
+    }
+    online = OnlineDPOTrainer(
+        model=policy, reward_funcs=reward, args=OnlineDPOConfig(str(folder), **settings), **shared
+    )
+    columns = {"task_id": [row["task_id"] for row in rows]}
+    said["online dpo"] = catch(
+        lambda: online._calculate_rewards_from_functions(prompts, texts, ids, **columns),
+    )
+    trl.__version__, version = "1.5.1", trl.__version__
+    said["old"] = ask(GRPOTrainer, grpo)
+    trl.__version__ = version
+    return said
+
+
 def catch(run: Callable[[], object]) -> str:
     try:
         run()
@@ -144,6 +195,7 @@ def main() -> None:
         "beside": train_beside_another(folder / "beside"),
         "dead": train_without_a_judge(folder / "dead"),
         "evaluation": evaluate(folder / "evaluation"),
+        "others": ask_in_other_trainers(folder / "others"),
         "pickled": [again.__name__, again.reward.config == reward.reward.config],
     }
     print(json.dumps(said))  # noqa: T201 - the line that the test reads

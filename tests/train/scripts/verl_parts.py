@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from omegaconf import OmegaConf
 from tests.train.parity import Pair, load_pairs, render_rewards, reward_options
 from tests.train.scripts.tiny_policy import make_tiny_tokenizer
 from tests.train.scripts.verl_data import (
@@ -28,12 +29,12 @@ from tests.train.scripts.verl_data import (
     write_data,
 )
 from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
-from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage, kl_penalty
+from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage, get_adv_estimator_fn, kl_penalty
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from prorubric import ProRubricError
 from prorubric.train.paper import VARIANTS
-from prorubric.train.verl import render_overrides
+from prorubric.train.verl import _CENTRED, render_overrides
 
 
 def reward_all(config: Any, batch: Any) -> list[dict[str, Any]]:
@@ -50,10 +51,11 @@ def reward_all(config: Any, batch: Any) -> list[dict[str, Any]]:
     ]
 
 
-async def reward_alone(config: Any, row: Any) -> tuple[list[Any], int]:
-    """One row through verl's worker, and how many groups our manager still holds after that."""
+async def reward_alone(config: Any, row: Any) -> tuple[str, int]:
+    """What one row raises in verl's worker, and how many groups our manager still holds after that."""
     worker = RewardLoopWorker(config)
-    return [await worker.compute_score(row)], len(worker.reward_manager._groups)
+    (said,) = await asyncio.gather(worker.compute_score(row), return_exceptions=True)
+    return f"{type(said).__name__}: {said}", len(worker.reward_manager._groups)
 
 
 def reward_groups(folder: Path, pairs: list[Pair], make: Callable[[list[Pair]], Any], **options: Any) -> list[Any]:
@@ -66,11 +68,13 @@ def reward_groups(folder: Path, pairs: list[Pair], make: Callable[[list[Pair]], 
 
 
 def tell(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
-    rewards = [one["reward_score"] for one in outcomes]
+    """What verl gets for each response; None where the reward raised."""
+    rewards = [one.get("reward_score") for one in outcomes]
     return {
         "rewards": render_rewards(rewards),
-        "types": sorted({type(reward).__name__ for reward in rewards}),
-        "info": [one["reward_extra_info"] for one in outcomes],
+        "types": sorted({type(reward).__name__ for reward in rewards if reward is not None}),
+        "info": [one.get("reward_extra_info") for one in outcomes],
+        "raised": [one.get("raised") for one in outcomes],
     }
 
 
@@ -85,7 +89,7 @@ def run_managers(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, A
     told["group prorubric"] = tell(reward_groups(folder, pairs, make, **reward_options(folder)))
     options = {key: value for key, value in reward_options(folder).items() if key != "tasks"}
     told["group carried"] = tell(reward_groups(folder, pairs, carry, **options))
-    config = compose_run(folder, manager="dapo", shadow=("graded",), **options)
+    config = compose_run(folder, manager="dapo", shadow=("graded",), on_failure="midpoint", **options)
     told["dapo carried"] = tell(reward_all(config, carry(pairs)))
     return told
 
@@ -106,21 +110,42 @@ def run_lengths(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, An
 
 
 def run_failures(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, Any]:
-    """What stands in for an unknown reward, and what stops a run."""
+    """What becomes of an unknown reward, and what stops a run."""
     options = {**reward_options(folder), "manager": "dapo"}
     batch, told = make_batch(pairs, tokenizer), {}
-    for choice in (0.25, "midpoint", "raise"):
-        told[str(choice)] = reward_all(compose_run(folder, on_failure=choice, **options), batch)
+    told["0.25"] = reward_all(compose_run(folder, on_failure=0.25, **options), batch)
+    uncentred = ["algorithm.adv_estimator=gae"]
+    told["gae"] = tell(reward_all(compose_run(folder, add=uncentred, **reward_options(folder)), batch))
     for share in (0.5, 0.01):
-        kept = reward_all(compose_run(folder, **{**options, "max_unknown": share}), batch)
+        kept = reward_all(compose_run(folder, on_failure=0.25, **{**options, "max_unknown": share}), batch)
         told[f"breaker {share}"] = [one.get("raised") for one in kept]
     limited = ["reward.reward_manager.name=rate_limited", "+reward.max_concurrent=8"]
-    told["rate limited"] = reward_all(compose_run(folder, add=limited, on_failure="raise", **options), batch[:48])
+    told["rate limited"] = reward_all(compose_run(folder, add=limited, **options), batch[:48])
     lone = next(group for group in split_groups(pairs) if any(pair.expected["prorubric"] is None for pair in group))
     failed = [pair for pair in lone if pair.expected["prorubric"] is None][:1]
     alone = make_batch(failed, tokenizer)
     config = compose_run(folder, group_wait=0.05, **reward_options(folder))
     told["alone"], told["groups kept"] = asyncio.run(reward_alone(config, alone))
+    return told
+
+
+def run_failed_call(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, Any]:
+    """Eight answers to one task of which the first is never judged: the advantages that verl computes of the rest."""
+    options = {**reward_options(folder), "judge": "tests.train.scripts.trl_judges:PoorJudge"}
+    told: dict[str, Any] = {}
+    for name, texts in {"poor": ["no reply", *["poor"] * 7], "mixed": ["no reply", "good", *["poor"] * 6]}.items():
+        batch = make_batch([replace(pairs[0], text=f"{text} {n}") for n, text in enumerate(texts)], tokenizer)
+        managers = {
+            "midpoint": {"manager": "dapo", "on_failure": "midpoint"},
+            "default": {"manager": "dapo"},
+            "group": {},
+        }
+        for manager, more in managers.items():
+            outcomes = reward_all(compose_run(folder, **options, **more), batch)
+            kept = [n for n, one in enumerate(outcomes) if "raised" not in one]
+            scores = torch.tensor([[outcomes[n]["reward_score"]] for n in kept], dtype=torch.float64)
+            got, _ = compute_grpo_outcome_advantage(scores, torch.ones(len(kept), 1), np.array(["g"] * len(kept)))
+            told[f"{name} {manager}"] = dict(zip([texts[n] for n in kept], got[:, 0].tolist(), strict=True))
     return told
 
 
@@ -233,7 +258,24 @@ def run_advantages() -> dict[str, Any]:
         tokens[:, 3] = torch.from_numpy(values)
         got, _ = compute_grpo_outcome_advantage(tokens, torch.ones(96, 4), groups.astype(str))
         told[name] = got[:, 3].tolist()
+    lost = rewards.copy()
+    lost[0] = np.nan
+    got, _ = compute_grpo_outcome_advantage(
+        torch.from_numpy(lost)[:, None], torch.ones(96, 1, dtype=torch.float64), groups.astype(str)
+    )
+    told["nan"] = got[:, 0].isnan().nonzero()[:, 0].tolist()
+    told["centred"] = {name: centre(name, tokens, groups) for name in _CENTRED}
     return told
+
+
+def centre(name: str, rewards: Any, groups: Any) -> float:
+    """The largest advantage that one of verl's estimators gives to a response at the mean of its group."""
+    config = OmegaConf.create({"norm_adv_by_std_in_grpo": True})
+    estimate = get_adv_estimator_fn(name)
+    got, _ = estimate(
+        token_level_rewards=rewards.clone(), response_mask=torch.ones(96, 4), index=groups.astype(str), config=config
+    )
+    return float(got[::8].abs().max())
 
 
 def fill(rewards: Any, groups: Any) -> Any:
@@ -257,8 +299,6 @@ def _pick(section: Any, names: str) -> dict[str, Any]:
 
 
 def _plain(section: Any) -> Any:
-    from omegaconf import OmegaConf
-
     return OmegaConf.to_container(section, resolve=True)
 
 
@@ -271,6 +311,7 @@ def main() -> None:
         "managers": run_managers(folder, pairs, tokenizer),
         "lengths": run_lengths(folder, pairs, tokenizer),
         "failures": run_failures(folder, pairs, tokenizer),
+        "failed call": run_failed_call(folder, pairs, tokenizer),
         "validation": run_validation(folder, pairs, tokenizer),
         "monitor": run_monitor(folder, pairs, tokenizer),
         "example": run_example(folder),

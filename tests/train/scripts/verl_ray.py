@@ -48,7 +48,8 @@ def main() -> None:
     try:
         told = {
             "naive": reward_all(
-                compose_run(folder, add=stock, manager="dapo", **options), make_batch(pairs, tokenizer)
+                compose_run(folder, add=stock, manager="dapo", on_failure="midpoint", **options),
+                make_batch(pairs, tokenizer),
             ),
             "group": reward_all(
                 compose_run(folder, add=[f"actor_rollout_ref.rollout.n={size}"], **options),
