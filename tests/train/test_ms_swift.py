@@ -2,18 +2,19 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from prorubric import SAMPLE_TASKS, load_tasks
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.rubric.files import read_rows
 from prorubric.rubric.forms import render_task
 from prorubric.train.ms_swift import ProRubricORM, fill_unknown, register, save_rows
-from tests.train.parity import SCHEMES, load_pairs, render_rewards
+from tests.train.parity import SCHEMES, load_pairs, render_rewards, reward_options
 from tests.train.running import ROOT, run_in, start_in, trainers
 
 TASK = "medicine-infant-fever"
@@ -100,6 +101,21 @@ def test_an_unknown_reward_is_the_mean_of_its_groups_known_ones(
     values: list[float | None], filled: list[float]
 ) -> None:
     assert fill_unknown(values, ["a"] * 3 + ["b"] * 3) == filled
+
+
+async def test_an_unknown_reward_raises_where_a_process_has_a_part_of_the_group(parity: Path) -> None:
+    pairs = load_pairs(parity)
+    unknown = next(pair for pair in pairs if pair.expected["prorubric"] is None)
+    group = [pair for pair in pairs if pair.task.id == unknown.task.id]
+    columns = {"task_id": [pair.task.id for pair in group]}
+    config, texts = RewardConfig(**reward_options(parity)), [pair.text for pair in group]
+    whole = ProRubricORM(SimpleNamespace(num_generations=len(group)), config=config)
+    assert len(await whole(texts, **columns)) == len(group)
+    part = ProRubricORM(SimpleNamespace(num_generations=2 * len(group)), config=config)
+    said = rf"the reward is unknown, .* this process has {len(group)} of {2 * len(group)} responses; let per_device"
+    with pytest.raises(UnjudgedError, match=said):
+        await part(texts, **columns)
+    assert len(await part(texts, **columns, split=["val"] * len(group))) == len(group)
 
 
 async def test_the_empty_thought_that_ms_swift_adds_is_no_part_of_the_response() -> None:

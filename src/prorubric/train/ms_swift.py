@@ -2,8 +2,9 @@
 
 ms-swift turns None, like NaN, into a reward of 0, also from its only reward function. So an unknown reward gets the
 mean of its group's known ones here: its advantage is then 0, up to the rounding of a 32-bit float, and the group's mean
-stays where it was. Where nothing of a group is known, all of it gets one number, and no advantage either. Filled
-rewards are counted in the log; too many of them are stopped by the reward itself (`BreakerError`).
+stays where it was. Where nothing of a group is known, all of it gets one number, and no advantage either. A group that
+lies across processes has no mean here: an unknown reward of it raises. Filled rewards are counted in the log; too many
+of them are stopped by the reward itself (`BreakerError`).
 """
 
 import logging
@@ -18,12 +19,13 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.reward.reward import Case, Reward, RewardConfig, RubricReward
 from prorubric.rubric.arrow import TASK_SCHEMA
 from prorubric.rubric.files import open_rows, render_json
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
+from prorubric.train.known import describe_unknown
 
 _log = logging.getLogger(__name__)
 # ms-swift puts the empty block of a model that does not think in front of each answer; no policy has written it.
@@ -88,6 +90,14 @@ class ProRubricORM:
         ]
         rewards = await self.reward.rewards(cases, validation=any(validation))
         groups = [str(row.get("prompt_id") or reward.parts.task_id) for row, reward in zip(rows, rewards, strict=True)]
+        size = 0 if any(validation) else getattr(self.args, "num_generations", 0)
+        for reward, group in zip(rewards, groups, strict=True):
+            if reward.value is None and groups.count(group) < size:
+                raise UnjudgedError(
+                    f"{describe_unknown(reward)}. It has no group mean: this process has {groups.count(group)} of "
+                    f"{size} responses; let per_device_train_batch_size × gradient_accumulation_steps be a multiple of "
+                    "num_generations"
+                )
         _report(rewards)
         return fill_unknown([reward.value for reward in rewards], groups)
 
