@@ -19,12 +19,13 @@ from prorubric.audit.edits import EDIT_KINDS
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
-from prorubric.audit.run import Progress, run_audit, split_by_words
+from prorubric.audit.run import Progress, run_audit
 from prorubric.compile.config import CompileConfig
 from prorubric.compile.run import compile_rubrics
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.report.audit import audit_rewards
+from prorubric.reward.folder import split_by_words
 from tests.audit import judges
 from tests.audit.shapes import TOPICS, make_responses, make_tasks, save_shape
 from tests.llm.server import MisbehavingServer, wait_until

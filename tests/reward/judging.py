@@ -57,7 +57,8 @@ class Proper:
             name, items = next(iter(json.loads(written).items()))
             items[list(items)[-1]] = False if name == "satisfied" else 0
             written = json.dumps({name: items})
-        return Reply(written, prompt_tokens=len(question) // 4, completion_tokens=len(written) // 4, finish="stop")
+        read = sum(len(message.content) for message in request.messages)
+        return Reply(written, prompt_tokens=read // 4, completion_tokens=len(written) // 4, finish="stop")
 
     async def close(self) -> None:
         pass

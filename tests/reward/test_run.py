@@ -1,5 +1,6 @@
 """Whole runs against a real server that misbehaves: the right verdict or `Unknown`, no wrong value, no lost row."""
 
+import csv
 import json
 import os
 import random
@@ -275,7 +276,9 @@ def test_a_hopeless_error_is_one_line_with_several_readings_too(
     for scheme in ("additive,prorubric", "graded"):
         arguments = [*TestProgram().arguments(files, server)[:-1], scheme]
         assert run_program(arguments) == 2
-        assert capsys.readouterr().err.count("\n") == 1
+        estimate, error = capsys.readouterr().err.splitlines()
+        assert estimate.startswith("12 responses: ")
+        assert error.startswith("prorubric: ")
 
 
 @pytest.mark.parametrize("fault", PASSING)
@@ -374,9 +377,59 @@ def test_two_readings_are_two_calls_and_the_same_reading_is_one(files: Path, ser
 
 
 def test_all_leaves_out_what_the_tasks_do_not_allow_and_says_why(files: Path, server: MisbehavingServer) -> None:
-    result = judge_responses(make_config(files, server, judge="lexical", scheme="all"))
-    assert result.left_out.keys() == {"rewritten", "rewritten+appropriateness"}
+    result = judge_responses(make_config(files, server, judge=PROPER, scheme="all"))
+    assert result.left_out == dict.fromkeys(
+        ("rewritten", "rewritten+appropriateness"),
+        "there are tasks without restated criteria; write them with prorubric compile --texts rewritten",
+    )
     assert len(result.schemes) == 18
+
+
+class TestDefaultSchemes:
+    def test_they_are_the_sum_and_prorubric(self, files: Path, server: MisbehavingServer) -> None:
+        result = judge_responses(make_config(files, server, scheme="auto"))
+        assert (list(result.schemes), result.left_out, server.calls) == (["additive", "prorubric"], {}, 24)
+        assert JudgeRunConfig("t", Path("r"), judge="lexical").scheme == "auto"
+
+    def test_without_dimensions_the_sum_is_left_and_it_says_what_to_do(
+        self, files: Path, server: MisbehavingServer
+    ) -> None:
+        first, *others = load_tasks(files / "tasks.jsonl")
+        save_tasks(files / "tasks.jsonl", [first.model_copy(update={"protocol": None}), *others])
+        result = judge_responses(make_config(files, server, scheme="auto"))
+        assert (list(result.schemes), server.calls) == (["additive"], 12)
+        assert result.left_out == {"prorubric": "there are tasks without dimensions; make them with prorubric compile"}
+
+    def test_a_judge_of_words_is_not_asked_for_what_it_cannot_read(
+        self, files: Path, server: MisbehavingServer
+    ) -> None:
+        for scheme, read in (
+            ("auto", ["additive", "conjunctive"]),
+            ("all", ["additive", "conjunctive", "implicit", "weighted"]),
+        ):
+            result = judge_responses(make_config(files, server, judge="lexical", scheme=scheme, out=files / scheme))
+            assert (list(result.schemes), result.unread) == (read, {})
+            assert result.left_out["prorubric"].startswith("lexical compares words and cannot read")
+
+    def test_a_scheme_that_is_named_though_words_cannot_read_it_is_warned_of(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        config = make_config(files, server, judge="lexical", scheme="additive,prorubric")
+        assert [*judge_responses(config).unread] == ["prorubric"]
+        arguments = TestProgram().arguments(files, server)
+        arguments[arguments.index(server.spec)] = "lexical"
+        assert run_program([*arguments[:-1], "additive,prorubric"]) == 0
+        shown = capsys.readouterr().out
+        assert "warning: the scores under prorubric mean nothing: lexical compares words" in shown
+
+
+def test_only_the_first_responses_are_judged_with_a_limit_and_the_others_later(
+    files: Path, server: MisbehavingServer
+) -> None:
+    first = judge_responses(make_config(files, server, limit=5))
+    assert (first.responses, server.calls) == (5, 5)
+    whole = judge_responses(make_config(files, server))
+    assert (whole.responses, whole.cached, server.calls) == (12, 5, 12)
 
 
 def test_a_scheme_that_does_not_fit_is_refused_before_a_call(files: Path, server: MisbehavingServer) -> None:
@@ -444,6 +497,82 @@ class TestRescoring:
             score_run(ScoreConfig(files / "run", scheme="prorubric"))
 
 
+class TestTables:
+    def test_rows_have_a_score_under_each_scheme_or_none(self, files: Path, server: MisbehavingServer) -> None:
+        server.script("400")
+        slow = HttpConfig(retries=0, concurrency=1)
+        result = judge_responses(make_config(files, server, http=slow))
+        rows = result.to_rows()
+        stored = [json.loads(line) for line in (files / "run/scores.jsonl").read_text().splitlines()]
+        assert rows == [
+            {"task_id": row["task_id"], "sample": row["sample"]}
+            | {name: found["value"] for name, found in row["scores"].items()}
+            for row in stored
+        ]
+        assert (rows[0]["additive"], sum(row["additive"] is None for row in rows)) == (None, 1)
+        assert score_run(ScoreConfig(files / "run", scheme="additive,conjunctive")).to_rows() == rows
+
+    def test_the_sheet_of_a_run_is_the_rows_with_an_empty_cell_for_an_unknown_score(
+        self, files: Path, server: MisbehavingServer
+    ) -> None:
+        server.script("400")
+        result = judge_responses(make_config(files, server, http=HttpConfig(retries=0, concurrency=1)))
+        again = score_run(ScoreConfig(files / "run", scheme="additive,conjunctive", out=files / "scores.csv"))
+        assert again.schemes == result.schemes
+        with (files / "run/scores.csv").open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert (files / "scores.csv").read_bytes() == (files / "run/scores.csv").read_bytes()
+        assert rows == [
+            {name: "" if value is None else str(value) for name, value in row.items()} for row in result.to_rows()
+        ]
+
+    def test_the_worst_come_first_and_an_unknown_one_by_its_lower_bound(
+        self, files: Path, server: MisbehavingServer
+    ) -> None:
+        server.script("400")
+        result = judge_responses(
+            make_config(files, server, scheme="additive,prorubric", http=HttpConfig(retries=0, concurrency=1))
+        )
+        worst = result.list_worst(12)
+        assert result.order == ["prorubric", "additive"]
+        lows = [(one.scores["prorubric"].low, one.scores["additive"].low) for one in worst]
+        assert lows == sorted(lows)
+        assert [one.sample for one in result.list_worst(3)] == [one.sample for one in worst[:3]]
+
+    def test_a_notebook_shows_means_and_the_worst_with_every_text_escaped(
+        self, files: Path, server: MisbehavingServer
+    ) -> None:
+        task = next(iter(load_tasks(files / "tasks.jsonl"))).model_copy(update={"id": "<b>bold</b>"})
+        save_tasks(files / "tasks.jsonl", [task])
+        save_responses(files / "responses.jsonl", [Response(task_id=task.id, text="answer")])
+        shown = judge_responses(make_config(files, server))._repr_html_()
+        assert "<td>&lt;b&gt;bold&lt;/b&gt;</td><td>0</td>" in shown
+        assert shown.count("<table>") == 2
+
+    @pytest.mark.parametrize("name", ["scores.csv", "run.jsonl"])
+    def test_a_run_folder_that_is_named_like_a_file_is_refused(
+        self, files: Path, server: MisbehavingServer, name: str
+    ) -> None:
+        with pytest.raises(ConfigError, match=rf"--out \S+{name} is a folder, with scores\.csv"):
+            make_config(files, server, out=files / name)
+
+    def test_the_program_shows_as_many_rows_as_it_is_asked_for(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for arguments in (
+            TestProgram().arguments(files, server),
+            ["score", str(files / "run"), "--scheme", "additive"],
+        ):
+            for rows, shown in (("3", 3), ("0", 0), ("99", 12)):
+                assert run_program([*arguments, "--rows", rows]) == 0
+                lines = capsys.readouterr().out.splitlines()
+                assert (
+                    sum(line.startswith("task ") and line.split()[-1].startswith(("0.", "1.")) for line in lines)
+                    == shown
+                )
+                assert (f"lowest {shown} of 12 responses, by additive:" in lines) is (shown > 0)
+
+
 class TestProgram:
     def arguments(self, files: Path, server: MisbehavingServer, *more: str) -> list[str]:
         return [
@@ -470,7 +599,10 @@ class TestProgram:
         server.always = "401"
         assert run_program(self.arguments(files, server)) == 2
         shown = capsys.readouterr()
-        assert (shown.out, shown.err.count("\n")) == ("", 1)
+        assert (shown.out, [line.split(":")[0] for line in shown.err.splitlines()]) == (
+            "",
+            ["12 responses", "prorubric"],
+        )
 
     def test_json_is_all_there_is_on_stdout(
         self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]

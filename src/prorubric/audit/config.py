@@ -13,9 +13,8 @@ from prorubric.datasets.load import Format, Subset
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
+from prorubric.reward.folder import AUTO
 from prorubric.rubric.record import config_record, shorten, split_commas
-
-AUTO = "auto"
 
 
 def _drop_repeats(names: tuple[EditKind, ...]) -> tuple[EditKind, ...]:
@@ -60,6 +59,8 @@ class AuditFiles:
     """The form of the tasks."""
     subset: Subset = "all"
     """HealthBench: only the physician-consensus criteria, or only the others."""
+    split: str = "train"
+    """The split of a dataset on the hub."""
     strict: bool = False
     """Stop at the first row that cannot be read."""
     journal: Path | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
-from prorubric.audit.config import AUTO, AuditConfig
+from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import Edit, EditCase, EditKind, Editor, NotMade
 from prorubric.audit.folder import AUDIT_FILES, check_folder, write_cases, write_setting
 from prorubric.audit.judging import ANSWER, Case, Examiner, find_compliance
@@ -21,7 +21,6 @@ from prorubric.audit.models import Models, make_models
 from prorubric.audit.probes import PROBES, add_controls, first_cases, probe_prices
 from prorubric.audit.records import AuditResult
 from prorubric.audit.setting import (
-    ALL,
     NO_DIMENSIONS,
     add_dimensions,
     choose_tasks,
@@ -37,13 +36,11 @@ from prorubric.judge.judge import Judge
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_in_order, run_sync
-from prorubric.reward.folder import JOURNAL, SUMMARY, needed_readings
+from prorubric.reward.folder import ALL, AUTO, JOURNAL, READS_WORDS, SUMMARY, needed_readings, split_by_words
 from prorubric.reward.inputs import Rejects, load_all_tasks, write_rejects
 from prorubric.rubric.files import lock_path, remove_partials, write_json
 from prorubric.rubric.records import Task
 
-_READS_BY_WORDS = "lexical"
-_READ_BY_WORDS = frozenset({"criteria", "criteria-rewritten", "mark"})
 _NO_VERDICTS = "the judge gave no verdict on the answer"
 _FIXED: tuple[Reading, ...] = ("redundancy", APPROPRIATENESS)  # type: ignore[assignment]
 
@@ -99,7 +96,7 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
             if need_dimensions(asked) or _list_fixed(config):
                 compiled, dimensions_from = await add_dimensions(chosen, models.generator, config, rejects)
             tasks, schemes, left_out = keep_judgeable(compiled, asked, config.tasks, rejects)
-            if asked.strip() == ALL and config.judge == _READS_BY_WORDS:
+            if asked.strip() == ALL and config.judge == READS_WORDS:
                 schemes, unread = split_by_words(schemes)
                 left_out |= unread
             known = everything | tasks
@@ -147,19 +144,12 @@ def _name_schemes(config: AuditConfig) -> str:
     """The sum and ProRubric. A judge that compares words cannot read a dimension; the groups hold for it as well."""
     if config.scheme.strip() != AUTO:
         return config.scheme
-    return "additive,conjunctive" if config.judge == _READS_BY_WORDS else "additive,conjunctive,prorubric"
-
-
-def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Of all schemes those that a judge that compares words can read, and why not the others."""
-    readable = tuple(name for name in schemes if set(find_scheme(name).readings) <= _READ_BY_WORDS)
-    reason = "lexical compares words and cannot read this scheme's text; name the scheme to see for yourself"
-    return readable, {name: reason for name in schemes if name not in readable}
+    return "additive,conjunctive" if config.judge == READS_WORDS else "additive,conjunctive,prorubric"
 
 
 def _list_fixed(config: AuditConfig) -> tuple[Reading, ...]:
     """Fixed criteria are not about words, and mean nothing to a judge that compares them."""
-    return () if config.judge == _READS_BY_WORDS else _FIXED
+    return () if config.judge == READS_WORDS else _FIXED
 
 
 async def _examine(

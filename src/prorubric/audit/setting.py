@@ -13,12 +13,11 @@ from prorubric.datasets.load import Reject
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order
-from prorubric.reward.folder import check_judging, choose_schemes
+from prorubric.reward.folder import ALL, check_judging, choose_schemes
 from prorubric.reward.inputs import Rejects, pair_responses
 from prorubric.rubric.records import Response, Task
 
 FROM_CHECKLISTS = "composed from the checklists, by no model"
-ALL = "all"
 NO_DIMENSIONS = "none: no scheme reads them"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from cyclopts import App, CycloptsError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from pydantic import ValidationError
 
 import prorubric
@@ -23,6 +23,7 @@ app = App(
     help_format="plaintext",
     result_action="return_value",
     suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(negative_bool=(), negative_iterable=()),
 )
 
 # A verb's module is imported when the verb is used; its help line stands here so that `--help` imports none.
@@ -30,7 +31,7 @@ _VERBS = {
     "lint": "Look at a file of rubrics before a token is spent.",
     "convert": "Turn a rubric file of any known origin into a tasks file or a trainer's, with a manifest.",
     "compile": "Group checklists into two to five things that must hold together, once, offline.",
-    "judge": "Judge a file of responses and score them under every scheme asked for.",
+    "judge": "Judge a file of responses and score them under the schemes asked for.",
     "score": "Score the stored verdicts of a run again, without a call.",
     "audit": "Measure what a reward pays for, before anything is trained on it.",
     "calibrate": "Compare a judge with people on statements that people have labelled.",

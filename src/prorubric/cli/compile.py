@@ -7,18 +7,20 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, count, describe_calls, literal, make_console, print_json, say
+from prorubric.cli.money import DryRun, describe_calls, print_estimate, say_estimate, show_cost
+from prorubric.cli.options import allow_off, read_http
+from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json, say
 from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareConfig, CompareResult, Mean, SideSummary, compare_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.compile.config import CompileConfig, CompileFiles
-from prorubric.compile.estimate import CompileEstimate, estimate_compile
+from prorubric.compile.estimate import estimate_compile
 from prorubric.compile.outputs import check_outputs
 from prorubric.compile.run import CompileResult, Progress, compile_rubrics
 from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
 
+allow_off(GeneratorConfig)
 _GENERATION, _HTTP = GeneratorConfig(), HttpConfig()
 _FIGURES = ("dimensions", "size_balance", "weight_balance", "failure_clauses", "words")
 
@@ -28,7 +30,7 @@ def compile(  # noqa: A001 - the verb's name; each option is one of the command 
     *,
     generation: Annotated[GeneratorConfig, Parameter(name="*", group="Generation")] = _GENERATION,
     http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
-    dry_run: Annotated[bool, Parameter(negative="", help="Print calls, tokens and money, and call nothing.")] = False,
+    dry_run: DryRun = False,
     compare: Annotated[tuple[Path, Path] | None, Parameter(help="Compare two compiled files instead.")] = None,
     json: JsonFlag = False,
 ) -> int:
@@ -40,10 +42,18 @@ def compile(  # noqa: A001 - the verb's name; each option is one of the command 
     config = CompileConfig(**vars(files), generation=generation, http=read_http(http))
     if dry_run:
         estimate = estimate_compile(config)
-        print_json(estimate) if json else _print_estimate(estimate, make_console())
+        if json:
+            print_json(estimate)
+            return 0
+        console = make_console()
+        console.print(literal(f"generator: {_describe_generator(estimate.generator)}"), soft_wrap=True)
+        console.print(f"{count(estimate.tasks, 'task')}, {count(estimate.rejected, 'row')} rejected")
+        print_estimate(estimate, console)
         return 0
     check_outputs(config)  # before the whole file is read for the estimate
-    _say_estimate(config)
+    if config.generator not in ("", RULES):
+        estimate = estimate_compile(config)
+        say_estimate(count(estimate.tasks, "task"), estimate)
     with show_progress("compiling", "task", Path(config.tasks)) as show:
         result = compile_rubrics(config, lambda now: show(now.tasks, _describe(now)), lambda: _say_stopping(config))
     print_json(result) if json else _print_result(result, make_console())
@@ -67,37 +77,6 @@ def _say_stopping(config: CompileConfig) -> None:
         say("stopping; the same command begins anew (Ctrl-C again: end now)")
     else:
         say("stopping: finishing the calls under way; the same command again goes on from here (Ctrl-C again: end now)")
-
-
-def _say_estimate(config: CompileConfig) -> None:
-    if config.generator in ("", RULES):
-        return
-    estimate = estimate_compile(config)
-    calls = f"{count(estimate.calls, 'call')} to make, {estimate.cached:,} answered already"
-    say(
-        f"{count(estimate.tasks, 'task')}: {calls}; "
-        f"about {estimate.prompt_tokens:,} + {estimate.completion_tokens:,} tokens, {_show_cost(estimate.cost)}"
-    )
-
-
-def _print_estimate(estimate: CompileEstimate, console: Console) -> None:
-    console.print(literal(f"generator: {_describe_generator(estimate.generator)}"), soft_wrap=True)
-    console.print(f"{count(estimate.tasks, 'task')}, {count(estimate.rejected, 'row')} rejected")
-    table = Table("", box=None, pad_edge=False)
-    for name in ("calls", "prompt tokens", "reply tokens", "cost"):
-        table.add_column(name, justify="right")
-    e = estimate
-    table.add_row("usual", f"{e.calls:,}", f"{e.prompt_tokens:,}", f"{e.completion_tokens:,}", _show_cost(e.cost))
-    table.add_row(
-        "at most",
-        f"{e.most_calls:,}",
-        f"{e.most_prompt_tokens:,}",
-        f"{e.most_completion_tokens:,}",
-        _show_cost(e.most_cost),
-    )
-    console.print(table)
-    if estimate.cached:
-        console.print(f"not counted: {count(estimate.cached, 'question')} that the journal or another task answers")
 
 
 def _print_result(result: CompileResult, console: Console) -> None:
@@ -126,7 +105,7 @@ def _print_result(result: CompileResult, console: Console) -> None:
         console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
     if result.prompt_tokens:
         tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
-        console.print(f"{tokens}, {_show_cost(result.cost)}", soft_wrap=True)
+        console.print(f"{tokens}, {show_cost(result.cost)}", soft_wrap=True)
     for name, path in result.files.items():
         console.print(literal(f"{name}: {path}"), soft_wrap=True)
 
@@ -167,7 +146,3 @@ def _show_mean(side: SideSummary, figure: str) -> str:
 
 def _describe_generator(generator: str) -> str:
     return f"{RULES} (word overlap and position, no model: a weak baseline)" if generator == RULES else generator
-
-
-def _show_cost(cost: float | None) -> str:
-    return "price not known" if cost is None else f"about ${cost:,.2f}"

@@ -6,16 +6,21 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from prorubric.aggregate.score import Score
+from prorubric.cli.money import DryRun, describe_calls, may_cost, print_estimate, say_estimate, show_cost
 from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, count, describe_calls, describe_judge, literal, make_console, print_json
+from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
 from prorubric.cli.progress import show_progress
-from prorubric.judge.judge import JudgeConfig
+from prorubric.judge.judge import MOST_REASKS, JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.reward.folder import SchemeSummary
+from prorubric.reward.estimate import JudgeEstimate, estimate_judging
+from prorubric.reward.rescore import ScoredRun
 from prorubric.reward.run import JudgeFiles, JudgeResult, JudgeRunConfig, Progress, judge_responses
 
+Rows = Annotated[int, Parameter(help="How many responses to show, worst first.")]
+
 _JUDGING, _HTTP = JudgeConfig(), HttpConfig()
-_SHOWN_REASONS = 5
+_SHOWN_ROWS, _SHOWN_REASONS, _SHOWN_SCHEMES = 10, 5, 4
 
 
 def judge(
@@ -23,16 +28,25 @@ def judge(
     *,
     judging: Annotated[JudgeConfig, Parameter(name="*", group="Judging")] = _JUDGING,
     http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
+    dry_run: DryRun = False,
+    rows: Rows = _SHOWN_ROWS,
     json: JsonFlag = False,
 ) -> int:
-    """Judge a file of responses and score them under every scheme asked for."""
+    """Judge a file of responses and score them under the schemes asked for."""
     config = JudgeRunConfig(**vars(files), judging=judging, http=read_http(http))
-    with show_progress("judging", "response", config.responses) as show:
-        result = judge_responses(config, lambda now: show(now.responses, _describe(now)))
+    if dry_run:
+        estimate = estimate_judging(config)
+        print_json(estimate) if json else _print_estimate(estimate, make_console())
+        return 0
+    if may_cost(config.judge, config.prices):
+        estimate = estimate_judging(config)
+        say_estimate(count(estimate.responses, "response"), estimate)
+    with show_progress("judging", "response", config.responses if config.limit is None else None) as show:
+        result = judge_responses(config, lambda now: show(now.responses, _describe(now), config.limit))
     if json:
         print_json(result)
     else:
-        _print_result(result, make_console())
+        _print_result(result, rows, make_console())
     return 1 if result.unknown_verdicts or result.rejected else 0
 
 
@@ -41,22 +55,33 @@ def _describe(now: Progress) -> str:
     return f"{now.unknown_verdicts:,} verdicts unknown, {failed:,} calls failed"
 
 
-def _print_result(result: JudgeResult, console: Console) -> None:
+def _print_estimate(estimate: JudgeEstimate, console: Console) -> None:
+    console.print(literal(f"judge: {describe_judge(estimate.judge)}"), soft_wrap=True)
+    rejected = f"{count(estimate.rejected, 'row')} rejected"
+    console.print(f"{count(estimate.responses, 'response')}, {rejected}, schemes: {', '.join(estimate.schemes)}")
+    print_left_out(estimate.left_out, console)
+    print_estimate(estimate, console)
+
+
+def _print_result(result: JudgeResult, rows: int, console: Console) -> None:
     console.print(literal(f"judge: {describe_judge(result.judge)}"), soft_wrap=True)
     rejected = f"{count(result.rejected, 'row')} rejected"
     console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
-    print_schemes(result.schemes, console)
-    for name, reason in result.left_out.items():
-        console.print(literal(f"left out: {name}: {reason}"), soft_wrap=True)
+    print_schemes(result, console)
+    if result.unread:
+        reason = next(iter(result.unread.values()))
+        warning = f"warning: the scores under {', '.join(result.unread)} mean nothing: {reason}"
+        console.print(literal(warning, "yellow"), soft_wrap=True)
+    print_worst(result, rows, console)
     _print_faults(result, console)
     failed = sum(result.failed_calls.values())
     calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
     console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
     if result.damaged:
         console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
-    if result.prompt_tokens:
-        cost = "price not known" if result.cost is None else f"about ${result.cost:.2f}"
-        console.print(f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens, {cost}", soft_wrap=True)
+    if result.prompt_tokens or result.unmetered:
+        tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
+        console.print(f"{tokens}, {show_cost(result.cost, result.unmetered)}", soft_wrap=True)
     if result.shareable_share is not None:
         tokens = f"about {result.shareable_prompt_tokens:,} ({result.shareable_share:.0%})"
         console.print(f"prompt tokens that a prefix cache can share: {tokens}", soft_wrap=True)
@@ -71,21 +96,54 @@ def _print_faults(result: JudgeResult, console: Console) -> None:
             console.print(literal(f"  {number:,} x {reason}"), soft_wrap=True)
         if len(reasons) > _SHOWN_REASONS:
             console.print(f"  and {len(reasons) - _SHOWN_REASONS} more reasons, in summary.json")
-        if result.cached:
-            console.print("  replies in the journal are not asked for again; raise --reasks to ask once more")
+        if result.failed_calls:
+            console.print("  the same command again makes the calls that failed, and no others")
+        elif result.reasks is not None and result.reasks < MOST_REASKS:
+            console.print(
+                f"  the same command with --reasks {result.reasks + 1} asks once more for these, and no others"
+            )
     for reject in result.rejects:
         console.print(literal(f"rejected {reject}", "red"), soft_wrap=True)
     if result.rejected > len(result.rejects):
         console.print(f"[red]and {result.rejected - len(result.rejects):,} more, in rejects.jsonl[/]")
 
 
-def print_schemes(schemes: dict[str, SchemeSummary], console: Console) -> None:
-    """Means and counts by scheme."""
+def print_schemes(result: ScoredRun, console: Console) -> None:
+    """Means and counts by scheme, and what was left out."""
     table = Table("scheme", box=None, pad_edge=False)
     for name in ("mean", "known", "unknown"):
         table.add_column(name, justify="right")
-    for name, summary in schemes.items():
+    for name, summary in result.schemes.items():
         mean = "–" if summary.mean is None else f"{summary.mean:.3f}"
         unknown = f"[yellow]{summary.unknown:,}[/]" if summary.unknown else "0"
         table.add_row(name, mean, f"{summary.known:,}", unknown)
     console.print(table)
+    print_left_out(result.left_out, console)
+
+
+def print_left_out(left_out: dict[str, str], console: Console) -> None:
+    """One line a reason, with the first schemes that it keeps out."""
+    for reason in dict.fromkeys(left_out.values()):
+        names = [name for name, why in left_out.items() if why == reason]
+        more = f" and {len(names) - _SHOWN_SCHEMES} more" if len(names) > _SHOWN_SCHEMES else ""
+        console.print(literal(f"left out: {', '.join(names[:_SHOWN_SCHEMES])}{more}: {reason}"), soft_wrap=True)
+
+
+def print_worst(result: ScoredRun, rows: int, console: Console) -> None:
+    """The responses with the lowest scores; an unknown score is shown by its bounds."""
+    worst = result.list_worst(rows)
+    if not worst:
+        return
+    console.print(f"\nlowest {len(worst):,} of {count(result.responses, 'response')}, by {result.order[0]}:")
+    table = Table("task", box=None, pad_edge=False)
+    for name in ("sample", *result.schemes):
+        table.add_column(name, justify="right")
+    for response in worst:
+        scores = (_show_score(response.scores[name]) for name in result.schemes)
+        table.add_row(literal(response.task_id), f"{response.sample:,}", *scores)
+    console.print(table)
+    console.print()
+
+
+def _show_score(score: Score) -> str:
+    return f"{score.value:.3f}" if score.value is not None else f"[yellow]{score.low:.2f} to {score.high:.2f}[/]"

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from prorubric.cli.options import allow_off
 from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging, print_json, say
 from prorubric.cli.progress import show_progress
 from prorubric.lab.compare import CompareConfig, compare_schemes, run_lab
@@ -20,6 +21,7 @@ from prorubric.lab.statistics import Spread
 from prorubric.lab.summary import LabResult
 from prorubric.lab.worlds import WorldsConfig, WorldsResult, compare_worlds
 
+allow_off(CompareConfig)
 lab = App(
     name="lab", help="Watch a policy score higher and answer worse, in a miniature world.", help_format="plaintext"
 )

@@ -1,10 +1,23 @@
-"""Options that the command line can only give as text, read as what they mean."""
+"""Options that the command line can only give as text, read as what they mean; flags that can be turned off."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Annotated, Any
 
+from cyclopts import Parameter
+
+from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.files import parse_json
+
+
+def allow_off(record: Any) -> None:
+    """Give the flags of a record that are on by default a `--no-` form. The others have none: `app` turns it off."""
+    for part in fields(record):
+        if part.default is True:
+            record.__annotations__[part.name] = Annotated[bool, Parameter(negative_bool="no-")]
+
+
+allow_off(JudgeConfig)
 
 
 def read_http(http: HttpConfig) -> HttpConfig:

@@ -54,13 +54,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def describe_calls(calls: int, cached: int, repeated: int, failed: int, retries: int) -> str:
-    """What was asked, and what did not have to be."""
-    made = f"{count(calls - cached, 'call')} ({failed:,} failed, {count(retries, 'retry')})"
-    earlier = f", {count(cached - repeated, 'reply')} of earlier runs" if cached > repeated else ""
-    return made + earlier + (f", {count(repeated, 'question')} that came twice" if repeated else "")
-
-
 def print_hanging(console: Console, lead: Text, text: Text) -> None:
     """A paragraph beside its `lead`: every line of it begins at the same column."""
     indent = Text(" " * lead.cell_len)

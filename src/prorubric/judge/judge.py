@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.judge.items import Item, Reading, list_items
@@ -48,6 +48,10 @@ _SIDES: dict[tuple[Any, Any], Comparison] = {
 }
 
 
+def _name_prompt(value: object) -> object:
+    return {"binary": value} if isinstance(value, str | Path) else value
+
+
 @config_record
 class JudgeConfig:
     """How a judge is asked."""
@@ -75,8 +79,8 @@ class JudgeConfig:
     """Models that give probabilities: from where on a verdict is true."""
     unknown_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """Models that give probabilities: how near to the threshold a verdict is unknown."""
-    prompt_file: dict[str, Path] = field(default_factory=dict)
-    """Prompts of your own, by name."""
+    prompt_file: Annotated[dict[str, Path], BeforeValidator(_name_prompt)] = field(default_factory=dict)
+    """A prompt of your own in place of ours; --prompt-file.graded and so on for those by another name than binary."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Usage
-from prorubric.llm.journal import Keeper, key_of
-from prorubric.llm.model import Around, Failure, Reply, Request, YesNoModel
+from prorubric.llm.journal import CachedModel, Keeper
+from prorubric.llm.model import Around, Failure, Outcome, Reply, Request, YesNoModel
 from prorubric.rubric.files import parse_json, render_json
 from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Message
@@ -17,38 +17,52 @@ class CachedYesNo(Around[YesNoModel]):
     def __init__(self, model: YesNoModel, journal: Keeper, usage: Usage, draw: int = 0) -> None:
         super().__init__(model)
         self._draw = draw
-        self._journal = journal
         self._usage = usage
+        self._cached = CachedModel(_AsText(model), journal, usage)
         usage.model = usage.model or model.name
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """Answer from the journal, or by asking."""
-        question = (
-            Message(role="user", content=conversation),
-            Message(role="assistant", content=response),
-            *(Message(role="user", content=statement) for statement in statements),
-        )
-        key = key_of(self._model.identity, Request(question, draw=self._draw))
-        kept, is_damaged = await self._journal.find(key)
-        if kept is None:
-            self._usage.damaged += is_damaged
-            try:
-                found = _check(await self._model.probabilities(conversation, response, statements), len(statements))
-            except UnjudgedError as error:
-                self._usage.add(Failure("reply", str(error)))
-                raise
-            kept = await self._journal.keep(key, Reply(render_json(found).decode()), {"model": self.name})
+        outcome = await self._cached.complete(make_question(conversation, response, statements, self._draw))
+        if isinstance(outcome, Failure):
+            self._usage.add(outcome)
+            raise UnjudgedError(outcome.reason)
+        # Tokens are not counted, so that such a reply is not one without its tokens.
         self._usage.calls += 1
-        self._usage.cached += kept.cached
-        self._usage.repeated += kept.repeated
-        return [float(value) for value in parse_json(kept.text)]
+        self._usage.cached += outcome.cached
+        self._usage.repeated += outcome.repeated
+        return parse_probabilities(outcome)
 
 
-def _check(found: Sequence[object], expected: int) -> Sequence[object]:
-    """What a model gave, if it can be kept: what is no probability is no verdict, and must not stay in the journal."""
-    if len(found) != expected:
-        raise UnjudgedError(f"the model gave {len(found)} probabilities for {expected} items")
-    for value in found:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise UnjudgedError(f"the model gave {shorten(repr(value))} for a probability; from 0 to 1 is allowed")
-    return found
+class _AsText(Around[YesNoModel]):
+    """The model as the journal knows it: a question in messages, and the probabilities as JSON."""
+
+    async def complete(self, request: Request) -> Outcome:
+        conversation, response, *statements = (message.content for message in request.messages)
+        try:
+            found: Sequence[object] = await self._model.probabilities(conversation, response, statements)
+        except UnjudgedError as error:
+            return Failure("reply", str(error))
+        # What is not a probability is not a verdict, and must not stay in the journal.
+        if len(found) != len(statements):
+            return Failure("reply", f"the model gave {len(found)} probabilities for {len(statements)} items")
+        for value in found:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                given = shorten(repr(value))
+                return Failure("reply", f"the model gave {given} for a probability; from 0 to 1 is allowed")
+        return Reply(render_json(found).decode())
+
+
+def make_question(conversation: str, response: str, statements: Sequence[str], draw: int = 0) -> Request:
+    """What the journal knows a question by."""
+    messages = (
+        Message(role="user", content=conversation),
+        Message(role="assistant", content=response),
+        *(Message(role="user", content=statement) for statement in statements),
+    )
+    return Request(messages, draw=draw)
+
+
+def parse_probabilities(kept: Reply) -> list[float]:
+    """What the journal keeps of an answer."""
+    return [float(value) for value in parse_json(kept.text)]

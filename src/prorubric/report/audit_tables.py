@@ -1,12 +1,9 @@
 """`write_audit_tables`: the figures of an audit as csv, for a notebook, and as LaTeX tables, for a paper.
 
 Figures are those of `summary.json`, `prices.jsonl` and `hacks.jsonl`, with every digit in csv and one in LaTeX. A
-figure that could not be had is an empty field in csv and a dash in LaTeX, never 0. Csv is RFC 4180: commas, CRLF,
-quotes doubled; texts are as the source has them, so open a file from strangers as text and not as formulas.
+figure that could not be had is an empty field in csv and a dash in LaTeX, never 0.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -27,6 +24,7 @@ from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, 
 from prorubric.report.audit_folder import list_edits, open_audit
 from prorubric.report.page import write_whole
 from prorubric.rubric.record import Record
+from prorubric.rubric.tables import open_csv
 
 _SCHEMES_ACROSS = 5
 """A page of a paper is no wider."""
@@ -160,16 +158,15 @@ def _round(value: float) -> str:
 
 
 def _write_csv(path: Path, record: type[Record], rows: Iterable[Record], schemes: Sequence[str] = ()) -> Path:
-    text = io.StringIO(newline="")
     heads = [
         head
         for name, field in record.model_fields.items()
         for head in ([f"{name}:{scheme}" for scheme in schemes] if get_origin(field.annotation) is dict else [name])
     ]
-    writer = csv.DictWriter(text, heads, lineterminator="\r\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(_flatten(row) for row in rows)
-    return write_whole(path, text.getvalue().encode(errors="replace"))
+    with open_csv(path, heads) as write:
+        for row in rows:
+            write(_flatten(row))
+    return path
 
 
 def _flatten(row: Record) -> dict[str, object]:

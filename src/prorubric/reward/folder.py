@@ -1,8 +1,8 @@
 """A run folder: what was asked, the tasks, the verdicts, the scores, the summary, and the journal of a long run.
 
-The files are `config.json`, `tasks.jsonl`, `verdicts.jsonl`, `scores.jsonl`, `summary.json` and `journal.sqlite`.
-Verdicts and scores have one row a response: verdicts by reading, scores by scheme. The folder holds its own tasks, so
-that verdicts can be scored again under any scheme, years later, without a call.
+The files are `config.json`, `tasks.jsonl`, `verdicts.jsonl`, `scores.jsonl`, `scores.csv`, `summary.json` and
+`journal.sqlite`. Verdicts and scores have one row a response: verdicts by reading, scores by scheme. The folder holds
+its own tasks, so that verdicts can be scored again under any scheme, years later, without a call.
 """
 
 from collections import Counter
@@ -34,8 +34,16 @@ CONFIG, TASKS, VERDICTS, SCORES, SUMMARY = (
     "scores.jsonl",
     "summary.json",
 )
-JOURNAL, REJECTS = "journal.sqlite", "rejects.jsonl"
-RUN_FILES = (CONFIG, TASKS, VERDICTS, SCORES, SUMMARY, REJECTS)
+JOURNAL, REJECTS, SHEET = "journal.sqlite", "rejects.jsonl", "scores.csv"
+RUN_FILES = (CONFIG, TASKS, VERDICTS, SCORES, SHEET, SUMMARY, REJECTS)
+
+ALL, AUTO = "all", "auto"
+READS_WORDS = "lexical"
+"""The judge that is no model."""
+_READ_BY_WORDS = frozenset({"criteria", "criteria-rewritten", "mark"})
+_BY_DEFAULT = ("additive", "prorubric")
+_BY_WORDS = ("additive", "conjunctive", "prorubric")
+"""Groups of criteria hold for a judge that cannot read a dimension as well."""
 
 ROW_SCHEMA = pa.schema({"task_id": pa.string(), "sample": pa.int64()})
 """Rows of a run are written as jsonl, which needs no schema; this one satisfies the writer."""
@@ -120,26 +128,38 @@ def check_scoring(task: Task, name: str) -> None:
 
 
 def choose_schemes(
-    names: str, tasks: Sequence[Task], check: Callable[[Task, str], None]
+    names: str, tasks: Sequence[Task], check: Callable[[Task, str], None], judge: str = ""
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """The schemes that a user asked for, checked against the tasks before anything is spent.
 
-    `all` stands for every scheme that all of the tasks can be scored under; those that are left out come back with the
-    reason. A scheme that was named and does not fit raises `SchemeError`.
+    `all` stands for every scheme that all of the tasks can be scored under and the judge can read, `auto` for the sum
+    and ProRubric as far as that goes; what is left out comes back with the reason. A scheme that was named and does not
+    fit raises `SchemeError`.
     """
-    if names.strip() == "all":
-        found = {name: _find_obstacle(name, tasks, check) for name in SCHEMES}
-        return (
-            tuple(name for name, obstacle in found.items() if obstacle is None),
-            {name: obstacle for name, obstacle in found.items() if obstacle is not None},
-        )
+    asked = names.strip()
+    if asked in (ALL, AUTO):
+        wanted = SCHEMES if asked == ALL else _BY_DEFAULT if judge != READS_WORDS else _BY_WORDS
+        found = {name: _find_obstacle(name, tasks, check) for name in wanted}
+        left_out = {name: str(obstacle) for name, obstacle in found.items() if obstacle is not None}
+        if len(left_out) == len(wanted):
+            raise SchemeError(f"{wanted[0]}: {left_out[wanted[0]]}")
+        fitting = tuple(name for name in wanted if name not in left_out)
+        readable, unread = split_by_words(fitting) if judge == READS_WORDS else (fitting, {})
+        return readable, left_out | unread
     chosen = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not chosen:
-        raise ConfigError("no scheme is named; give one or several with commas between them, or all")
+        raise ConfigError("no scheme is named; give one or several with commas between them, all, or auto")
     for name in chosen:
         for task in tasks:
             check(task, name)
     return chosen, {}
+
+
+def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Of some schemes those that a judge that compares words can read, and why not the others."""
+    readable = tuple(name for name in schemes if set(find_scheme(name).readings) <= _READ_BY_WORDS)
+    reason = f"{READS_WORDS} compares words and cannot read their texts; use a model as the judge"
+    return readable, {name: reason for name in schemes if name not in readable}
 
 
 def score_readings(readings: Readings, task: Task, schemes: Sequence[str]) -> dict[str, Score]:
@@ -200,11 +220,18 @@ def describe_versions() -> dict[str, str]:
 
 
 def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], None]) -> str | None:
-    try:
-        for task in tasks:
+    """Why a scheme does not fit, in the same words for every scheme with the same remedy."""
+    scheme = find_scheme(name)
+    for task in tasks:
+        try:
             check(task, name)
-    except SchemeError as error:
-        return str(error)
+        except SchemeError as error:
+            reads_them = scheme.needs_dimensions or scheme.appropriateness or scheme.reading == "one-dimension"
+            if reads_them and task.protocol is None:
+                return "there are tasks without dimensions; make them with prorubric compile"
+            if scheme.reading == "criteria-rewritten":
+                return "there are tasks without restated criteria; write them with prorubric compile --texts rewritten"
+            return str(error)
     return None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from prorubric.datasets.load import Format, Reject, Stream, Subset, load_responses, load_tasks
 from prorubric.errors import ConfigError, SourceError
@@ -43,12 +43,15 @@ class TaskSource(Protocol):
     @property
     def subset(self) -> Subset: ...  # noqa: D102
     @property
+    def split(self) -> str: ...  # noqa: D102
+    @property
     def strict(self) -> bool: ...  # noqa: D102
 
 
 def load_all_tasks(source: TaskSource, rejects: Rejects) -> dict[str, Task]:
     """Every task of a file by its id; a second task of the same id is a reject."""
-    stream = load_tasks(source.tasks, source.format, subset=source.subset, strict=source.strict, on_reject=rejects.add)
+    how: dict[str, Any] = {"subset": source.subset, "split": source.split, "strict": source.strict}
+    stream = load_tasks(source.tasks, source.format, on_reject=rejects.add, **how)
     tasks: dict[str, Task] = {}
     for task in stream:
         if task.id in tasks:

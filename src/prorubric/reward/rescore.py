@@ -1,12 +1,18 @@
 """`score_run`: the stored verdicts of a run scored again, under any scheme, without a call."""
 
-from contextlib import nullcontext
-from dataclasses import KW_ONLY
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import KW_ONLY, dataclass
+from heapq import nsmallest
 from pathlib import Path
 
+from pydantic import JsonValue
+
+from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import SchemeError, SourceError
 from prorubric.reward.folder import (
+    ALL,
     ROW_SCHEMA,
     TASKS,
     SchemeSummary,
@@ -21,6 +27,10 @@ from prorubric.reward.folder import (
 )
 from prorubric.rubric.files import open_rows
 from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.records import Task
+from prorubric.rubric.tables import open_csv, render_html
+
+_SHOWN_IN_NOTEBOOKS = 10
 
 
 @config_record
@@ -30,14 +40,31 @@ class ScoreConfig:
     run: Path
     """The run folder."""
     _: KW_ONLY
-    scheme: str = "all"
+    scheme: str = ALL
     """Schemes with commas between them, or all that the stored verdicts allow."""
     out: Path | None = None
-    """Write the scores of every response to this file; the run folder is left as it is."""
+    """Write the scores of every response to this file (.csv, .jsonl …); the run folder is left as it is."""
 
 
-class ScoreResult(Record):
-    """The scores of a run."""
+@dataclass(frozen=True, slots=True)
+class ScoredResponse:
+    """One response with its scores by scheme."""
+
+    task_id: str
+    sample: int
+    scores: Mapping[str, Score]
+
+    def to_row(self) -> dict[str, JsonValue]:
+        """The row of a table: None where a score is unknown."""
+        return {
+            "task_id": self.task_id,
+            "sample": self.sample,
+            **{name: found.value for name, found in self.scores.items()},
+        }
+
+
+class ScoredRun(Record):
+    """A run folder and its scores, response by response."""
 
     folder: str
     judge: str
@@ -45,36 +72,59 @@ class ScoreResult(Record):
     responses: int
     schemes: dict[str, SchemeSummary]
     left_out: dict[str, str]
-    """Schemes that the tasks or the stored verdicts do not allow, with the reason."""
+    """Schemes that the tasks, the judge or the stored verdicts do not allow, with the reason."""
+
+    @property
+    def order(self) -> list[str]:
+        """The schemes in the order in which they say what is worst: ProRubric before the others."""
+        return sorted(self.schemes, key=lambda name: name != "prorubric")
+
+    def to_rows(self) -> list[dict[str, JsonValue]]:
+        """One row a response, as for a data frame: `task_id`, `sample`, and the score under each scheme or None."""
+        return [response.to_row() for response in read_scores(Path(self.folder), [*self.schemes])]
+
+    def list_worst(self, count: int) -> list[ScoredResponse]:
+        """The responses with the lowest scores by `order`; one that is unknown counts by its lower bound."""
+        return nsmallest(
+            count,
+            read_scores(Path(self.folder), [*self.schemes]),
+            key=lambda response: [response.scores[name].low for name in self.order],
+        )
+
+    def _repr_html_(self) -> str:
+        means = [{"scheme": name, **summary.model_dump()} for name, summary in self.schemes.items()]
+        worst = [response.to_row() for response in self.list_worst(_SHOWN_IN_NOTEBOOKS)]
+        return render_html(("scheme", "mean", "known", "unknown"), means) + render_html(
+            ("task_id", "sample", *self.schemes), worst
+        )
+
+
+class ScoreResult(ScoredRun):
+    """The scores of a run."""
 
 
 def score_run(config: ScoreConfig) -> ScoreResult:
     """Score every response of a run again."""
-    if not (config.run / TASKS).is_file():
-        raise SourceError(f"{config.run}: not the folder of a finished run; name one that judge has written")
-    tasks = {task.id: task for task in load_tasks(config.run / TASKS, "tasks", strict=True)}
+    tasks = _load_tasks(config.run)
     first = next(iter(read_verdicts(config.run)), None)
     if first is None:
         raise SourceError(f"{config.run}: the run holds no verdicts; there is nothing to score")
     schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_scoring)
     there = [name for name in schemes if set(needed_readings([name])) <= first.verdicts.keys()]
     missing = [name for name in schemes if name not in there]
-    if missing and config.scheme != "all":
+    if missing and config.scheme != ALL:
         raise SchemeError(
             f"{missing[0]} needs verdicts on {', '.join(needed_readings([missing[0]]))}, the run has "
             f"{', '.join(first.verdicts)}; judge again with that scheme"
         )
-    left_out |= {name: f"the run has no verdicts on {', '.join(needed_readings([name]))}" for name in missing}
+    left_out |= dict.fromkeys(missing, "the run has no verdicts for them; judge again with --scheme")
     tally, responses = SchemeTally(), 0
-    with open_rows(config.out, ROW_SCHEMA) if config.out else nullcontext() as write:
-        for stored in read_verdicts(config.run):
-            if stored.task_id not in tasks:
-                raise SourceError(f"{config.run}: verdicts on {stored.task_id!r}, which is not among the run's tasks")
+    with open_scores(config.out, there) if config.out else nullcontext() as write:
+        for response in read_scores(config.run, there):
             responses += 1
-            scores = score_readings(stored.verdicts, tasks[stored.task_id], there)
-            tally.add(scores)
+            tally.add(response.scores)
             if write:
-                write(render_score_row(stored.task_id, stored.sample, scores))
+                write(response)
     return ScoreResult(
         folder=str(config.run),
         judge=read_judge(config.run),
@@ -82,3 +132,31 @@ def score_run(config: ScoreConfig) -> ScoreResult:
         schemes=tally.summarize(there),
         left_out=left_out,
     )
+
+
+def read_scores(folder: Path, schemes: Sequence[str]) -> Iterator[ScoredResponse]:
+    """The responses of a run with their scores under these schemes, from the stored verdicts."""
+    tasks = _load_tasks(folder)
+    for stored in read_verdicts(folder):
+        if stored.task_id not in tasks:
+            raise SourceError(f"{folder}: verdicts on {stored.task_id!r}, which is not among the run's tasks")
+        scores = score_readings(stored.verdicts, tasks[stored.task_id], schemes)
+        yield ScoredResponse(stored.task_id, stored.sample, scores)
+
+
+@contextmanager
+def open_scores(path: Path, schemes: Sequence[str]) -> Iterator[Callable[[ScoredResponse], None]]:
+    """A function that writes the scores of one response: a table where the name ends in .csv, else with bounds."""
+    if path.suffix.lower() == ".csv":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_csv(path, ("task_id", "sample", *schemes)) as write:
+            yield lambda response: write(response.to_row())
+    else:
+        with open_rows(path, ROW_SCHEMA) as write:
+            yield lambda response: write(render_score_row(response.task_id, response.sample, response.scores))
+
+
+def _load_tasks(folder: Path) -> dict[str, Task]:
+    if not (folder / TASKS).is_file():
+        raise SourceError(f"{folder}: not the folder of a finished run; name one that judge has written")
+    return {task.id: task for task in load_tasks(folder / TASKS, "tasks", strict=True)}

@@ -5,13 +5,14 @@ again: only the calls that are missing are made. Results appear in the run folde
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import Format, Subset
@@ -19,38 +20,44 @@ from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.stream import Judged, judge_stream
-from prorubric.llm.accounting import Usage, estimate_cost, load_prices
+from prorubric.llm.accounting import Prices, Usage, estimate_cost, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model
+from prorubric.llm.model import Model, YesNoModel
 from prorubric.llm.together import run_sync
 from prorubric.reward.folder import (
+    AUTO,
     CONFIG,
     JOURNAL,
+    READS_WORDS,
     REJECTS,
     ROW_SCHEMA,
     RUN_FILES,
     SCORES,
+    SHEET,
     SUMMARY,
     TASKS,
     VERDICTS,
-    SchemeSummary,
+    Readings,
     SchemeTally,
     check_judging,
     choose_schemes,
     describe_versions,
     needed_readings,
     read_setting,
-    render_score_row,
     render_verdict_row,
     score_readings,
+    split_by_words,
 )
 from prorubric.reward.inputs import Rejects, load_all_tasks, pair_responses, write_rejects
 from prorubric.reward.reasons import Reasons
-from prorubric.rubric.files import WriteRow, lock_path, open_rows, remove_partials, write_json
-from prorubric.rubric.record import Record, config_record, render_config, shorten
+from prorubric.reward.rescore import ScoredResponse, ScoredRun, open_scores
+from prorubric.rubric.files import lock_path, open_rows, remove_partials, write_json
+from prorubric.rubric.record import config_record, render_config, shorten
+from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.rubric.verdict import Unknown
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -66,20 +73,30 @@ class JudgeFiles:
     _: KW_ONLY
     judge: str
     """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
-    out: Path
+    out: Path = Path("prorubric-judge")
     """The run folder; running into it again finishes what is missing."""
-    scheme: str = "all"
-    """Schemes with commas between them, or all that the tasks allow."""
+    scheme: str = AUTO
+    """Schemes with commas between them, all that the tasks allow, or auto: the sum, and ProRubric with dimensions."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Only the first so many responses, to try a judge before all are paid for."""
     format: Format = "auto"
     """The form of the tasks."""
     subset: Subset = "all"
     """HealthBench: only the physician-consensus criteria, or only the others."""
+    split: str = "train"
+    """The split of a dataset on the hub."""
     strict: bool = False
     """Stop at the first row that cannot be read."""
     journal: Path | None = None
     """A journal that several runs share; by default each run folder has its own."""
     prices: str | Path | None = None
     """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
+
+    def __post_init__(self) -> None:
+        if self.out.suffix.lower() in (".csv", ".json", ".jsonl", ".parquet"):
+            raise ConfigError(
+                f"--out {self.out} is a folder, with {SHEET} and {SCORES} in it; name it without a suffix"
+            )
 
 
 @config_record
@@ -91,22 +108,20 @@ class JudgeRunConfig(JudgeFiles):
     http: HttpConfig = field(default_factory=HttpConfig)
 
 
-class JudgeResult(Record):
+class JudgeResult(ScoredRun):
     """What a run gave and what it cost."""
 
-    folder: str
-    judge: str
-    responses: int
     rejected: int
     """Rows of tasks or responses that could not be read, or responses to no known task."""
     rejects: tuple[str, ...]
     """The first of them."""
-    schemes: dict[str, SchemeSummary]
-    left_out: dict[str, str]
-    """Schemes that the tasks do not allow, with the reason."""
+    unread: dict[str, str]
+    """Schemes that were named though the judge cannot read their texts, with the reason; their scores mean nothing."""
     verdicts: int
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
+    reasks: int | None
+    """How often an open item was asked again; None for a judge that gives probabilities, which is asked once."""
     calls: int
     """Questions, with those that needed no call."""
     cached: int
@@ -124,6 +139,8 @@ class JudgeResult(Record):
     """Of all prompts of the run, what a server with a prefix cache can share between responses (an estimate)."""
     shareable_share: float | None
     """The same as a share of all prompts."""
+    unmetered: int
+    """Replies whose tokens the endpoint did not count."""
     cost: float | None
     """US dollars at list price for the calls that were made now; None where the price or the tokens are not known."""
     cost_with_journal: float | None
@@ -176,20 +193,45 @@ def judge_responses(config: JudgeRunConfig, on_progress: OnProgress | None = Non
     return run_sync(_run(config, on_progress))
 
 
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a run starts from, read and checked before anything is spent."""
+
+    tasks: dict[str, Task]
+    cases: Iterator[tuple[Task, Response]]
+    schemes: tuple[str, ...]
+    left_out: dict[str, str]
+    unread: dict[str, str]
+    model: Model | YesNoModel
+    prices: Prices
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What has to be judged."""
+        return cast("tuple[Reading, ...]", needed_readings(self.schemes))
+
+
+def open_inputs(config: JudgeRunConfig, rejects: Rejects, usage: Usage) -> Inputs:
+    """Read the tasks and make the model; raises before a token is spent and before there is a folder."""
+    tasks = load_all_tasks(config, rejects)
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging, config.judge)
+    cases = islice(pair_responses(config.responses, tasks, rejects, config.strict), config.limit)
+    unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
+    prices = load_prices(config.prices)
+    model = make_model(config.judge, config.http, usage)
+    Judge(model, config.judging)  # a prompt file that cannot be used is found now
+    return Inputs(tasks, cases, schemes, left_out, unread, model, prices)
+
+
 async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeResult:
     started = time.monotonic()
     rejects, usage, tally = Rejects(), Usage(), _Tally()
-    tasks = load_all_tasks(config, rejects)
-    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging)
-    prices = load_prices(config.prices)
-    cases = pair_responses(config.responses, tasks, rejects, config.strict)
-    model = make_model(config.judge, config.http, usage)
-    Judge(model, config.judging)  # a prompt file that cannot be used is found before there is a folder
+    inputs = open_inputs(config, rejects, usage)
     about = {
         "verb": "judge",
         "config": render_config(config),
-        "schemes": list(schemes),
-        "judge_identity": model.identity,
+        "schemes": list(inputs.schemes),
+        "judge_identity": inputs.model.identity,
         "versions": describe_versions(),
     }
     _check_folder(config.out, about)  # before a lock is left in a folder that is somebody else's
@@ -197,17 +239,24 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
         _check_folder(config.out, about)
         remove_partials(*(config.out / name for name in RUN_FILES))
-        save_tasks(config.out / TASKS, tasks.values())
+        save_tasks(config.out / TASKS, inputs.tasks.values())
         write_json(config.out / CONFIG, about)
-        judge = Judge(keep_model(model, journal, usage), config.judging)
+        judge = Judge(keep_model(inputs.model, journal, usage), config.judging)
         try:
             with ExitStack() as stack:
-                write = [stack.enter_context(open_rows(config.out / name, ROW_SCHEMA)) for name in (VERDICTS, SCORES)]
-                readings = cast("tuple[Reading, ...]", needed_readings(schemes))
-                stream = judge_stream(judge, cases, readings, 2 * config.http.concurrency)
+                write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
+                write_scores = [
+                    stack.enter_context(open_scores(config.out / name, inputs.schemes)) for name in (SCORES, SHEET)
+                ]
+                stream = judge_stream(judge, inputs.cases, inputs.readings, 2 * config.http.concurrency)
                 async with aclosing(stream):
                     async for judged in stream:
-                        tally.add(judged, _write(judged, schemes, *write))
+                        readings: Readings = {name: found.verdicts for name, found in judged.judgements.items()}
+                        scores = score_readings(readings, judged.task, inputs.schemes)
+                        write_verdicts(_render_verdicts(judged))
+                        for write in write_scores:
+                            write(ScoredResponse(judged.task.id, judged.response.sample, scores))
+                        tally.add(judged, scores)
                         if on_progress:
                             on_progress(Progress(tally.responses, tally.unknown, usage))
         finally:
@@ -217,13 +266,7 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
         raise SourceError(
             f"{config.responses}: no response could be judged; see {config.out / REJECTS} or fill the file"
         )
-    result = _summarize(config, tally, usage, schemes, left_out, rejects).model_copy(
-        update={
-            "cost": estimate_cost(usage, prices),
-            "cost_with_journal": estimate_cost(usage, prices, with_cached=True),
-            "seconds": round(time.monotonic() - started, 3),
-        }
-    )
+    result = _summarize(config, inputs, tally, usage, rejects, round(time.monotonic() - started, 3))
     write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result
 
@@ -246,30 +289,28 @@ def _check_folder(folder: Path, about: Mapping[str, Any]) -> None:
             )
 
 
-def _write(judged: Judged, schemes: Sequence[str], verdicts: WriteRow, scores: WriteRow) -> dict[str, Score]:
-    readings: dict[str, tuple[Verdict, ...]] = {name: j.verdicts for name, j in judged.judgements.items()}
+def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
+    """The row of `verdicts.jsonl`, with what else is known of the verdicts."""
+    found = judged.judgements
     probabilities: dict[str, JsonValue] = {
-        name: list(j.probabilities) for name, j in judged.judgements.items() if j.probabilities is not None
+        name: list(one.probabilities) for name, one in found.items() if one.probabilities is not None
     }
     reasons: dict[str, JsonValue] = {
-        name: {str(index): reason for index, reason in j.reasons.items()}
-        for name, j in judged.judgements.items()
-        if j.reasons
+        name: {str(index): reason for index, reason in one.reasons.items()}
+        for name, one in found.items()
+        if one.reasons
     }
-    place = (judged.task.id, judged.response.sample)
-    verdicts(render_verdict_row(*place, readings, probabilities=probabilities, reasons=reasons))
-    found = score_readings(readings, judged.task, schemes)
-    scores(render_score_row(*place, found))
-    return found
+    return render_verdict_row(
+        judged.task.id,
+        judged.response.sample,
+        {name: one.verdicts for name, one in found.items()},
+        probabilities=probabilities,
+        reasons=reasons,
+    )
 
 
 def _summarize(
-    config: JudgeRunConfig,
-    tally: _Tally,
-    usage: Usage,
-    schemes: Sequence[str],
-    left_out: dict[str, str],
-    rejects: Rejects,
+    config: JudgeRunConfig, inputs: Inputs, tally: _Tally, usage: Usage, rejects: Rejects, seconds: float
 ) -> JudgeResult:
     return JudgeResult(
         folder=str(config.out),
@@ -277,11 +318,13 @@ def _summarize(
         responses=tally.responses,
         rejected=rejects.count,
         rejects=rejects.show(),
-        schemes=tally.scores.summarize(schemes),
-        left_out=left_out,
+        schemes=tally.scores.summarize(inputs.schemes),
+        left_out=inputs.left_out,
+        unread=inputs.unread,
         verdicts=tally.verdicts,
         unknown_verdicts=tally.unknown,
         unknown_reasons=dict(tally.reasons.most_common()),
+        reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
         calls=usage.calls,
         cached=usage.cached,
         repeated=usage.repeated,
@@ -292,7 +335,8 @@ def _summarize(
         completion_tokens=usage.completion_tokens,
         shareable_prompt_tokens=tally.shareable // _CHARACTERS_PER_TOKEN,
         shareable_share=tally.shareable / tally.prompt if tally.prompt else None,
-        cost=None,
-        cost_with_journal=None,
-        seconds=0.0,
+        unmetered=usage.unmetered,
+        cost=estimate_cost(usage, inputs.prices),
+        cost_with_journal=estimate_cost(usage, inputs.prices, with_cached=True),
+        seconds=seconds,
     )

@@ -157,15 +157,23 @@ def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
         partial.unlink(missing_ok=True)
 
 
-def write_json(path: Path, value: object) -> None:
-    """A small JSON file, whole or not at all."""
+@contextmanager
+def open_whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file to be written: it appears when the block ends without an error, whole or not at all."""
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
         with _blaming(path):
-            partial.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
-        partial.replace(path)
+            with partial.open("wb") as stream:
+                yield stream
+            partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: object) -> None:
+    """A small JSON file, whole or not at all."""
+    with open_whole(path) as stream:
+        stream.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def hash_file(path: Path) -> str | None:

@@ -1,0 +1,147 @@
+"""What a run would ask for and cost, counted without a call.
+
+The run's own code puts its questions to a `Replay`, which answers from the journal. A question that the journal cannot
+answer is counted, and gets a failure that ends what would follow from it. One that comes twice is counted once. Prompts
+are rendered as they would be sent and counted at four characters a token, an ordinary figure for English. The estimate
+takes one reply a question of a usual length; the ceiling takes every retry, and every reply as long as it may be.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prorubric.errors import UnjudgedError
+from prorubric.llm.accounting import Prices, Usage, estimate_cost
+from prorubric.llm.journal import Journal, key_of
+from prorubric.llm.model import Around, Failure, Model, Outcome, Reply, Request, YesNoModel
+from prorubric.llm.yes_no_cache import make_question, parse_probabilities
+from prorubric.rubric.record import Record
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+class Estimate(Record):
+    """What a run would take, from its files as they are."""
+
+    calls: int
+    """One for each question that the journal cannot answer."""
+    cached: int
+    """Questions that the journal answers, or the reply to the same question."""
+    repeated: int
+    """Those of the cached that come before in the run itself."""
+    most_calls: int
+    """With every retry."""
+    prompt_tokens: int
+    completion_tokens: int
+    """At the usual length."""
+    most_prompt_tokens: int
+    most_completion_tokens: int
+    cost: float | None
+    """US dollars at list price; None where the price is not known."""
+    most_cost: float | None
+
+
+@dataclass(slots=True)
+class Questions:
+    """What would be asked of one model; of a question only a hash is kept, to ask it once."""
+
+    journal: Journal | None = None
+    calls: int = 0
+    most_calls: int = 0
+    cached: int = 0
+    repeated: int = 0
+    prompt: int = 0
+    most_prompt: int = 0
+    completion: int = 0
+    most_completion: int = 0
+    _asked: set[bytes] = field(default_factory=set)
+
+    def find(self, identity: str, request: Request) -> Outcome | None:
+        """The reply in the journal, None where the question is to be asked, a failure where it was asked before."""
+        key = key_of(identity, request)
+        reply = self.journal.get(key) if self.journal is not None else None
+        brief = bytes.fromhex(key[:24])
+        if reply is None and brief not in self._asked:
+            self._asked.add(brief)
+            self.calls += 1
+            return None
+        self.cached += 1
+        self.repeated += reply is None
+        return reply or Failure("gave-up", "not asked")
+
+    def price(self, model: str, prices: Prices) -> dict[str, Any]:
+        """The fields of an `Estimate`. What is not a model, with an empty name, costs nothing."""
+        usual = Usage(model, prompt_tokens=self.prompt, completion_tokens=self.completion)
+        most = Usage(model, prompt_tokens=self.most_prompt, completion_tokens=self.most_completion)
+        return {
+            "calls": self.calls,
+            "cached": self.cached,
+            "repeated": self.repeated,
+            "most_calls": self.most_calls,
+            "prompt_tokens": self.prompt,
+            "completion_tokens": self.completion,
+            "most_prompt_tokens": self.most_prompt,
+            "most_completion_tokens": self.most_completion,
+            "cost": estimate_cost(usual, prices) if model else 0.0,
+            "most_cost": estimate_cost(most, prices) if model else 0.0,
+        }
+
+
+class Replay(Around[Model]):
+    """A text model that answers from the journal and counts the question that the journal cannot answer."""
+
+    def __init__(
+        self,
+        model: Model,
+        questions: Questions,
+        *,
+        usual: Callable[[Request], int],
+        retries: Callable[[Request], int],
+        shows_reply: bool = False,
+    ) -> None:
+        super().__init__(model)
+        self._questions, self._retries, self._shows_reply = questions, retries, shows_reply
+        self.usual = usual
+        """How long the reply to a request usually is, in tokens."""
+
+    async def complete(self, request: Request) -> Outcome:
+        """The reply from the journal; where there is none, a failure, which ends what would follow from the reply."""
+        found, count = self._questions.find(self.identity, request), self._questions
+        if found is None:
+            prompt = sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
+            left = max(self._retries(request), 0)
+            count.most_calls += 1 + left
+            count.prompt += prompt
+            # A retry that shows the last reply again has a prompt that is longer by that reply.
+            count.most_prompt += prompt * (1 + left) + left * request.max_tokens * self._shows_reply
+            count.completion += min(self.usual(request), request.max_tokens)
+            count.most_completion += request.max_tokens * (1 + left)
+        return found or Failure("gave-up", "not asked")
+
+
+class ReplayYesNo(Around[YesNoModel]):
+    """The same for a model of probabilities, which has no retries and counts no tokens."""
+
+    def __init__(self, model: YesNoModel, questions: Questions) -> None:
+        super().__init__(model)
+        self._questions = questions
+
+    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
+        """The probabilities from the journal; `UnjudgedError` where it has none."""
+        found = self._questions.find(self.identity, make_question(conversation, response, statements))
+        self._questions.most_calls += found is None
+        if not isinstance(found, Reply):
+            raise UnjudgedError("not asked")
+        return parse_probabilities(found)
+
+
+@contextmanager
+def open_existing(path: Path | None) -> Iterator[Journal | None]:
+    """A journal that is there already; None where there is none. An empty file would become one."""
+    if path is None or not path.exists() or not path.stat().st_size:
+        yield None
+    else:
+        with Journal(path) as journal:
+            yield journal
