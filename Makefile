@@ -59,7 +59,7 @@ bench: .venv/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/ben
 
 constraints: $(UV)  ## pin versions and hashes of what the project's own environment uses
 	$(COMPILE) --universal --upgrade --extra dev pyproject.toml > constraints.new
-	echo $(WEIGHTS) | $(COMPILE) --no-deps - >> constraints.new
+	printf '%s\n' $(WEIGHTS) pip | $(COMPILE) --no-deps - >> constraints.new
 	@# Without a hash: builds with and without CUDA are different files of the same version.
 	echo 'torch==2.13.0' >> constraints.new
 	mv constraints.new constraints.txt
@@ -75,6 +75,7 @@ $(UV):
 
 .venv/bin/python: | $(UV)
 	@$(UV) venv --quiet --python $(PYTHON) .venv
+	@$(INSTALL) pip  # for the extras that the README installs
 
 .venv/.core: pyproject.toml constraints.txt | .venv/bin/python
 	@$(INSTALL) --editable .

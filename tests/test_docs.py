@@ -6,9 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from markdown.extensions.toc import slugify
 
 from tests.snippets import Snippet, read_snippets
 
@@ -26,7 +29,8 @@ RUN_ELSEWHERE = {
     "pip install '.[hub]'": "make test installs it",
     "pip install '.[local]'": "make test installs it",
     "pip install '.[ray]'": "make test installs it",
-    "pip install '.[serve]'": "make test installs it",
+    "pip install '.[serve]'": "tests/test_make.py resolves it in a clean environment; make test installs it",
+    "pip install '.[trl]'": "make test-all installs it into an environment of its own",
     "pip install '.[lab,plot]'": "make test-all installs it into an environment of its own",
 }
 
@@ -80,18 +84,41 @@ def test_the_first_screen_of_the_readme_has_the_two_commands_and_an_audit() -> N
     assert len(python[0].code.splitlines()) <= 10
 
 
-def test_links_between_pages_lead_somewhere() -> None:
+def test_links_between_pages_lead_to_a_page_and_a_heading_on_it() -> None:
     broken = []
-    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]:
-        for target in re.findall(r"\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", page.read_text()):
-            if not (page.parent / target).is_file():
-                broken.append(f"{page.name} -> {target}")
+    for page in [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "SECURITY.md"))]:
+        for target, anchor in re.findall(r"\]\(([^)#\s:]*)(?:#([^)\s]*))?\)", page.read_text()):
+            found = page.parent / target if target else page
+            if not found.is_file() or (anchor and anchor not in list_anchors(found)):
+                broken.append(f"{page.name} -> {target}#{anchor}")
     assert broken == []
 
 
-def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+def list_anchors(page: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return {slugify(heading.strip(), "-") for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+class Links(HTMLParser):
+    """The places that a page of the site names, and what it loads or links to there."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.names: set[str] = {""}
+        self.targets: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.names.add(value or "")
+            elif name in ("href", "src") and value is not None and not (tag == "a" and "://" in value):
+                self.targets.append(value)
+
+
+def test_every_link_of_the_built_site_works_from_a_folder_without_a_warning_or_a_network(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -99,7 +126,17 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "Why a sum of criteria is a bad reward" in (tmp_path / "site/index.html").read_text()
+    assert "Why a sum of criteria is a bad reward" in (tmp_path / "index.html").read_text()
+    pages = {page: Links(page) for page in tmp_path.rglob("*.html") if page.name != "404.html"}
+    assert len(pages) == len(list((ROOT / "docs").rglob("*.md")))
+    broken = []
+    for page, links in pages.items():
+        for target in links.targets:
+            path, _, anchor = target.partition("#")
+            found = (page.parent / unquote(path)).resolve() if path else page
+            if not found.is_file() or (found in pages and unquote(anchor) not in pages[found].names):
+                broken.append(f"{page.relative_to(tmp_path)} -> {target}")
+    assert broken == []
 
 
 def test_the_readme_shows_an_audit_whole_and_what_rules_give_with_it() -> None:

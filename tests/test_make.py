@@ -45,8 +45,17 @@ def test_the_core_alone_can_lint_and_is_smaller_than_the_limit(clean_copy: Path)
     venv = clean_copy / ".venv"
     installed = {path.name.split("-")[0] for path in venv.glob("lib/python*/site-packages/*.dist-info")}
     assert not installed & {"torch", "ray", "transformers", "matplotlib", "scikit_learn", "datasets", "pytest"}
-    size = sum(path.stat().st_size for path in venv.glob("lib/**/*") if path.is_file() and path.suffix != ".pyc")
+    files = [path for path in venv.glob("lib/**/*") if path.is_file() and path.suffix != ".pyc"]
+    size = sum(path.stat().st_size for path in files if "pip" not in path.parts)  # a tool, and not of the core
     assert size < 250 * 2**20
+
+
+def test_the_environment_has_a_pip_that_installs_the_extras_of_the_readme(clean_copy: Path) -> None:
+    pip = [clean_copy / ".venv/bin/pip", "install", "--dry-run", "--quiet", "--report", "-", ".[serve]"]
+    done = subprocess.run(pip, cwd=clean_copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    added = {found["metadata"]["name"] for found in json.loads(done.stdout)["install"]}
+    assert added >= {"prorubric", "fastapi", "uvicorn"}
 
 
 def test_a_package_that_is_not_what_its_hash_says_is_refused(clean_copy: Path) -> None:
