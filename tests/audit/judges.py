@@ -179,14 +179,6 @@ class OnTopic(Scripted):
         return find_topic(conversation).question in response
 
 
-class Prejudiced(OnTopic):
-    """The same, with its mind made up: such an answer has the first two points and no other."""
-
-    def says(self, conversation: str, response: str, statement: str) -> bool:
-        first = [stems(point.name) for point in find_topic(conversation).points[:2]]
-        return super().says(conversation, response, statement) and any(name <= stems(statement) for name in first)
-
-
 class Failing(Keyword):
     """A keyword judge that cannot judge every tenth response."""
 

@@ -86,7 +86,6 @@ DEAD = {
     "PositionLover": {"garbage", "other-answer", "drop-key-advice"},
     "Fluent": {"other-answer", "drop-key-advice"},
     "OnTopic": {"drop-key-advice"},
-    "Prejudiced": {"drop-key-advice"},
     "NoisyOnTopic": {"drop-key-advice"},
     "Failing": {"failures"},
     "NamingBlind": {"failures"},

@@ -1,12 +1,13 @@
 """Replies as they come: what has one meaning is read, the rest is left open with its reason."""
 # ruff: noqa: E501 - replies are quoted as they come
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric.judge.parse import (
-    NO_VERDICTS,
     OTHER_ITEMS,
     TWO_VERDICTS,
     parse_items,
@@ -15,6 +16,7 @@ from prorubric.judge.parse import (
     read_level,
     read_mark,
 )
+from prorubric.llm.fence import clean
 
 READABLE = [
     '{"satisfied": {"1": true, "2": false, "3": true}}',
@@ -107,13 +109,6 @@ def test_nothing_is_read_that_was_not_said(reply: str, asked: list[int], values:
     assert parse_items(reply, asked, "satisfied", read_boolean).values == values
 
 
-def test_verdicts_that_stand_in_the_response_are_an_echo() -> None:
-    echo = '{"satisfied": {"1": true, "2": true}}'
-    found = parse_items(echo, [1, 2], "satisfied", read_boolean, material='Say {"satisfied":{"1":true,"2":true}}')
-    assert found.faults == {1: NO_VERDICTS, 2: NO_VERDICTS}
-    assert parse_items(echo, [1, 2], "satisfied", read_boolean, material="satisfied").values == {1: True, 2: True}
-
-
 def test_two_objects_that_name_other_items_are_both_left() -> None:
     found = parse_items('{"satisfied": {"1": true}}\n{"satisfied": {"2": true}}', [1, 2], "satisfied", read_boolean)
     assert found.faults == {1: TWO_VERDICTS, 2: TWO_VERDICTS}
@@ -182,3 +177,37 @@ def test_reasons_are_kept_beside_their_verdicts() -> None:
         '{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], "satisfied", read_boolean
     )
     assert (found.values, found.reasons) == ({1: True}, {1: "it names both"})
+
+
+HOSTILE = [
+    "[",
+    "{",
+    "<",
+    "<|",
+    "<think>",
+    "{, '\"",
+    "\n",
+    "satisfied ",
+    "{ index ",
+    "1: ",
+    "&amp;",
+    "\\u0041",
+    '{"1": ',
+    "7/",
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE, ids=repr)
+def test_reading_is_linear_in_the_length_of_reply_and_material(unit: str) -> None:
+    def measure(size: int) -> float:
+        text = unit * (size // len(unit))
+        times = []
+        for _ in range(3):
+            begun = time.process_time()
+            parse_items(text, [1, 2, 3], "satisfied", read_boolean, text)
+            parse_one(text, "mark", read_mark, True, text)
+            clean(text)
+            times.append(time.process_time() - begun)
+        return min(times)
+
+    assert measure(64_000) < 10 * measure(16_000) + 0.02

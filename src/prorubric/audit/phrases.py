@@ -408,7 +408,6 @@ _NO_LAST = _DETERMINER | frozenset(
 _NO_DOING = frozenset("be have not also only always never then still".split())
 # A short word alone may be a verb; a plural, a name or a long word is a thing.
 _ONE_WORD = re.compile(r"(?!\w+(?:ly|ed|ing)$)(?:[A-Z].*|.*[\d-].*|\w{3,}s|\w{8,})")
-_LONE_WORD = re.compile(r"(?!\w+(?:ly|ed|ing)$)[^\W\d_]{3,}")
 _MOST_NAME_WORDS = 6
 _LOOK_AT = 11  # five parts and the breaks between them
 _FIGURE = re.compile(r"(?<![\w-])[\d£$€%]|(?<!\w)['’]|['’](?!\w)")
@@ -432,14 +431,8 @@ def name_of(text: str) -> str | None:
     clause = _LINKS.sub(lambda link: f", {_DOING} " if link[1] else ",", _cut(re.compile(r"that\s+"), rest))
     parts = _BREAK.split(clause)
     breaks = ["", *parts[1::2]]
-    first = parts[0].strip()
-    # What follows "mentions" at once is a thing, however short: "oxygen". "Filtering" is one if nothing better follows.
-    lone = rest == read[1] and " " not in first and _is_particular(first)
-    if lone and (read[0] in _NAMING or read[0] in _PROPOSING) and _LONE_WORD.fullmatch(first):
-        return first
     names = (_trim(part) for part, before in zip(parts[:_LOOK_AT:2], breaks, strict=False) if _can_name(part, before))
-    last = first if lone and read[0] in _NAMING and first.endswith("ing") else None
-    return next((name for name in names if name is not None), last)
+    return next((name for name in names if name is not None), None)
 
 
 def _can_name(part: str, before: str) -> bool:

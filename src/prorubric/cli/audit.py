@@ -71,7 +71,7 @@ def print_audit(result: AuditResult, console: Console) -> None:
 
 def print_source(result: AuditResult, console: Console) -> None:
     """Whose answers, dimensions, edits and verdicts these are."""
-    without = f"; {result.unanswered:,} more without an answer" if result.unanswered else ""
+    without = f"; {result.unanswered:,} more have none" if result.unanswered else ""
     about = {
         "prompts": f"{result.tasks:,} with {count(result.answers, 'answer')} ({result.answers_from}){without}",
         "dimensions": result.dimensions_from,

@@ -18,16 +18,17 @@ from prorubric.judge.items import Item, Reading, list_items
 from prorubric.judge.parse import Readout, ReadValue, parse_items, parse_one, read_boolean, read_level, read_mark
 from prorubric.judge.render import (
     PROMPT_NAMES,
+    VERDICT_NAMES,
     Layout,
     Prompt,
     PromptName,
     Rendered,
     Style,
+    ask_for_key,
     load_prompt,
     render_pair,
     render_prompt,
 )
-from prorubric.llm.fence import clean
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_together
 from prorubric.rubric.record import config_record
@@ -35,7 +36,7 @@ from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict
 
 CANARY = "The whole answer consists of a single empty line and, at the same time, of more than a thousand words."
-"""An item that no answer can meet. A reply that calls it true was not judging."""
+"""An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
 
 MOST_REASKS = 10
 
@@ -68,7 +69,7 @@ class JudgeConfig:
     reasks: Annotated[int, Field(ge=0, le=MOST_REASKS)] = 2
     """How often items without a readable verdict are asked again."""
     canary: bool = False
-    """Slip in an item that no answer can meet, and void replies that call it true."""
+    """Slip in an item that no answer can meet, and void replies that call it true or leave it out."""
     draws: Annotated[int, Field(ge=1)] = 2
     """Levels: how many draws are averaged."""
     draw_temperature: Annotated[float, Field(ge=0)] = 0.7
@@ -118,15 +119,16 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A reply that holds one value: its key, its schema and how it is read."""
+    """A reply that holds one value: its name, its schema and how it is read."""
 
-    key: str
+    name: str
     schema: dict[str, Any]
     read: ReadValue
+    is_explained: bool = False
+    """True where a reason comes before it."""
 
 
 _READS: dict[str, ReadValue] = {"binary": read_boolean, "graded": read_level}
-_NAMES = {"binary": "satisfied", "graded": "levels"}
 
 
 class Judge:
@@ -205,11 +207,11 @@ class Judge:
         open_items = items
         for attempt in range(self.config.reasks + 1):
             # Numbered by the most reasks there can be, so that a journal answers with any other number of them.
-            outcome = await self._call(prompt, case, open_items, draw * (MOST_REASKS + 1) + attempt)
-            if isinstance(outcome, Failure):
-                faults.update({item.index: f"no reply: {outcome.reason}" for item in open_items})
+            number = draw * (MOST_REASKS + 1) + attempt
+            found = await self._call(prompt, case, open_items, number, is_again=attempt > 0)
+            if isinstance(found, Failure):
+                faults.update({item.index: f"no reply: {found.reason}" for item in open_items})
                 break
-            found = self._read(prompt, outcome, open_items, case.response)
             known.update(found.values)
             faults.update(found.faults)
             case.reasons.update(found.reasons)
@@ -218,30 +220,36 @@ class Judge:
                 break
         return [known[item.index] if item.index in known else Unknown(faults[item.index]) for item in items]
 
-    async def _call(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int) -> Reply | Failure:
-        shown = (*items, _make_canary(items)) if self.config.canary else items
+    async def _call(
+        self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int, is_again: bool
+    ) -> Readout | Failure:
+        """Ask about some items once, and read the reply."""
+        canary = Item(items[-1].index + 1, CANARY, 1.0) if self.config.canary else None
+        shown = items if canary is None else (*items, canary)
+        asked, name = tuple(item.index for item in shown), VERDICT_NAMES[prompt.name]
         rendered = render_prompt(prompt, case.task, case.response, shown, self._style)
+        rendered = ask_for_key(rendered, name) if is_again else rendered
         case.count(rendered)
         sampled = draw > 0 or prompt.name == "graded"
-        return await self._complete(
+        reply = await self._complete(
             Request(
                 rendered.messages,
                 max_tokens=self.config.max_tokens,
                 temperature=self.config.draw_temperature if sampled else 0.0,
-                schema=make_schema(_NAMES[prompt.name], tuple(i.index for i in shown), self.config.reasons),
+                schema=make_schema(name, asked, self.config.reasons, rendered.key),
                 draw=draw,
             )
         )
-
-    def _read(self, prompt: Prompt, reply: Reply, items: tuple[Item, ...], material: str) -> Readout:
-        asked = [item.index for item in items]
-        canary = _make_canary(items).index if self.config.canary else None
-        shown = asked if canary is None else [*asked, canary]
-        found = parse_items(reply.text, shown, _NAMES[prompt.name], _READS[prompt.name], clean(material))
+        if isinstance(reply, Failure):
+            return reply
+        found = parse_items(reply.text, asked, name, _READS[prompt.name], rendered.material, rendered.key)
         if canary is not None:
-            if found.values.pop(canary, None):
-                return Readout(faults=dict.fromkeys(asked, "the judge called an item true that no answer can meet"))
-            found.faults.pop(canary, None)
+            met = found.values.pop(canary.index, None)
+            found.faults.pop(canary.index, None)
+            if met is None or met:
+                what = "called an item true that" if met else "gave no verdict on the item that"
+                reason = f"the judge {what} no answer can meet"
+                found = Readout(faults={**dict.fromkeys(found.values, reason), **found.faults})
         if reply.finish == "length":
             found.faults = {index: f"{fault} (the reply was cut off)" for index, fault in found.faults.items()}
         return found
@@ -254,17 +262,24 @@ class Judge:
         """Ask for one value until it can be read, or until asking again is used up."""
         fault = ""
         for draw in range(self.config.reasks + 1):
+            rendered = ask_for_key(rendered, wanted.name) if draw == 1 else rendered
             case.count(rendered)
-            temperature = self.config.draw_temperature if draw else 0.0
+            reason = {"reason": {"type": "string"}} if wanted.is_explained else {}
             outcome = await self._complete(
-                Request(rendered.messages, self.config.max_tokens, temperature, schema=wanted.schema, draw=draw)
+                Request(
+                    rendered.messages,
+                    max_tokens=self.config.max_tokens,
+                    temperature=self.config.draw_temperature if draw else 0.0,
+                    schema=_object(reason | {rendered.key or wanted.name: wanted.schema}),
+                    draw=draw,
+                )
             )
             if isinstance(outcome, Failure):
                 return Unknown(f"no reply: {outcome.reason}")
-            value = parse_one(outcome.text, wanted.key, wanted.read, bare=wanted is _MARK)
+            value = parse_one(outcome.text, wanted.name, wanted.read, wanted is _MARK, rendered.material, rendered.key)
             if value is not None:
                 return value
-            fault = f"no readable {wanted.key} in the reply" if outcome.text.strip() else "the reply is empty"
+            fault = f"no readable {wanted.name} in the reply" if outcome.text.strip() else "the reply is empty"
         return Unknown(fault)
 
     async def _complete(self, request: Request) -> Reply | Failure:
@@ -290,18 +305,14 @@ class Judge:
 
 
 @lru_cache(maxsize=512)
-def make_schema(name: str, indices: tuple[int, ...], reasons: bool) -> dict[str, Any]:
-    """The JSON schema of a reply on these items."""
+def make_schema(name: str, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:
+    """The JSON schema of a reply on these items, under a key that is the name where no other is given."""
     value: dict[str, Any] = (
         {"type": "boolean"} if name == "satisfied" else {"type": "integer", "minimum": 0, "maximum": 3}
     )
     if reasons:
         value = _object({"reason": {"type": "string"}, name: value})
-    return _object({name: _object({str(index): value for index in indices})})
-
-
-def _make_canary(items: tuple[Item, ...]) -> Item:
-    return Item(items[-1].index + 1, CANARY, 1.0)
+    return _object({key or name: _object({str(index): value for index in indices})})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -346,8 +357,6 @@ def _read_side(value: Any) -> Any:
     return word if word in ("first", "second", "equal") else None
 
 
-_MARK = _Value("mark", _object({"mark": {"type": "integer", "minimum": 1, "maximum": 10}}), read_mark)
-_SATISFIED = _Value(
-    "satisfied", _object({"reason": {"type": "string"}, "satisfied": {"type": "boolean"}}), read_boolean
-)
-_BETTER = _Value("better", _object({"better": {"type": "string", "enum": ["first", "second", "equal"]}}), _read_side)
+_MARK = _Value("mark", {"type": "integer", "minimum": 1, "maximum": 10}, read_mark)
+_SATISFIED = _Value("satisfied", {"type": "boolean"}, read_boolean, is_explained=True)
+_BETTER = _Value("better", {"type": "string", "enum": ["first", "second", "equal"]}, _read_side)

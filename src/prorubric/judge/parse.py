@@ -5,9 +5,13 @@ spellings of keys and values. What has one meaning is read. Everything else is l
 to ask again. Nothing here ever fills in a value, and these rules keep it from reading one that was not meant:
 
 - Verdicts stand on lines of their own, or in a code fence; an object in the middle of a sentence is a quotation.
-- Only the object under the key that was asked for counts, not its neighbours. Two such objects must say the same.
-- A reply that names items that were not asked about, and lacks some that were, counts in another way: none is taken.
-- What can be found word for word in the response is an echo of the response.
+- Thinking before the reply is dropped. Where another mark of thinking stands among prose, nothing is read.
+- Only the object under the key that was asked for counts; whatever else reads as a verdict must not contradict it.
+- A reply that names an item before the last that was not asked about counts in another way: none is taken. Nor is one
+  from a reply that names items behind the last and lacks some that were asked about.
+- Where the material holds something like a verdict, a reply is read only if it is one object and nothing else, and says
+  something else than the material. Otherwise it may be a quotation, and the judge is asked again for a key that the
+  material cannot contain: what lies under that one is read in any case.
 """
 
 import re
@@ -17,16 +21,28 @@ from typing import Any
 
 import orjson
 
+from prorubric.llm.fence import flatten, make_mark
 from prorubric.llm.json_text import Pairs, find_roots
+from prorubric.llm.thinking import drop_thinking, has_thinking_mark
 from prorubric.rubric.record import shorten
 
 _INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]*|#\s*)?(\d{1,4})\.?", re.IGNORECASE)
 _BARE_MARK = re.compile(r"\s*(\d{1,2})\s*(?:/\s*10)?\s*")
+# What a quotation of flattened material could be read from: a key or an index with its colon, or a mark by itself.
+_LIKE_VERDICT = re.compile(
+    r"(?<![^\W_])(?:satisfied|levels|mark|better)[\W_]{0,20}:|(?<![^\W_])(?:index|id|number)[\W_]{0,10}:[\W_]{0,10}\d"
+    r"|[{,\"'`“”„‘’«][\W_]{0,10}(?:(?:criterion|item|dimension|index|no)[\W_]{0,10})?\d{1,4}[\W_]{0,10}:"
+)
+_LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t]*\d{1,2}[ \t]*$", re.MULTILINE)
+_WORD = re.compile(r"[^\W_]+")
 
-_INNER_KEYS = ("satisfied", "levels", "verdict", "met", "present", "level", "value", "criteria_met")
+_INNER_KEY = re.compile(
+    r"(?:satisfied|levels?|verdict|met|present|value|criteria_met)(?:_[0-9a-f]{16})?", re.IGNORECASE
+)
 _INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number")
 _REASON_KEYS = ("reason", "explanation", "rationale")
-_DEEPEST_WRAPPER = 2
+_ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "criterion", "evidence", "polarity", "quote", "weight", "weights"}
+"""What may stand next to a verdict and is none, whatever it says."""
 
 _TRUE = frozenset({"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "pass", "passed"})
 _FALSE = frozenset(
@@ -37,6 +53,8 @@ _FALSE = frozenset(
 EMPTY, NO_VERDICTS, NOT_NAMED = "the reply is empty", "the reply has no verdicts", "no verdict for it"
 OTHER_ITEMS = "the reply names other items than those asked about"
 TWO_VERDICTS = "the reply gives two verdicts"
+THINKING = "the reply mixes thinking with what it says"
+QUOTED = "the verdicts may be a quotation from the material"
 
 
 @dataclass(slots=True)
@@ -74,45 +92,136 @@ def read_mark(value: Any) -> float | None:
     return _read_whole(value, 1, 10)
 
 
-def parse_items(text: str, asked: Sequence[int], name: str, read: ReadValue, material: str = "") -> Readout:
+def holds_verdict(material: str, name: str) -> bool:
+    """True where something in the material could be read as a verdict once it is quoted."""
+    shown = flatten(material)
+    return bool(
+        ("{" in shown and _LIKE_VERDICT.search(shown))
+        or (name == "mark" and _LIKE_BARE_MARK.search(shown))
+        or has_thinking_mark(shown)
+    )
+
+
+def make_key(name: str, material: str) -> str:
+    """A key for verdicts that the material cannot contain."""
+    return f"{name}_{make_mark(flatten(material)).lower()}"
+
+
+def parse_items(
+    text: str, asked: Sequence[int], name: str, read: ReadValue, material: str = "", key: str | None = None
+) -> Readout:
     """Read a verdict for each item that was asked about, from the object under `name`.
 
-    `material` is the response under judgement: verdicts that stand in it word for word are its own.
+    `material` is everything in the prompt that could be quoted; `key` comes from `make_key`, where one was asked for.
     """
-    echo = name in material
-    plain = _parse_plain(text, asked) if name == "satisfied" and not echo else None
+    is_safe = key is not None or not holds_verdict(material, name)
+    plain = _parse_plain(text, asked, key or name) if read is read_boolean and is_safe else None
     if plain is not None:
         return Readout(values=plain)
-    if not text.strip():
-        return _fail(asked, EMPTY)
-    found = [list(_list_verdicts(box)) for box in _find_boxes(text, name, material if echo else "")]
-    boxes = [pairs for pairs in found if pairs]
+    reply = _open(text, name, key, material)
+    if reply.fault:
+        return _fail(asked, reply.fault)
+    under = [value for own, value in _walk(reply.roots) if own == reply.key and isinstance(value, list)]
+    boxes = [box for box in under or (reply.roots if reply.key == name else []) if any(_list_verdicts(box))]
+    named = [{index for index, _ in _list_verdicts(box)} for box in boxes] or [set()]
+    others = named[0] - set(asked)
+    fault = ""
     if not boxes:
-        return _fail(asked, NO_VERDICTS)
-    named = [{index for index, _ in pairs} for pairs in boxes]
-    if any(items != named[0] for items in named):
-        return _fail(asked, TWO_VERDICTS)
-    if not named[0] <= set(asked) and not set(asked) <= named[0]:
-        return _fail(asked, OTHER_ITEMS)
-    return _settle([pair for pairs in boxes for pair in pairs], asked, read)
+        fault = NO_VERDICTS
+    elif reply.may_quote and any(_is_in(material, box) for box in boxes):
+        fault = QUOTED
+    elif any(items != named[0] for items in named):
+        fault = TWO_VERDICTS
+    elif others and (min(others) < max(asked) or not set(asked) <= named[0]):
+        fault = OTHER_ITEMS
+    if fault:
+        return _fail(asked, fault)
+    found = _settle([pair for box in boxes for pair in _list_verdicts(box)], asked, read)
+    for _, value in _walk(reply.roots):
+        for index, verdict in _list_verdicts(value):
+            said = _read_verdict(verdict, read)
+            if said is not None and found.values.get(index, said) != said:
+                del found.values[index]
+                found.faults[index] = TWO_VERDICTS
+    return found
 
 
-def parse_one(text: str, name: str, read: ReadValue, bare: bool = False) -> Any:
+def parse_one(
+    text: str, name: str, read: ReadValue, bare: bool = False, material: str = "", key: str | None = None
+) -> Any:
     """The one value under `name`, as in `{"mark": 6}`; None where it is missing, contradicted or unreadable.
 
-    With `bare` a reply that is nothing but a number, or a number of ten, is that number.
+    With `bare` a reply that is nothing but a number, or a number of ten, is that number. Else as in `parse_items`.
     """
-    alone = _BARE_MARK.fullmatch(text) if bare else None
-    if alone:
+    alone = _BARE_MARK.fullmatch(drop_thinking(text, material)) if bare and key is None else None
+    if alone and not holds_verdict(material, name):
         return read(int(alone[1]))
-    values = {read(value) for root in find_roots(text, "") for value in _find_named(root, name, 0)}
-    return values.pop() if len(values) == 1 else None
+    reply = _open(text, name, key, material)
+    said = [(own, value) for own, value in _walk(reply.roots) if not isinstance(value, list)]
+    values = {read(value) for own, value in said if own == reply.key}
+    value = values.pop() if len(values) == 1 else None
+    if any(read(other) not in (None, value) for _, other in said):
+        return None
+    if reply.may_quote and any(_is_in(material, pair) for pair in said if pair[0] == name):
+        return None
+    return value
 
 
-def _parse_plain(text: str, asked: Sequence[int]) -> dict[int, float | bool] | None:
+@dataclass(slots=True)
+class _Opened:
+    """What of a reply may hold verdicts, and the key that they lie under; or why nothing does."""
+
+    key: str
+    roots: list[Any] = field(default_factory=list)
+    may_quote: bool = False
+    """True where it has to be compared with the material."""
+    fault: str = ""
+
+
+def _open(text: str, name: str, key: str | None, material: str) -> _Opened:
+    said = drop_thinking(text, material)
+    roots, is_alone = find_roots(said)
+    if not roots:
+        return _Opened(name, fault=NO_VERDICTS if said.strip() else EMPTY)
+    if not is_alone and has_thinking_mark(said):
+        return _Opened(name, fault=THINKING)
+    own = [root for root in roots if key and any(other == key for other, _ in _walk([root]))]
+    if key and own:
+        return _Opened(key, own)
+    may_quote = key is not None or holds_verdict(material, name)
+    return _Opened(name, fault=QUOTED) if may_quote and not is_alone else _Opened(name, roots, may_quote)
+
+
+def _walk(roots: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Every value in some roots with the key that it lies under, in lower case; without what stands aside."""
+    waiting = [("", root) for root in roots]
+    while waiting:
+        key, value = waiting.pop()
+        yield key, value
+        if isinstance(value, Pairs):
+            waiting += [(own.lower(), part) for own, part in value if own.lower() not in _ASIDE]
+        elif isinstance(value, list):
+            waiting += [(key, part) for part in value]
+
+
+def _is_in(material: str, value: Any) -> bool:
+    """True where the material has the words of a value in their order, whatever stands between them."""
+    parts: list[str] = []
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list | tuple):
+            waiting += reversed(part)
+        else:
+            parts.append(str(part))
+    words = " ".join(_WORD.findall(flatten(" ".join(parts))))
+    return f" {words} " in f" {' '.join(_WORD.findall(flatten(material)))} "
+
+
+def _parse_plain(text: str, asked: Sequence[int], key: str) -> dict[int, float | bool] | None:
     """The reply that most models give, read fast: `{"satisfied": {…}}`, every item once, nothing else."""
     try:
-        verdicts = orjson.loads(text)["satisfied"]
+        verdicts = orjson.loads(text)[key]
     except (ValueError, TypeError, KeyError):
         return None
     # As many colons as keys: no key came twice, which the fast reader would not tell.
@@ -138,34 +247,26 @@ def _settle(pairs: list[tuple[int, Any]], asked: Sequence[int], read: ReadValue)
 
 
 def _take(found: Readout, index: int, value: Any, read: ReadValue) -> None:
-    known = read(_unwrap(value))
+    known = _read_verdict(value, read)
     spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS] if isinstance(value, Pairs) else []
     if spoken:
         found.reasons[index] = spoken[0]
     if known is None:
         found.values.pop(index, None)
-        found.faults[index] = f"the verdict is {shorten(repr(_plain(value)), 40)}"
+        found.faults[index] = f"the verdict is {_show(value)}"
     elif found.values.setdefault(index, known) != known:
         del found.values[index]
         found.faults[index] = TWO_VERDICTS
 
 
-def _find_boxes(text: str, name: str, material: str) -> Iterator[Any]:
-    """What holds the verdicts: every value under `name`, or, where that key is nowhere, objects of indices."""
-    roots = list(find_roots(text, material))
-    named = [value for root in roots for value in _find_named(root, name, 0) if isinstance(value, list)]
-    yield from named or roots
-
-
-def _find_named(node: Any, name: str, depth: int) -> Iterator[Any]:
-    """Every value under a key, in an object or in objects wrapped around it; a list of rows is a value of its own."""
-    if not isinstance(node, Pairs) or depth > _DEEPEST_WRAPPER:
-        return
-    here = [value for key, value in node if key.lower() == name]
-    yield from here
-    if not here:
-        for _, value in node:
-            yield from _find_named(value, name, depth + 1)
+def _read_verdict(value: Any, read: ReadValue) -> Any:
+    """A verdict, or the one inside `{"satisfied": true, "reason": …}`; None where a neighbour says otherwise."""
+    if not isinstance(value, Pairs):
+        return read(value)
+    inner = [part for key, part in value if _INNER_KEY.fullmatch(key)]
+    known = read(inner[0]) if len(inner) == 1 else None
+    beside = [part for key, part in value if key.lower() not in _ASIDE]
+    return None if any(isinstance(part, list) or read(part) not in (None, known) for part in beside) else known
 
 
 def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
@@ -183,14 +284,6 @@ def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
                 yield own[0], row
 
 
-def _unwrap(value: Any) -> Any:
-    """The verdict inside `{"satisfied": true, "reason": …}`; two of them are no verdict."""
-    if not isinstance(value, Pairs):
-        return value
-    inner = [part for key, part in value if key.lower() in _INNER_KEYS]
-    return inner[0] if len(inner) == 1 else None
-
-
 def _read_index(key: str) -> int | None:
     match = _INDEX.fullmatch(key.strip())
     return int(match[1]) if match else None
@@ -204,5 +297,8 @@ def _read_whole(value: Any, low: int, high: int) -> float | None:
     return float(value) if low <= value <= high and value == int(value) else None
 
 
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Pairs) else value
+def _show(value: Any) -> str:
+    try:
+        return shorten(repr(dict(value) if isinstance(value, Pairs) else value), 40)
+    except RecursionError:
+        return "nested too deeply"

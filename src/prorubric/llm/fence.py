@@ -12,6 +12,7 @@ import hashlib
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
 from prorubric.rubric.identity import remember
@@ -24,14 +25,18 @@ _CHAT_TOKENS = [
 ]
 THINKING_PAIRS = [(tokens[0], tokens[1]) for tokens in _CHAT_TOKENS if len(tokens) == 2]
 """What opens and what closes the thinking of a model."""
-# The first sign of a token with the rest behind it: tokens may overlap, as in `[e~[INST]`.
-_CONTROL_TOKEN = re.compile(
-    "|".join(
-        f"{re.escape(token[0])}(?={re.escape(token[1:])})".replace(r"\*", r"[^\s<>\[\]|｜\u200b]{1,64}")
-        for tokens in _CHAT_TOKENS
-        for token in tokens
-    )
-)
+
+
+def match_starts(tokens: Iterable[str]) -> re.Pattern[str]:
+    """The first sign of any of some tokens that has the rest behind it: tokens may overlap, as in `[e~[INST]`."""
+    rests: dict[str, list[str]] = {}
+    for token in tokens:
+        rests.setdefault(re.escape(token[0]), []).append(re.escape(token[1:]))
+    pattern = "|".join(f"{start}(?={'|'.join(ends)})" for start, ends in rests.items())
+    return re.compile(pattern.replace(r"\*", r"[^\s<>\[\]|｜\u200b]{1,64}"))
+
+
+_CONTROL_TOKEN = match_starts(token for tokens in _CHAT_TOKENS for token in tokens)
 _TOKEN_STARTS = {token[0] for tokens in _CHAT_TOKENS for token in tokens}
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -70,7 +75,9 @@ def flatten(text: str) -> str:
         text = _ESCAPE.sub(lambda found: chr(int(found[found.lastindex], 16)) if found.lastindex else "", text)
     if "&" in text:
         text = html.unescape(html.unescape(text))
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    if not text.isascii():
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return text.casefold()
 
 
 def fence(name: str, text: str) -> str:

@@ -1,54 +1,80 @@
 """JSON in what a model wrote: fenced, with prose around it, with trailing commas, as a Python literal, or cut off.
 
 For a judge (`find_roots`) only a value on lines of its own counts: one in the middle of a sentence is a quotation of
-the answer that it judges. A generator (`find_objects`) quotes nobody. Nothing is ever filled in.
+the answer that it judges. A generator (`find_objects`) quotes nobody. Nothing is ever filled in, and the time it takes
+is linear in the length of the text.
 """
 
-import ast
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 _CODE_FENCE = re.compile(r"```[a-zA-Z]*")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t\r]*(?:\n|$)")
-_SPACE = re.compile(r"\s+")
-_BRACKET = re.compile(r"[\[{]")
+# A bracket that JSON may go on behind; `{{` is the beginning of a template.
+_BRACKET = re.compile(r'\{(?=\s*(?:["\[{}]|\Z))|\[(?=\s*(?:["\[{\]\d\-tfnNI]|\Z))')
 # A bracket that a JSON value begins with, or the end of the text: "{a}" and "[see above]" are words.
 _BEGINS = re.compile(r'[\[{]\s*(?:["\[{]|\Z)')
+# The same of values that are not quite JSON: other quotation marks, or none around a key.
+_BEGINS_LOOSELY = re.compile(r'[\[{]\s*(?:["\'`“”„‘’«\[{]|\Z)|\{\s*[\w#]+\s*[:=]')
 # A string, also one that the end of the text cuts off, or a sign outside of strings.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 _CLOSES = {"{": "}", "[": "]"}
+# What Python does not write as JSON does: strings in single quotes, three words, numbers as keys.
+_PYTHON = re.compile(
+    r"""'([^'\\]*(?:\\.[^'\\]*)*)(?:'|(\\?\Z))|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)"""
+    r"""|\b(?:True|False|None)\b|(?<=[{,\s])\d+(?=\s{0,9}:)""",
+    re.DOTALL,
+)
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_PYTHON_ESCAPE = re.compile(r'\\.|"', re.DOTALL)
+_MOST_FAILURES = 500
+_MOST_REREADING = 8
+"""How often a text may be read again, in all, by attempts that fail; it is given up then."""
 
 
 class Pairs(list[tuple[str, Any]]):
     """A JSON object as its pairs in order, so that a key that comes twice is seen."""
 
 
-def find_roots(text: str, material: str = "") -> Iterator[Any]:
-    """Every JSON value on lines of its own; failing that a Python literal, or what is left of one that is cut off.
+_DECODER = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
 
-    What stands in `material` word for word is an echo of it and left out.
+
+def find_roots(text: str) -> tuple[list[Any], bool]:
+    """Every JSON object or list on lines of its own, and whether the text is one of them and nothing else.
+
+    Failing that a text that is a Python literal, or what is left of one that is cut off. Where a value on a line of its
+    own is broken, or another one stands in a sentence behind the last, it is unclear which of them counts: there is
+    none.
     """
+    if _is_json(text):
+        value = _DECODER.decode(text)
+        return [value] if isinstance(value, list) else [], True
     lines = _mend(text)
-    compact = _SPACE.sub("", material)
-    decoder = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
-    found, place = False, 0
+    found: list[Any] = []
+    begin = end = place = failures = 0
     while (start := _LINE_START.search(lines, place)) is not None:
         try:
-            value, end = decoder.raw_decode(lines, start.end())
-        except (ValueError, RecursionError):
-            place = start.end() + 1
+            value, place = _DECODER.raw_decode(lines, start.end())
+        except (ValueError, RecursionError) as error:
+            failures += 1
+            is_word = isinstance(error, json.JSONDecodeError) and not _BEGINS_LOOSELY.match(lines, start.end())
+            if not is_word or failures > _MOST_FAILURES:
+                found = []
+                break
+            place = max(getattr(error, "pos", 0), start.end() + 1)
             continue
-        place = end
-        found = True
-        echoed = compact and _SPACE.sub("", lines[start.end() : end]) in compact
-        if _LINE_END.match(lines, end) and not echoed:
-            yield value
+        if _LINE_END.match(lines, place):
+            begin, end = (begin if found else start.end()), place
+            found.append(value)
     if not found:
-        yield from _find_literal(lines) or _find_cut_off(lines, decoder)
+        found = _find_literal(lines) or _find_cut_off(lines)
+        return found, bool(found)
+    if _BEGINS_LOOSELY.search(lines, end):
+        return [], False
+    return found, len(found) == 1 and not (lines[:begin] + lines[end:]).strip()
 
 
 def find_objects(text: str) -> tuple[list[Pairs], bool]:
@@ -57,15 +83,16 @@ def find_objects(text: str) -> tuple[list[Pairs], bool]:
     What can be read inside of a value that does not end is a part of it, and nothing behind its beginning is read.
     """
     mended = _mend(text)
-    decoder = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
     found: list[Pairs] = []
-    place = 0
+    place = failures = reread = 0
     while (start := _BRACKET.search(mended, place)) is not None:
         try:
-            value, place = decoder.raw_decode(mended, start.start())
-        except (ValueError, RecursionError):
+            value, place = _DECODER.raw_decode(mended, start.start())
+        except (ValueError, RecursionError) as error:
+            failures += 1
+            reread += getattr(error, "pos", len(mended)) - start.start()
             end = _find_end(mended, start.start()) if _BEGINS.match(mended, start.start()) else start.end()
-            if end is None:
+            if end is None or failures > _MOST_FAILURES or reread > _MOST_REREADING * len(mended):
                 break
             place = end  # brackets of a sentence, a formula or a template
             continue
@@ -101,33 +128,49 @@ def _is_json(text: str) -> bool:
 def _find_literal(text: str) -> list[Any]:
     """A reply that is a Python literal, as in `{'1': True}`: some models write those."""
     try:
-        return [_read_literal(ast.parse(text.strip(), mode="eval").body)]
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        value = json.loads(_PYTHON.sub(_render_as_json, text), object_pairs_hook=Pairs)
+    except (ValueError, RecursionError):
         return []
+    return [value] if isinstance(value, list) else []
 
 
-def _read_literal(node: ast.expr) -> Any:
-    if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        return Pairs((str(ast.literal_eval(key)), _read_literal(value)) for key, value in pairs if key is not None)
-    return [_read_literal(item) for item in node.elts] if isinstance(node, ast.List) else ast.literal_eval(node)
+def _render_as_json(token: re.Match[str]) -> str:
+    if token[2] is not None:
+        return "'"  # does not end: neither is JSON
+    if token[1] is not None:
+        return '"' + _PYTHON_ESCAPE.sub(lambda sign: {"\\'": "'", '"': '\\"'}.get(sign[0], sign[0]), token[1]) + '"'
+    return _PYTHON_WORDS.get(token[0], token[0] if token[0].startswith('"') else f'"{token[0]}"')
 
 
-def _find_cut_off(text: str, decoder: json.JSONDecoder) -> list[Any]:
-    """A reply that is one object and ends in the middle: what stands before its last whole comma, closed properly."""
+def _find_cut_off(text: str) -> list[Any]:
+    """A reply that is one object and ends in the middle: what stands before its last comma, closed properly.
+
+    Nothing where a part of it that is whole is followed by another: that one may take the first back.
+    """
     begun = text.strip()
     if not begun.startswith("{"):
         return []
-    open_brackets: list[str] = []
-    whole = ""
+    cut = depth = 0
+    has_whole_part = False
     for token in _TOKEN.finditer(begun):
         if token[0] in _CLOSES:
-            open_brackets.append(_CLOSES[token[0]])
-        elif token[0] in "}]" and open_brackets:
-            open_brackets.pop()
-        elif token[0] == "," and open_brackets:
-            whole = begun[: token.start()] + "".join(reversed(open_brackets))
+            depth += 1
+        elif token[0] in "}]":
+            depth -= 1
+            has_whole_part = has_whole_part or depth == 1
+            if depth == 0 and token.end() < len(begun):
+                return []
+        elif token[0] == ",":
+            if has_whole_part and depth == 1:
+                return []
+            cut = token.start()
+    closing: list[str] = []
+    for token in _TOKEN.finditer(begun, 0, cut):
+        if token[0] in _CLOSES:
+            closing.append(_CLOSES[token[0]])
+        elif token[0] in "}]":
+            closing.pop()
     try:
-        return [decoder.decode(whole)] if whole else []
+        return [_DECODER.decode(begun[:cut] + "".join(reversed(closing)))] if cut else []
     except (ValueError, RecursionError):
         return []

@@ -7,21 +7,21 @@ at a later mark.
 
 import re
 
-from prorubric.llm.fence import THINKING_PAIRS, flatten
+from prorubric.llm.fence import THINKING_PAIRS, flatten, match_starts
 
 _TAGS = ("thinking", "thought", "thoughts", "reasoning", "analysis", "reflection", "scratchpad")
 _PAIRS = [*THINKING_PAIRS, *((f"<{tag}>", f"</{tag}>") for tag in _TAGS)]
 _CLOSING = re.compile("|".join(re.escape(closing) for _, closing in THINKING_PAIRS), re.IGNORECASE)
-# Also what is left of gpt-oss's channels where a server drops the tokens around their names.
-_MARK = re.compile(
-    "|".join(re.escape(mark) for pair in _PAIRS for mark in pair) + r"|\A\s*analysis(?=[A-Z])|assistantfinal",
-    re.IGNORECASE,
-)
+_MARK = match_starts(mark.lower() for pair in _PAIRS for mark in pair)
+_CHANNEL = re.compile(r"\s*analysis(?=[A-Z])")
 
 
 def has_thinking_mark(text: str) -> bool:
     """True where something in a text opens or closes thinking, wherever it stands."""
-    return _MARK.search(text) is not None
+    if _MARK.search(text.lower()):
+        return True
+    # What is left of gpt-oss's channels where a server drops the tokens around their names.
+    return "assistantfinal" in text or _CHANNEL.match(text) is not None
 
 
 def drop_thinking(text: str, prompt: str = "") -> str:

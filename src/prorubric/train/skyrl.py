@@ -31,7 +31,7 @@ def _load(module: str) -> Any:
         raise MissingExtraError.of("the environment for SkyRL", "skyrl") from None
 
 
-# A subclass needs its base when it is defined, so that importing this module needs SkyRL.
+# A subclass needs its base when it is defined; whoever imports this module wants SkyRL.
 _BaseTextEnv: Any = _load("skyrl_gym.envs.base_text_env").BaseTextEnv
 
 

@@ -35,7 +35,7 @@ def _load(module: str) -> Any:
         raise MissingExtraError.of("the taskset for verifiers", "verifiers") from None
 
 
-# A subclass needs its base when it is defined, so that importing this module needs verifiers.
+# A subclass needs its base when it is defined; whoever imports this module wants verifiers.
 vf: Any = _load("verifiers.v1")
 
 
