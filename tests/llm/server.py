@@ -6,16 +6,19 @@ runs the well-behaved one alone and prints its port.
 """
 
 import asyncio
+import gzip
 import json
 import random
 import threading
 import time
+import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import cache
 from html import escape
 from typing import Any, Self
 
@@ -34,6 +37,8 @@ class Exchange:
     writer: asyncio.StreamWriter
     arrived: float = field(default_factory=time.monotonic)
     behaviour: str = ""
+    sent: int = 0
+    """Bytes of the body of its answer."""
 
     @property
     def question(self) -> str:
@@ -42,6 +47,7 @@ class Exchange:
     async def send(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, *, length: int | None = None
     ) -> None:
+        self.sent = len(body)
         lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body) if length is None else length}"]
         fields = {"Content-Type": "application/json", **(headers or {})}
         lines += [f"{name}: {value}" for name, value in fields.items()]
@@ -165,6 +171,64 @@ async def crash_on_formats(exchange: Exchange) -> None:
     await (exchange.send_error(500, "failed to build a Grammar") if kind else answer(exchange))
 
 
+def refuse_field(name: str, *, in_words: bool = False) -> Behaviour:
+    """An endpoint that refuses one field of the request as OpenAI does for some models, or without saying which."""
+
+    async def behave(exchange: Exchange) -> None:
+        if name not in exchange.body:
+            await answer(exchange)
+            return
+        newer = "; use 'max_completion_tokens' instead" if name == "max_tokens" else ""
+        error: dict[str, Any] = {"message": f"Unsupported parameter: '{name}'{newer}"}
+        if not in_words:
+            error |= {"type": "invalid_request_error", "param": name, "code": "unsupported_parameter"}
+        await exchange.send(400, json.dumps({"error": error}).encode())
+
+    return behave
+
+
+async def refuse_long_replies(exchange: Exchange) -> None:
+    error = {"message": "max_tokens is too large", "type": "invalid_request_error", "param": "max_tokens", "code": None}
+    await exchange.send(400, json.dumps({"error": error}).encode())
+
+
+async def forbid_extra_fields(exchange: Exchange) -> None:
+    extra = [name for name in ("response_format", "seed") if name in exchange.body]
+    if not extra:
+        await answer(exchange)
+        return
+    detail = [{"type": "extra_forbidden", "loc": ["body", extra[0]], "msg": "Extra inputs are not permitted"}]
+    await exchange.send(422, json.dumps({"detail": detail}).encode())
+
+
+@cache
+def pack_zeros(megabytes: int) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return b"".join(packer.compress(bytes(1024 * 1024)) for _ in range(megabytes)) + packer.flush()
+
+
+async def pack_much(exchange: Exchange) -> None:
+    await exchange.send(200, pack_zeros(exchange.server.megabytes), {"Content-Encoding": "gzip"})
+
+
+async def pack(exchange: Exchange) -> None:
+    body = json.dumps({"choices": [{"message": {"content": "Yes."}}]}).encode()
+    await exchange.send(200, gzip.compress(body), {"Content-Encoding": "gzip"})
+
+
+async def never_end(exchange: Exchange) -> None:
+    exchange.writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        exchange.writer.write(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        await exchange.writer.drain()
+
+
+async def echo_parts(exchange: Exchange) -> None:
+    middle = len(exchange.question) // 2
+    error = {"message": f"cannot read {exchange.question[middle : middle + 40]}", "type": "bad_request", "code": "c7"}
+    await exchange.send(400, json.dumps({"error": error}).encode())
+
+
 async def echo_key(exchange: Exchange) -> None:
     await exchange.send_error(400, f"bad header: {exchange.headers.get('authorization')}")
 
@@ -233,6 +297,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "no choices": lambda exchange: exchange.send(200, b'{"choices": []}'),
     "missing choices": lambda exchange: exchange.send(200, b'{"object": "error"}'),
     "no message": lambda exchange: exchange.send(200, b'{"choices": [{"index": 0}]}'),
+    "a null choice": lambda exchange: exchange.send(200, b'{"choices": [null]}'),
     "number content": lambda exchange: exchange.send_content(5),
     "null content": lambda exchange: exchange.send_content(None),
     "parts content": lambda exchange: exchange.send_content([{"type": "text", "text": "one, "}, {"text": "two"}, {}]),
@@ -250,6 +315,20 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "rejects json_schema": reject_schema,
     "rejects formats": reject_formats,
     "crashes on formats": crash_on_formats,
+    "refuses max_tokens": refuse_field("max_tokens"),
+    "refuses max_tokens in words": refuse_field("max_tokens", in_words=True),
+    "refuses temperature": refuse_field("temperature"),
+    "refuses long replies": refuse_long_replies,
+    "forbids extra fields": forbid_extra_fields,
+    "no credit": lambda exchange: exchange.send(
+        429, b'{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}'
+    ),
+    "gzip": pack,
+    "much gzip": pack_much,
+    "broken gzip": lambda exchange: exchange.send(200, b"\x1f\x8b\x08 bytes", {"Content-Encoding": "gzip"}),
+    "brotli": lambda exchange: exchange.send(200, b"bytes", {"Content-Encoding": "br"}),
+    "endless": never_end,
+    "echoes parts of the prompt": echo_parts,
     "echoes the key": echo_key,
     "echoes the key and refuses": echo_key_and_refuse,
     "echoes the key in a reply": echo_key_in_reply,
@@ -286,6 +365,7 @@ class MisbehavingServer:
     def __init__(self) -> None:
         self.always = "ok"
         self.think_seconds = 0.0
+        self.megabytes = 1
         self.random = random.Random(0)
         self.port = 0
         self.exchanges: list[Exchange] = []

@@ -13,6 +13,7 @@ from tests.llm.server import MisbehavingServer
 
 UNSENT = Failure("gave-up", "stopped before it was sent", 0)
 SCHEMA = {"type": "object"}
+HOURS = {"retry_budget_seconds": 7200, "retry_after_cap_seconds": 7200}
 
 
 def start(model: HttpModel, count: int, **fields: object) -> list[asyncio.Task[Outcome]]:
@@ -29,7 +30,7 @@ async def stop_and_gather(model: HttpModel, tasks: list[asyncio.Task[Outcome]]) 
 
 def test_a_call_that_sleeps_before_a_retry_ends_at_once_with_its_last_reason(server: MisbehavingServer) -> None:
     async def work() -> list[Outcome]:
-        model = HttpModel(server.spec, HttpConfig(retry_budget_seconds=7200), usage)
+        model = HttpModel(server.spec, HttpConfig(**HOURS), usage)
         tasks = start(model, 3)
         assert await eventually(lambda: len(model.limiter._resting) == 3)
         return await stop_and_gather(model, tasks)
@@ -43,7 +44,7 @@ def test_a_call_that_sleeps_before_a_retry_ends_at_once_with_its_last_reason(ser
 
 def test_calls_that_a_429_holds_back_end_at_once(server: MisbehavingServer) -> None:
     async def work() -> list[Outcome]:
-        model = HttpModel(server.spec, HttpConfig(retry_budget_seconds=7200))
+        model = HttpModel(server.spec, HttpConfig(**HOURS))
         tasks = start(model, 1)
         assert await eventually(lambda: len(model.limiter._resting) == 1)
         tasks += start(model, 5)
@@ -94,11 +95,11 @@ def test_a_retry_that_waits_for_room_ends_at_once_with_its_last_reason(server: M
             5,
             Failure("gave-up", "stopped before it was sent again; last: HTTP 503: as told", 1),
         ),
-        ("503 when let go", 0, Failure("http", "HTTP 503: as told", 1)),
+        ("503 when let go", 0, Failure("http", "HTTP 503: as told", 1, 503)),
         (
             "rejects json_schema when let go",
             5,
-            Failure("gave-up", "stopped before it was sent again; last: response_format was not taken", 1),
+            Failure("gave-up", "stopped before it was sent again; last: HTTP 400: response_format.type json_schema", 1),
         ),
     ],
 )
@@ -142,7 +143,7 @@ def test_calls_that_wait_in_another_loop_end_when_it_turns_again(server: Misbeha
         model.stop()
 
     server.always = "429 for an hour"
-    model = HttpModel(server.spec, HttpConfig(concurrency=1))
+    model = HttpModel(server.spec, HttpConfig(concurrency=1, **HOURS))
     began = time.monotonic()
     with asyncio.Runner() as first, asyncio.Runner() as second:
         tasks = first.run(line_up())

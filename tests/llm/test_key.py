@@ -66,11 +66,39 @@ def test_a_model_error_is_scrubbed_and_so_is_all_that_hangs_on_it(server: Misbeh
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
-def test_a_short_placeholder_key_does_not_change_a_reply(
+@pytest.mark.parametrize("placeholder", ["EMPTY", "ollama", "None", "x", "sk-"])
+def test_a_placeholder_in_place_of_a_key_does_not_change_a_reply(
+    server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch, placeholder: str
+) -> None:
+    monkeypatch.setenv("PRORUBRIC_API_KEY", placeholder)
+    said = f"the list is {placeholder}"
+    assert ask(server, make_request(said)) == [Reply(f"re: {said}", 7, 3, "stop")]
+
+
+@pytest.mark.parametrize("short", ["sk-1234", "hunter", "hunter2", "p/w+d", "s3cr3t", "token-abc123"])
+@pytest.mark.parametrize("behaviour", ["echoes the key", "echoes the key in a reply"])
+def test_a_short_key_is_written_nowhere(
+    server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, short: str, behaviour: str
+) -> None:
+    async def work() -> str:
+        with Journal(tmp_path / "journal.sqlite") as journal:
+            cached = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK)), journal)
+            outcome = await cached.complete(make_request())
+            await cached.close()
+            return f"{outcome} {b''.join(path.read_bytes() for path in tmp_path.iterdir())!r}"
+
+    monkeypatch.setenv("PRORUBRIC_API_KEY", short)
+    server.always = behaviour
+    shown = run(work())
+    assert "Bearer [key]" in shown
+    assert short not in shown
+
+
+def test_a_short_key_of_letters_is_found_as_a_word_only(
     server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PRORUBRIC_API_KEY", "EMPTY")
-    assert ask(server, make_request("the list is EMPTY")) == [Reply("re: the list is EMPTY", 7, 3, "stop")]
+    monkeypatch.setenv("PRORUBRIC_API_KEY", "hunt")
+    assert ask(server, make_request("hunter, hunt")) == [Reply("re: hunter, [key]", 7, 3, "stop")]
 
 
 @pytest.mark.parametrize("spec", [f"http://host/v1#{KEY}", f"http://host/{KEY}#m", f"http://host/{KEY}", KEY])

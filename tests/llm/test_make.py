@@ -9,7 +9,7 @@ import pytest
 from prorubric import ConfigError, Message, SourceError, make_model
 from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Usage
-from prorubric.llm.http import HttpModel
+from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import Journal
 from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.make import open_model
@@ -51,7 +51,15 @@ def test_an_import_path_names_an_object_or_a_class(spec: str, said: str) -> None
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("gpt-5", "no model is called 'gpt-5'; known forms: lexical, smollm2"),
+        (
+            "gpt-4o",
+            "is https://api.openai.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY; known forms: lexical, smol",
+        ),
+        ("deepseek-chat", "https://api.deepseek.com/v1#deepseek-chat, with its key in PRORUBRIC_API_KEY"),
+        ("claude-sonnet-4-5", "https://api.anthropic.com/v1#claude-sonnet-4-5, with its key in PRORUBRIC_API_KEY"),
+        ("llama3:8b", "https://host/v1#llama3:8b, with its key"),
+        ("qwen2.5:7b", "https://host/v1#qwen2.5:7b, with its key"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "https://host/v1#meta-llama/Llama-3.1-8B-Instruct, with its key"),
         ("", "no model is called ''"),
         ("nowhere.at.all:thing", "cannot be imported"),
         ("json:nothing", "cannot be imported"),
@@ -183,3 +191,12 @@ def test_an_opened_model_counts_and_keeps_its_replies(tmp_path: Path) -> None:
 def test_a_single_reply_has_to_stand_in_a_list() -> None:
     with pytest.raises(ConfigError, match="put a single reply into a list"):
         ScriptedModel("yes")
+
+
+def test_a_name_without_an_address_names_the_variable_that_was_chosen_for_the_key() -> None:
+    with pytest.raises(ConfigError, match="with its key in MY_KEY"):
+        make_model("gpt-4o", HttpConfig(key_variable="MY_KEY"))
+
+
+def test_an_address_in_capitals_is_an_address() -> None:
+    assert isinstance(make_model("HTTP://127.0.0.1:9/v1#name"), HttpModel)

@@ -22,7 +22,6 @@ from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
 from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load_prompt, render_prompt, render_retry
 from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
 from prorubric.errors import ConfigError
-from prorubric.llm.http import is_refusal
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import read_prompt
 from prorubric.rubric.record import config_record, split_commas
@@ -98,7 +97,7 @@ class Compiled:
     repairs: tuple[str, ...] = ()
     text_faults: tuple[Fault, ...] = ()
     """Those that the kept draft still has."""
-    failure: str | None = None
+    failure: Failure | None = None
     """What the failed call said, where the task is excluded for want of a reply."""
 
 
@@ -109,7 +108,7 @@ class Asked(Generic[FoundT]):
     found: FoundT | None
     attempts: int
     faults: tuple[tuple[Fault, ...], ...]
-    failure: str | None = None
+    failure: Failure | None = None
     """Why the last call gave no reply, where it gave none."""
 
 
@@ -200,10 +199,11 @@ class Compiler:
         faults: list[tuple[Fault, ...]] = []
         for attempt in range(1, self.config.reasks + 2):
             if self._is_stopping:
-                return Asked(None, attempt - 1, tuple(faults), "stopped before it was asked")
+                stopped = Failure("gave-up", "stopped before it was asked", attempts=0)
+                return Asked(None, attempt - 1, tuple(faults), stopped)
             outcome = await self.model.complete(request)
             if isinstance(outcome, Failure):
-                return Asked(None, attempt - 1, tuple(faults), outcome.reason)
+                return Asked(None, attempt - 1, tuple(faults), outcome)
             found = read(outcome)
             if not isinstance(found, tuple):
                 return Asked(found, attempt, tuple(faults))
@@ -285,7 +285,7 @@ class Compiler:
             "text_faults": [fault.message for fault in asked.found.text] if asked.found and draft else [],
             "notes": [*draft.notes] if draft else [],
             "generator_weights": [*weights],
-            "failure": asked.failure,
+            "failure": asked.failure.reason if asked.failure else None,
         }
         return {key: value for key, value in about.items() if value is not None and value != []}
 
@@ -307,7 +307,7 @@ def _as_mapping(dimension: DraftDimension) -> dict[str, Any]:
 
 def _explain(asked: Asked[_Candidate]) -> str:
     if asked.failure is not None:
-        return "the generator refuses the question" if is_refusal(asked.failure) else "no reply from the generator"
+        return "the generator refuses the question" if asked.failure.is_refusal else "no reply from the generator"
     return f"no usable reply: {asked.faults[-1][0].kind}"
 
 

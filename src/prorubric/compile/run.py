@@ -27,7 +27,7 @@ from prorubric.compile.work import TEXT_OF, CompileJob, CompileWorker, Done, Pla
 from prorubric.datasets.load import Reject, Stream, load_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
-from prorubric.llm.make import make_text_model
+from prorubric.llm.make import FORMS, hint_at_address, make_text_model
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.arrow import TASK_SCHEMA
@@ -133,8 +133,8 @@ def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
     """The generator, or None where there is none or it is no model."""
     if config.generator and not any(sign in config.generator for sign in ":/") and config.generator not in _ONE_WORD:
         raise ConfigError(
-            f"no generator is called {config.generator!r}; known forms: {RULES}, smollm2, gguf:PATH, "
-            "hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object"
+            f"no generator is called {config.generator!r}; {hint_at_address(config.generator, config.http)}; "
+            f"known forms: {RULES}, {FORMS.removeprefix('lexical, ')}"
         )
     return make_text_model(config.generator, config.http, usage) if config.generator not in ("", RULES) else None
 

@@ -15,7 +15,7 @@ from prorubric.compile.clauses import has_failure_clause
 from prorubric.compile.compiler import Asked, Compiler
 from prorubric.compile.draft import Fault, find_object
 from prorubric.compile.prompt import Question
-from prorubric.llm.model import Reply
+from prorubric.llm.model import Failure, Reply
 from prorubric.rubric.labels import LABEL_TAG, LABELS
 from prorubric.rubric.record import is_blank, shorten
 from prorubric.rubric.records import Criterion, Rubric, Task
@@ -35,7 +35,7 @@ class WithTexts:
     faults: tuple[Fault, ...] = ()
     lineage: Mapping[TextName, JsonValue] = field(default_factory=dict, compare=False)
     """How each text was asked for."""
-    failure: str | None = None
+    failure: Failure | None = None
     """What the last failed call said, where one got no reply."""
 
 
@@ -51,7 +51,7 @@ async def add_texts(compiler: Compiler, task: Task, names: tuple[TextName, ...])
         faults += [fault for attempt in asked.faults for fault in attempt]
         failure = asked.failure or failure
         if asked.found is None:
-            failed[name] = asked.failure or asked.faults[-1][0].message
+            failed[name] = asked.failure.reason if asked.failure else asked.faults[-1][0].message
         else:
             task = _set(task, name, asked.found)
     return WithTexts(task, failed, tuple(faults), lineage, failure)

@@ -20,9 +20,8 @@ from prorubric.compile.draft import Fault
 from prorubric.compile.texts import TextName, add_texts
 from prorubric.compile.transforms import read_one
 from prorubric.errors import SchemeError
-from prorubric.llm.http import is_refusal
 from prorubric.llm.make import require_text
-from prorubric.llm.model import Model, YesNoModel
+from prorubric.llm.model import Failure, Model, YesNoModel
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.labels import is_labelled
 from prorubric.rubric.record import shorten
@@ -62,7 +61,7 @@ class Done(Generic[TaskT]):
     text_faults: Mapping[str, int] = field(default_factory=dict)
     repairs: int = 0
     failed_texts: Mapping[str, str] = field(default_factory=dict)
-    failure: str | None = None
+    failure: Failure | None = None
     """What the failed call said, where a task got no reply."""
     failure_sentences: Mapping[str, int] = field(default_factory=dict)
     """What no-failure found, where it was set in."""
@@ -240,9 +239,9 @@ class Tally:
         self.failure_sentences.update(done.failure_sentences)
         self.repairs += done.repairs
         # An endpoint that refuses a question is there, and may answer the next.
-        self.silent = self.silent + 1 if done.failure and not is_refusal(done.failure) else 0
+        self.silent = self.silent + 1 if done.failure and not done.failure.is_refusal else 0
         if done.failure:
-            self.last_failure = shorten(done.failure, _LONGEST_FAILURE)
+            self.last_failure = shorten(done.failure.reason, _LONGEST_FAILURE)
             self.failures[self.last_failure] += 1
         if isinstance(dimensions, list) and done.state != "excluded":
             self.dimensions[len(dimensions)] += 1

@@ -5,23 +5,26 @@ that no header can carry. What no retry can mend (a wrong key, no credit, no suc
 `ModelError`; its caller owns that and stops. Everything else is retried where a retry may help, and then becomes a
 `Failure` with its reason.
 
+An endpoint that gives no reply is given up with the same error: one that was never reached after the first call, one
+that never gave a reply after the first few calls, and one that did after two full waves of calls, each with all its
+retries, so that a short outage ends nothing.
+
 A model that is stopped sends nothing more: what waits becomes a `Failure`, and what is on the wire comes to its end.
 
 The key comes from an environment variable and leaves this process in one header only: what a server says is scrubbed
-of it before it becomes an error, a reason or a reply.
+of it before it becomes an error, a reason or a reply. What a server says of an error is shown only where no word of it
+may be the prompt's.
 """
 
 import asyncio
 import json
 import os
 import random
-from collections.abc import AsyncGenerator, Mapping
+import re
+import zlib
+from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import IntEnum
-from html import escape
-from math import isfinite
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
@@ -32,9 +35,16 @@ from yarl import URL
 
 from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.accounting import Usage
+from prorubric.llm.answers import (
+    SHOWN_CHARACTERS,
+    ServerError,
+    parse_error,
+    parse_reply,
+    parse_retry_after,
+    repeats_prompt,
+)
 from prorubric.llm.limits import Limiter, Permit, estimate_tokens
-from prorubric.llm.model import MOST_TOKENS, Failure, FailureKind, Outcome, Reply, Request
-from prorubric.llm.thinking import drop_thinking
+from prorubric.llm.model import Failure, FailureKind, Outcome, Reply, Request
 from prorubric.rubric.record import config_record, shorten
 
 _FORM = "http://host:port/v1#model-name"
@@ -45,18 +55,32 @@ _HOPELESS = {
     403: "check what the key in {variable} may use",
     404: "check the address and the model name",
 }
+_NO_CREDIT = "insufficient_quota"
+"""What OpenAI calls a 402; it comes as a 429."""
 _RETRIED = {408, 409, 425, 429}
-_REFUSALS = ("HTTP 400:", "HTTP 413:", "HTTP 422:")
 _REJECTING = {400, 422, 500}
-_FORMAT_WORDS = ("response_format", "response format", "json_schema", "guided", "grammar", "unsupported")
-_SHOWN_CHARACTERS = 200
+_FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "guided", "grammar")
+_MAYBE_FIELDS = ("max_tokens", "temperature", "top_p", "seed")
+"""Some endpoints refuse one of these for some models, and are asked without it then."""
+_NEWER_NAME = "max_completion_tokens"
+_UNSUPPORTED = ("unsupported", "not support", "unrecognized", "unknown", "not permitted", _NEWER_NAME)
+_FIRST_RETRIES = 2
+"""Of a call to an endpoint from which nothing has come back yet."""
+_FIRST_FAILURES = 8
+"""So many calls in a row without a reply end a run in which there was none yet."""
+_LATER_FAILURES = 50
+"""The same after a first reply; never fewer than twice the calls at once."""
+_CONNECT_SECONDS = 15.0
+_LONGEST_HOST = 253
 _REAL_KEY_CHARACTERS = 16
-"""A shorter key is a placeholder such as `EMPTY`, which a reply may contain as a word."""
-_TELLING_CHARACTERS = 8
-"""A shorter message gives nothing away, and may be a word of the error itself."""
-_PAGE_OPENINGS = ("<!doctype", "<html", "<head", "<body", "<?xml")
-_REPLY_SIGNS = ("{", "[", '"', "<", "data:", "\ufffd")
-"""Not in what a proxy says in one line; the last one stands for bytes that are no text."""
+"""A shorter key of letters may be a part of a word, and is looked for as a word of its own."""
+_PLACEHOLDERS = frozenset(
+    "empty none null dummy fake token test testing unused ollama lmstudio lm-studio vllm sglang local localhost "
+    "not-needed no-key no-key-required api-key apikey your-api-key your_api_key placeholder anything".split()
+)
+"""What servers without keys tell their users to set, in place of a key."""
+_LEAST_KEY_CHARACTERS = 4
+"""A shorter key keeps nobody out, and would be found everywhere."""
 _KEEPALIVE_SECONDS = 30.0
 
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -80,6 +104,10 @@ class HttpConfig:
     backoff_cap_seconds: _Positive = 30.0
     retry_budget_seconds: _Positive = 300.0
     """No call is retried when this long has passed since its first attempt began."""
+    retry_after_cap_seconds: _Positive = 60.0
+    """An endpoint that asks for a longer wait is retried as if it had asked for none."""
+    max_reply_bytes: Annotated[int, Field(ge=1)] = 4 * 1024 * 1024
+    """A larger answer, unpacked, is a failed call."""
     key_variable: str = "PRORUBRIC_API_KEY"
     """The environment variable that holds the key."""
     extra_body: dict[str, Any] = field(default_factory=dict)
@@ -100,8 +128,14 @@ class HttpModel:
         self._identity = _identify(base, self._model, self.config.extra_body)
         self._key.refuse_in(self._identity)
         self._url = URL(f"{base}/chat/completions")
+        self._place = f"{self._url.host}:{self._url.port}"
         self.limiter = Limiter(self.config.concurrency, self.config.requests_per_minute, self.config.tokens_per_minute)
         self._form = _Form.SCHEMA
+        self._refused: frozenset[str] = frozenset()
+        """Fields that the endpoint does not take."""
+        self._is_reached = False
+        self._has_replied = False
+        self._failures_in_a_row = 0
         self._sessions: dict[asyncio.AbstractEventLoop, _Held] = {}
 
     def __repr__(self) -> str:
@@ -124,11 +158,11 @@ class HttpModel:
             result = await self._attempt(call)
             if isinstance(result, Reply):
                 return result
-            if result.rejects_form:
-                call.form = _Form(call.form + 1)
+            if result.is_adapted:
                 continue
             failure = self._give_up(call, result)
             if failure is not None:
+                self._raise_if_dead(result, failure)
                 return failure
             if await self.limiter.rest(self._pause_before_retry(call, result)):
                 self.usage.retries += 1
@@ -157,6 +191,7 @@ class HttpModel:
         try:
             answer = await self._post(call)
             result = answer if isinstance(answer, _Fault) else self._read(answer, call)
+            call.last_reason = result.reason if isinstance(result, _Fault) else ""
             used = _count_used(result)
             # Before the release, which may let the next call through.
             self._adapt(call, permit, result)
@@ -182,21 +217,27 @@ class HttpModel:
         """Send the request and take in the whole answer, whatever it says."""
         call.attempts += 1
         call.form = max(call.form, self._form)
-        body = render_body(self._model, call.request, call.form, self.config.extra_body)
+        call.refused = self._refused
+        body = render_body(self._model, call.request, call.form, self.config.extra_body, call.refused)
         session = await self._open_session()
         try:
             # Ours and not aiohttp's own, which looks at the clock at every step of a request.
             async with asyncio.timeout(self.config.timeout_seconds):
                 async with session.post(self._url, data=body, allow_redirects=False) as response:
-                    return _Answer(response.status, response.headers, await response.read())
+                    taken = await _take_in(response, self.config.max_reply_bytes)
+                    return taken if isinstance(taken, _Fault) else _Answer(response.status, response.headers, taken)
+        except aiohttp.ConnectionTimeoutError:
+            return _Fault(
+                "connection", f"no connection to {self._place} within {_CONNECT_SECONDS:g} s", is_retried=True
+            )
         except TimeoutError:
             return _Fault("timeout", f"no reply within {self.config.timeout_seconds:g} s", is_retried=True)
         except aiohttp.ClientPayloadError:
-            return self._fault("reply", "the answer broke off")
+            return _Fault("reply", "the answer broke off", is_retried=True)
         except aiohttp.ClientResponseError:
-            return self._fault("reply", "the answer is not HTTP")
+            return _Fault("reply", "the answer is not HTTP", is_retried=True)
         except (aiohttp.ClientError, OSError) as error:
-            return self._fault("connection", str(error) or type(error).__name__)
+            return _Fault("connection", f"the connection to {self._place} failed ({_describe(error)})", is_retried=True)
 
     def _read(self, answer: "_Answer", call: "_Call") -> "Reply | _Fault":
         """Make a reply or a fault of an answer; raises `ModelError` for what concerns every call alike."""
@@ -204,52 +245,119 @@ class HttpModel:
             reply = parse_reply(answer.body, "\n".join(message.content for message in call.request.messages))
             if isinstance(reply, Reply):
                 return self._key.scrub_reply(reply)
-            return self._fault("reply", _drop_prompt(reply, call.request))
-        said = self._key.scrub(_read_error(answer.body, call.request))
-        reason = f"HTTP {answer.status}: {shorten(said, _SHOWN_CHARACTERS) or 'no text'}"
-        self._raise_if_hopeless(answer, reason)
-        if _rejects_form(answer.status, said, call):
-            return _Fault("http", reason, rejects_form=True)
-        wait = parse_retry_after(answer.headers.get("Retry-After"))
-        is_retried = answer.status in _RETRIED or answer.status >= 500
-        return _Fault("http", reason, is_retried=is_retried, wait=wait, is_throttled=answer.status == 429)
+            shown = self._show(reply.said, call)
+            return _Fault("reply", f"{reply.reason}: {shown}" if shown else reply.reason, is_retried=True)
+        error = parse_error(answer.body)
+        code, param, said = (self._show(text, call) for text in (error.code, error.param, error.message))
+        wait, note = parse_retry_after(answer.headers.get("Retry-After")), ""
+        if wait is not None and wait > self.config.retry_after_cap_seconds:
+            cap = f"{self.config.retry_after_cap_seconds:g} s"
+            wait, note = None, f"; Retry-After: {wait:g} s is ignored, it is above {cap}"
+        about = f" {code}" if code else ""
+        about += f" ({param})" if param else ""
+        said = said or ("its message is not shown, it may repeat the prompt" if error.message.strip() else "no text")
+        fault = _Fault(
+            "http",
+            f"HTTP {answer.status}{about}: {said}{note}",
+            is_retried=answer.status in _RETRIED or answer.status >= 500,
+            wait=wait,
+            is_throttled=answer.status == 429,
+            is_adapted=self._adapt_request(answer.status, error, call),
+            status=answer.status,
+            code=code or None,
+            param=param or None,
+        )
+        self._raise_if_hopeless(answer, 402 if error.code == _NO_CREDIT else answer.status, fault.reason)
+        return fault
 
-    def _raise_if_hopeless(self, answer: "_Answer", reason: str) -> None:
+    def _show(self, said: str, call: "_Call") -> str:
+        """What a server says, short and without the key; nothing where it may be of the prompt."""
+        shown = shorten(self._key.scrub(said), SHOWN_CHARACTERS)
+        return "" if repeats_prompt(shown, call.request) else shown
+
+    def _raise_if_hopeless(self, answer: "_Answer", status: int, reason: str) -> None:
         if 300 <= answer.status < 400:
-            target = shorten(self._key.scrub(answer.headers.get("Location", "another address")), _SHOWN_CHARACTERS)
+            target = shorten(self._key.scrub(answer.headers.get("Location", "another address")), SHOWN_CHARACTERS)
             raise ModelError(f"{self._name}: HTTP {answer.status}: moved to {target}; write that address")
-        remedy = _HOPELESS.get(answer.status)
+        remedy = _HOPELESS.get(status)
         if remedy is not None:
             raise ModelError(f"{self._name}: {reason}; {remedy.format(variable=self._key.describe())}")
 
+    def _raise_if_dead(self, fault: "_Fault", failure: Failure) -> None:
+        """Count the calls in a row that got no reply, and end the run where nobody seems to be there."""
+        if self.limiter.is_stopped:
+            return
+        if failure.is_refusal:
+            self._note_life()
+            return
+        self._failures_in_a_row += 1
+        if not self._has_replied:
+            self.limiter.let_go()
+        most = max(_LATER_FAILURES, 2 * self.config.concurrency) if self._has_replied else _FIRST_FAILURES
+        if fault.is_unanswered and not self._is_reached:
+            tried = f"no answer in {failure.attempts} attempts"
+        elif self._failures_in_a_row >= most:
+            tried = f"no reply to {self._failures_in_a_row} calls in a row"
+        else:
+            return
+        remedy = (
+            "raise timeout_seconds if it is slow" if fault.kind == "timeout" else "check the address and the server"
+        )
+        raise ModelError(f"{self._place}: {tried}; last: {fault.reason}; {remedy}, then run again to go on")
+
+    def _adapt_request(self, status: int, error: "ServerError", call: "_Call") -> bool:
+        """True where the endpoint does not take the request in this form, and there is another one to try."""
+        if status not in _REJECTING:
+            return False
+        said = error.message.casefold()
+        if error.param in _MAYBE_FIELDS or (not error.param and _NEWER_NAME in said):
+            field = error.param or "max_tokens"
+            is_unsupported = any(word in f"{error.code} {said}".casefold() for word in _UNSUPPORTED)
+            self._refused |= {field} if is_unsupported else set()
+            return is_unsupported and field not in call.refused and field not in self.config.extra_body
+        if call.request.schema is None or call.form == _Form.FREE:
+            return False
+        is_about_form = error.param.startswith("response_format") or any(word in said for word in _FORMAT_WORDS)
+        call.form = _Form(call.form + is_about_form)
+        return is_about_form
+
     def _adapt(self, call: "_Call", permit: Permit, result: "Reply | _Fault") -> None:
         """Let the limiter and the memory of what the endpoint takes follow the result."""
+        self._is_reached |= isinstance(result, Reply) or not result.is_unanswered
         if isinstance(result, Reply):
             self.limiter.speed_up()
+            self._note_life()
             if call.request.schema is not None:
                 self._form = max(self._form, call.form)
         elif result.is_throttled:
             self.limiter.slow_down(permit, min(result.wait or 0.0, self.config.retry_budget_seconds))
+        elif result.is_retried and not self._has_replied:
+            self.limiter.hold(self.config.backoff_cap_seconds)
+
+    def _note_life(self) -> None:
+        """The endpoint has replied, or refused a question for itself."""
+        if not self._has_replied:
+            self.limiter.let_go()
+        self._has_replied, self._failures_in_a_row = True, 0
 
     def _give_up(self, call: "_Call", fault: "_Fault") -> Failure | None:
         """The failure, where no further attempt is worth it or allowed."""
-        if not fault.is_retried or call.retries >= self.config.retries:
-            return Failure(fault.kind, fault.reason, call.attempts)
-        if call.seconds_left() <= 0:
-            spent = f"{self.config.retry_budget_seconds:g} s for retries are used up"
-            return Failure("gave-up", f"{spent}; last: {fault.reason}", call.attempts)
-        return None
+        most = self.config.retries
+        if fault.is_unanswered and not self._is_reached:
+            most = min(most, _FIRST_RETRIES)
+        kind, reason = fault.kind, fault.reason
+        if fault.is_retried and call.retries < most:
+            if call.seconds_left() > 0:
+                return None
+            kind, reason = "gave-up", f"{self.config.retry_budget_seconds:g} s for retries are used up; last: {reason}"
+        return Failure(kind, reason, call.attempts, fault.status, fault.code, fault.param)
 
     def _pause_before_retry(self, call: "_Call", fault: "_Fault") -> float:
         """Seconds to wait: a random part of a growing span, no less than the server asks for, never past the budget."""
         span = min(self.config.backoff_cap_seconds, self.config.backoff_seconds * 2.0 ** min(call.retries, 64))
         wait = max(random.uniform(0.0, span), fault.wait or 0.0)  # noqa: S311 - jitter, no secret
         call.retries += 1
-        call.last_reason = fault.reason
         return min(wait, call.seconds_left())
-
-    def _fault(self, kind: FailureKind, text: str) -> "_Fault":
-        return _Fault(kind, shorten(self._key.scrub(text), _SHOWN_CHARACTERS), is_retried=True)
 
     async def _open_session(self) -> aiohttp.ClientSession:
         """The session of the running loop; nothing is awaited that could let a second call make another."""
@@ -266,9 +374,10 @@ class HttpModel:
         """A loop ends its generators before it closes, so that a session never outlives its loop."""
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self.config.concurrency, keepalive_timeout=_KEEPALIVE_SECONDS),
-            timeout=aiohttp.ClientTimeout(total=None),
-            headers={"Content-Type": "application/json", **self._key.headers()},
+            timeout=aiohttp.ClientTimeout(total=None, connect=min(_CONNECT_SECONDS, self.config.timeout_seconds)),
+            headers={"Content-Type": "application/json", "Accept-Encoding": "gzip", **self._key.headers()},
             cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # without a limit to what comes of it
         )
         try:
             yield session
@@ -278,24 +387,24 @@ class HttpModel:
 
 def parse_spec(spec: str) -> tuple[str, str]:
     """The base address and the model's name; anything that is not such an address is refused with `ConfigError`."""
-    address, _, name = spec.partition("#")
+    address, _, name = (part.strip() for part in spec.partition("#"))
+    if not spec.isprintable() or " " in address:
+        raise ConfigError(f"the address of a model holds no space and no control character; write {_FORM}")
     try:
         parts = urlsplit(address)
-        _ = parts.port
+        # Those of a server that can be found: a name of labels of 1 to 63 characters, and a port.
+        is_found = parts.port != 0 and len((parts.hostname or "").encode("idna")) <= _LONGEST_HOST
+        _ = URL(address).host
     except ValueError as error:
-        raise ConfigError(f"not the address of a model ({error}); write {_FORM}") from None
+        said = "a part of the host name is empty or too long" if isinstance(error, UnicodeError) else error
+        raise ConfigError(f"not the address of a model ({said}); write {_FORM}") from None
     if parts.username is not None or parts.password is not None or parts.query:
         raise ConfigError(f"the address of a model holds no user, password or query; write {_FORM}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or not is_found:
         raise ConfigError(f"{shorten(spec)!r} is not the address of a model; write {_FORM}")
-    if not name.strip():
+    if not name:
         raise ConfigError(f"{shorten(spec)!r} names no model; write {_FORM}")
-    return address.rstrip("/"), name.strip()
-
-
-def is_refusal(reason: str) -> bool:
-    """True where the reason of a `Failure` is that the question itself cannot be taken, as one that is too long."""
-    return reason.startswith(_REFUSALS)
+    return address.rstrip("/"), name
 
 
 class _Form(IntEnum):
@@ -306,8 +415,10 @@ class _Form(IntEnum):
     FREE = 2
 
 
-def render_body(model: str, request: Request, form: int, extra_body: Mapping[str, Any]) -> bytes:
-    """The request as the endpoint reads it. Extra fields win over ours."""
+def render_body(
+    model: str, request: Request, form: int, extra_body: Mapping[str, Any], refused: Collection[str] = ()
+) -> bytes:
+    """The request as the endpoint reads it, without the fields that it has refused. Extra fields win over ours."""
     body: dict[str, Any] = {
         "model": model,
         "messages": [{"role": message.role, "content": message.content} for message in request.messages],
@@ -319,49 +430,13 @@ def render_body(model: str, request: Request, form: int, extra_body: Mapping[str
         body["seed"] = request.draw
     if request.schema is not None and form != _Form.FREE:
         body["response_format"] = _render_format(request.schema, form)
-    body.update(extra_body)
+    if "max_tokens" in refused:
+        body[_NEWER_NAME] = request.max_tokens
+    body = {name: value for name, value in body.items() if name not in refused} | dict(extra_body)
     try:
         return orjson.dumps(body, default=dict)
     except TypeError:  # a lone surrogate, which only an escape can carry
         return json.dumps(body, default=dict).encode()
-
-
-def parse_reply(body: bytes, prompt: str = "") -> Reply | str:
-    """The reply in the body of a good answer, without its thinking; or what is wrong with it.
-
-    A mark of thinking that the prompt contains may be quoted: see `drop_thinking`.
-    What is wrong may be in the server's own words, which may be long, and may repeat the prompt or the key.
-    """
-    try:
-        data = _loads(body)
-    except (ValueError, RecursionError):
-        return _describe_no_json(body)
-    choice = _first(data.get("choices")) if isinstance(data, dict) else None
-    message = choice.get("message") if choice is not None else None
-    if choice is None or not isinstance(message, dict):
-        return _describe_no_choices(data) if choice is None else "the answer has no choices"
-    text = _read_content(message)
-    if text is None:
-        return "the answer's content is not text"
-    usage = data["usage"] if isinstance(data.get("usage"), dict) else {}
-    finish = choice.get("finish_reason")
-    return Reply(
-        drop_thinking(text, prompt),
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        finish if isinstance(finish, str) else None,
-    )
-
-
-def parse_retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or an HTTP date; None where the header is missing or unreadable."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = _seconds_until(value)
-    return max(0.0, seconds) if isfinite(seconds) else None
 
 
 @dataclass(slots=True)
@@ -374,8 +449,10 @@ class _Call:
     attempts: int = 0
     retries: int = 0
     """Attempts after a fault; finding out what the endpoint takes is none."""
-    last_reason: str = "response_format was not taken"
+    last_reason: str = ""
     form: _Form = _Form.SCHEMA
+    refused: frozenset[str] = frozenset()
+    """Fields that its last attempt was sent without."""
     deadline: float | None = None
     """On the loop's clock; set when the first attempt begins."""
 
@@ -412,25 +489,42 @@ class _Fault:
     is_retried: bool = False
     wait: float | None = None
     is_throttled: bool = False
-    rejects_form: bool = False
+    is_adapted: bool = False
+    """The next attempt asks in another form."""
+    status: int | None = None
+    code: str | None = None
+    param: str | None = None
+
+    @property
+    def is_unanswered(self) -> bool:
+        """True where nothing came back."""
+        return self.kind in ("connection", "timeout")
 
 
 class _Key:
     """The key, which shows itself in one header only."""
 
-    __slots__ = ("_forms", "_value", "_variable")
+    __slots__ = ("_pattern", "_value", "_variable")
 
     def __init__(self, variable: str) -> None:
         self._variable = variable
         self._value = os.environ.get(variable, "").strip()
         if not (self._value.isascii() and self._value.isprintable()):
             raise ConfigError(f"{variable}: the key holds characters that no header can carry; set it again")
-        # As a server may write it: plain, in JSON, in a URL. The longest first, so that none leaves a rest.
-        forms = {self._value, self._value.replace("/", "\\/"), json.dumps(self._value)[1:-1], quote(self._value, "")}
-        self._forms = sorted(forms - {""}, key=len, reverse=True)
+        self._pattern = self._make_pattern()
 
     def __repr__(self) -> str:
         return f"<key of {self._variable}>"
+
+    def _make_pattern(self) -> re.Pattern[str] | None:
+        """What finds the key in a text; None for what is no secret."""
+        if len(self._value) < _LEAST_KEY_CHARACTERS or self._value.casefold() in _PLACEHOLDERS:
+            return None
+        # As a server may write it: plain, in JSON, in a URL. The longest first, so that none leaves a rest.
+        forms = {self._value, self._value.replace("/", "\\/"), json.dumps(self._value)[1:-1], quote(self._value, "")}
+        found = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+        is_word = len(self._value) < _REAL_KEY_CHARACTERS and self._value.isalpha()
+        return re.compile(rf"\b(?:{found})\b" if is_word else found)
 
     def describe(self) -> str:
         return self._variable if self._value else f"{self._variable} (not set)"
@@ -439,16 +533,14 @@ class _Key:
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def is_in(self, text: str) -> bool:
-        return len(self._value) >= _REAL_KEY_CHARACTERS and any(form in text for form in self._forms)
+        return self._pattern is not None and self._pattern.search(text) is not None
 
     def refuse_in(self, text: str) -> None:
         if self.is_in(text):
             raise ConfigError(f"the key of {self._variable} stands in the address or the body; take it out")
 
     def scrub(self, text: str) -> str:
-        for form in self._forms:
-            text = text.replace(form, "[key]")
-        return text
+        return text if self._pattern is None else self._pattern.sub("[key]", text)
 
     def scrub_reply(self, reply: Reply) -> Reply:
         """A reply that repeats the key is not a model's; the journal must not keep it as it is."""
@@ -474,14 +566,6 @@ def _render_format(schema: Mapping[str, Any], form: int) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
 
 
-def _rejects_form(status: int, said: str, call: _Call) -> bool:
-    """True where the endpoint takes no such `response_format`, and a looser one is left to try."""
-    if call.request.schema is None or call.form == _Form.FREE or status not in _REJECTING:
-        return False
-    lowered = said.casefold()
-    return any(word in lowered for word in _FORMAT_WORDS)
-
-
 def _count_used(result: Reply | _Fault) -> int | None:
     """Tokens that an attempt used; None where only the estimate is known."""
     if isinstance(result, Reply):
@@ -489,95 +573,29 @@ def _count_used(result: Reply | _Fault) -> int | None:
     return 0 if result.kind == "http" else None
 
 
-def _loads(body: bytes) -> Any:
+async def _take_in(response: aiohttp.ClientResponse, limit: int) -> "bytes | _Fault":
+    """The body of an answer, unpacked, if it is not larger than allowed."""
+    too_large = _Fault("reply", f"the answer is larger than {limit:,} bytes; raise max_reply_bytes if it should be")
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > limit:
+            return too_large
+    packing = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if packing in ("identity", ""):
+        return bytes(body)
+    if packing not in ("gzip", "x-gzip", "deflate"):
+        return _Fault("reply", f"the answer is packed as {shorten(packing)!r}, and only gzip was asked for")
     try:
-        return orjson.loads(body)
-    except ValueError:  # a lone surrogate is JSON to the standard library
-        return json.loads(body)
+        unpacked = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, limit + 1)
+    except zlib.error:
+        return _Fault("reply", "the answer broke off", is_retried=True)
+    return too_large if len(unpacked) > limit else unpacked
 
 
-def _first(choices: Any) -> dict[str, Any] | None:
-    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
-
-
-def _read_content(message: Mapping[str, Any]) -> str | None:
-    """The text of a message, or of its refusal; "" where it only thought or called a tool, None if unreadable."""
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(_read_part(part) for part in content)
-    if not content and isinstance(message.get("refusal"), str):
-        return str(message["refusal"])
-    return "" if content is None else content if isinstance(content, str) else None
-
-
-def _read_part(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
-    return text if isinstance(text, str) else ""
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < MOST_TOKENS else 0
-
-
-def _read_error(body: bytes, request: Request) -> str:
-    """What a server says went wrong, without the prompt that it may repeat."""
-    try:
-        said = _find_message(_loads(body))
-    except (ValueError, RecursionError):
-        said = None
-    return _drop_prompt(said if said is not None else body.decode("utf-8", "replace"), request)
-
-
-def _drop_prompt(text: str, request: Request) -> str:
-    # The longest first: one message may be a part of another.
-    for said in sorted((message.content.strip() for message in request.messages), key=len, reverse=True):
-        if len(said) >= _TELLING_CHARACTERS:
-            # As a server may write it: plain, in JSON, in a page.
-            for form in (said, json.dumps(said)[1:-1], json.dumps(said, ensure_ascii=False)[1:-1], escape(said)):
-                text = text.replace(form, "[prompt]")
-    return text
-
-
-def _describe_no_choices(data: Any) -> str:
-    try:
-        said = _find_message(data["error"]) if isinstance(data, dict) and "error" in data else None
-    except RecursionError:
-        said = None
-    return f"the server says: {said}" if said and said.strip() else "the answer has no choices"
-
-
-def _describe_no_json(body: bytes) -> str:
-    """What came instead of JSON, where it is a page or one short line: the words of what stands before the endpoint.
-
-    JSON that breaks off, a stream of events and a longer text may hold a reply, and are not shown.
-    """
-    text = body.decode("utf-8-sig", "replace")
-    opening = text.lstrip()[: _SHOWN_CHARACTERS + 1].rstrip()
-    if not opening:
-        return "the answer is empty"
-    is_page = opening.casefold().startswith(_PAGE_OPENINGS)
-    is_notice = len(text.strip()) <= _SHOWN_CHARACTERS and opening.isprintable()
-    if is_page or (is_notice and not any(sign in opening for sign in _REPLY_SIGNS)):
-        return f"the answer is not JSON but: {text}"
-    return "the answer is not JSON"
-
-
-def _find_message(data: Any) -> str | None:
-    """The text of an error in the forms that endpoints use."""
-    for name in ("error", "message", "detail", "msg"):
-        if isinstance(data, dict) and name in data:
-            return _find_message(data[name])
-    if isinstance(data, list) and data:
-        return _find_message(data[0])
-    return data if isinstance(data, str) else None
-
-
-def _seconds_until(value: str) -> float:
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return float("nan")
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (moment - datetime.now(UTC)).total_seconds()
+def _describe(error: Exception) -> str:
+    """What went wrong with a connection, without the address."""
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, OSError) and cause.errno is not None:
+        return os.strerror(cause.errno) if cause.errno > 0 else str(cause.strerror)
+    return shorten(str(cause), SHOWN_CHARACTERS) or type(cause).__name__

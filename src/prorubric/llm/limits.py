@@ -2,7 +2,8 @@
 
 A call waits here until there is room for it and is then given a `Permit`, which it must hand back. An endpoint that
 says "too many" is asked less: half as many calls at once, none new until the moment it names, and one more at once for
-every few replies that follow. Nothing is refused and nothing fails here: a call waits, its caller cancels it, or the
+every few replies that follow. One that has not replied yet is not asked anything new while calls to it are retried.
+Nothing is refused and nothing fails here: a call waits, its caller cancels it, or the
 limiter is stopped and lets nothing more through, for good.
 
 One thread at a time; several event loops may use a limiter in turn.
@@ -114,6 +115,7 @@ class Limiter:
         self._successes = 0
         self._slowdowns = 0
         self._paused_until = 0.0
+        self._held_until = 0.0
         self._tickets = count()
         self._line: list[_Waiter] = []
         self._resting: set[_Turn] = set()
@@ -195,11 +197,20 @@ class Limiter:
             self._slowdowns += 1
             self.allowed = max(1, self.allowed // 2)
 
+    def hold(self, seconds: float) -> None:
+        """Let no new call through for some time, or until `let_go`; retries may go."""
+        self._held_until = time.monotonic() + seconds
+
+    def let_go(self) -> None:
+        """End a hold."""
+        self._held_until = 0.0
+        self._let_through()
+
     def _wait(self, tokens: int, is_retry: bool, now: float) -> float:
         """Seconds until a call may go; infinite where only another call's end can make room."""
         if self.in_flight >= self.allowed:
             return float("inf")
-        wait = 0.0 if is_retry else max(0.0, self._paused_until - now)
+        wait = 0.0 if is_retry else max(0.0, self._paused_until - now, self._held_until - now)
         if self._requests is not None:
             wait = max(wait, self._requests.wait_for(1, now))
         if self._tokens is not None:

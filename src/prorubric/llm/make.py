@@ -18,13 +18,18 @@ from prorubric.llm.yes_no_cache import CachedYesNo
 
 FORMS = "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object"
 _LOCAL = ("smollm2", "gguf:", "hf:")
+_ADDRESSES = {
+    "gpt-": "https://api.openai.com/v1",
+    "deepseek-": "https://api.deepseek.com/v1",
+    "claude-": "https://api.anthropic.com/v1",
+}
 
 
 def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = None) -> Model | YesNoModel:
     """The model that a string names."""
     if spec == "lexical":
         return LexicalModel()
-    if spec.startswith(("http://", "https://")):
+    if spec.lower().startswith(("http://", "https://")):
         return HttpModel(spec, http, usage)
     if spec.startswith(_LOCAL):
         from prorubric.llm.local import LocalModel  # noqa: PLC0415 - loads an optional library
@@ -34,9 +39,17 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         return load_script(Path(spec.removeprefix("scripted:")))
     if "#" in spec or "/v1" in spec:
         raise ConfigError(f"the model {spec!r} looks like an endpoint without http:// in front; write http://{spec}")
-    if ":" in spec:
+    module, _, name = spec.partition(":")
+    if name.isidentifier() and all(part.isidentifier() for part in module.split(".")):
         return import_model(spec, FORMS)
-    raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}")
+    raise ConfigError(f"no model is called {spec!r}; {hint_at_address(spec, http)}; known forms: {FORMS}")
+
+
+def hint_at_address(spec: str, http: HttpConfig | None = None) -> str:
+    """How a model behind an endpoint is named, for one that was given by its name alone."""
+    address = next((address for start, address in _ADDRESSES.items() if spec.startswith(start)), "https://host/v1")
+    variable = (http or HttpConfig()).key_variable
+    return f"a model behind an endpoint is {address}#{spec or 'name'}, with its key in {variable}"
 
 
 def open_model(spec: str, journal: Journal, http: HttpConfig | None, usage: Usage) -> Model | YesNoModel:

@@ -13,6 +13,8 @@ from prorubric.rubric.records import Message
 MOST_TOKENS = 2**40
 """No call has used more; a larger count is a mistake, and would not fit into a journal."""
 
+_REFUSED = (400, 413, 422)
+
 FailureKind = Literal["connection", "timeout", "http", "reply", "gave-up"]
 
 
@@ -53,6 +55,17 @@ class Failure:
     reason: str
     """One line, without a key, a prompt or a response in it."""
     attempts: int = 1
+    status: int | None = None
+    """Of the last answer, where an endpoint gave one."""
+    code: str | None = None
+    """What the endpoint calls the error."""
+    param: str | None = None
+    """The field of the request that the endpoint says it is about."""
+
+    @property
+    def is_refusal(self) -> bool:
+        """True where the question itself cannot be taken, as one that is too long."""
+        return self.status in _REFUSED
 
 
 Outcome = Reply | Failure
