@@ -20,6 +20,7 @@ from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
 from prorubric.audit.run import Progress, run_audit
+from prorubric.cli.app import run as run_program
 from prorubric.compile.config import CompileConfig
 from prorubric.compile.run import compile_rubrics
 from prorubric.judge.judge import JudgeConfig
@@ -414,16 +415,28 @@ class TestEndpoint:
         return make_config(files, judge=server.spec, limit=2, scheme="additive", edits=edits, http=quick)
 
     def test_failures_are_counted_and_nothing_is_made_up(self, files: Path, server: MisbehavingServer) -> None:
-        server.script(*["503"] * 20)
+        server.script("judge", *["503"] * 20)
         result = run_audit(self.make_config(files, server))
-        # Two of the failures are still in store: what follows the answers is not asked of a judge that is down.
-        assert (result.failed_calls, result.calls, result.alive) == ({"http": 18}, 18, False)
+        # Three of the failures are still in store: what follows the answers is not asked of a judge that is down.
+        assert (result.failed_calls, result.calls, result.alive) == ({"http": 17}, 18, False)
         assert {(entry.edit, *entry.not_made) for entry in result.edits} == {
             (edit, "the judge gave no verdict on the answer") for edit in ("name-item", "drop-key-advice")
         }
         assert result.unknown_verdicts > 0
         assert [check.passed for check in result.checks if check.check == "failures"] == [False]
         assert {line.pays_for_padding for line in result.headline} == {"no verdict"}
+
+    def test_a_dead_endpoint_stops_the_program_with_two_and_one_line(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        arguments = ["audit", str(files / "tasks.jsonl"), "--judge", server.spec, "--out", str(files / "run")]
+        server.always = "close before headers"
+        assert run_program([*arguments, "--backoff-seconds", "0.01"]) == 2
+        shown = capsys.readouterr().err
+        assert shown.startswith(
+            f"prorubric: 127.0.0.1:{server.port}: no answer in 3 attempts; last: the connection to "
+        )
+        assert shown.count("\n") == 1
 
     def test_what_failed_is_asked_again_by_the_next_run_and_nothing_else(
         self, files: Path, server: MisbehavingServer

@@ -9,6 +9,7 @@ import pytest
 
 import prorubric.compile as compile_module
 from prorubric import CompileConfig, ConfigError, SourceError, compile_rubrics, load_tasks, save_tasks
+from prorubric.cli.app import run as run_program
 from prorubric.compile import outputs
 from prorubric.compile.compiler import GeneratorConfig
 from prorubric.errors import ModelError
@@ -162,6 +163,7 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
         ({"transform": ("appropriateness", "raw-and")}, "name that one after it"),
         ({"generator": "lexical"}, "lexical/1 gives probabilities and writes no text"),
         ({"generator": "nothing"}, "no generator is called 'nothing'; known forms: rules"),
+        ({"generator": "gpt-4o"}, "https://api.openai.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY$"),
         ({"generator": "rules", "generation": GeneratorConfig(prompt_file=Path("none.txt"))}, "none.txt: the prompt"),
     ],
 )
@@ -224,7 +226,7 @@ def test_a_generator_that_never_answers_ends_the_run_with_the_reason(folder: Pat
     save_tasks(folder / "tasks.jsonl", make_tasks(200))
     server.script(*["groups"] * 5)
     server.always = "500"
-    with pytest.raises(ModelError, match=r"the last 50 tasks got no reply \(HTTP 500: as told\)"):
+    with pytest.raises(ModelError, match=r"no reply to 50 calls in a row; last: HTTP 500: as told"):
         compile_rubrics(make_config(folder, server))
     assert server.calls < 200
     server.always = "groups"
@@ -241,12 +243,33 @@ def test_a_generator_of_ones_own_that_returns_text_is_told_what_to_return(folder
 def test_a_generator_that_is_gone_ends_a_run_that_only_asks_for_texts(folder: Path, server: MisbehavingServer) -> None:
     save_tasks(folder / "tasks.jsonl", make_tasks(200))
     server.always = "500"
-    with pytest.raises(ModelError, match=r"the last 50 tasks got no reply \(HTTP 500: as told\)"):
+    with pytest.raises(ModelError, match=r"no reply to 8 calls in a row; last: HTTP 500: as told"):
         compile_rubrics(make_config(folder, server, group="none", texts=("k1",)))
-    assert server.calls < 400
+    assert server.calls < 100
+
+
+def test_a_generator_without_an_endpoint_that_never_answers_ends_the_run_too(folder: Path) -> None:
+    save_tasks(folder / "tasks.jsonl", make_tasks(60))
+    (folder / "silent.jsonl").touch()
+    with pytest.raises(ModelError, match=r"the last 50 tasks got no reply \(the script has no reply to this prompt\)"):
+        compile_rubrics(make_config(folder, generator=f"scripted:{folder / 'silent.jsonl'}"))
+
+
+def test_an_endpoint_that_cannot_be_reached_ends_the_run_with_two_and_one_line(
+    folder: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.always = "close before headers"
+    arguments = ["compile", str(folder / "tasks.jsonl"), "--generator", server.spec, "--out", str(folder / "out.jsonl")]
+    assert run_program([*arguments, "--backoff-seconds", "0.01"]) == 2
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 2  # the first says what the run will cost
+    assert shown[1].startswith(f"prorubric: 127.0.0.1:{server.port}: no answer in 3 attempts; last: the connection to ")
+    server.always = "groups"
+    assert run_program(arguments) == 0
 
 
 def test_a_text_that_got_no_reply_has_the_words_of_the_failed_call(folder: Path, server: MisbehavingServer) -> None:
+    server.script("ok")
     server.always = "500"
     result = compile_rubrics(make_config(folder, server, group="none", transform=("k1",)))
     assert (result.excluded, result.reasons) == (30, {"no text for k1": 30})

@@ -208,8 +208,9 @@ class TestBroken:
 
     @pytest.mark.parametrize("name", TEXTS)
     def test_a_call_without_a_reply_is_the_reason(self, name: TextName) -> None:
-        made, requests = add(Failure("timeout", "too slow"), names=(name,))
-        assert made == WithTexts(TASK, {name: "too slow"}, (), failure="too slow")
+        failure = Failure("timeout", "too slow")
+        made, requests = add(failure, names=(name,))
+        assert made == WithTexts(TASK, {name: "too slow"}, (), failure=failure)
         assert len(requests) == 1
 
     def test_one_that_fails_does_not_keep_the_others_back(self) -> None:

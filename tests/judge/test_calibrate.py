@@ -9,6 +9,7 @@ from prorubric import CalibrateConfig, SourceError, calibrate_judge
 from prorubric.cli.app import run as run_program
 from prorubric.datasets.labels import LabelledItem, load_labels
 from prorubric.judge.agreement import Confusion, count_pairs
+from tests.llm.server import MisbehavingServer
 
 
 class TestAgreement:
@@ -80,6 +81,18 @@ class TestCalibrate:
         calibrate_judge(CalibrateConfig(labels, judge=judge, journal=tmp_path / "j.sqlite"))
         with Journal(tmp_path / "j.sqlite") as journal:
             assert journal.counts()["replies"] == 1
+
+    def test_a_dead_endpoint_stops_the_program_with_two_and_one_line(
+        self, labels: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with MisbehavingServer() as server:
+            server.always = "close before headers"
+            assert run_program(["calibrate", str(labels), "--judge", server.spec, "--backoff-seconds", "0.01"]) == 2
+        shown = capsys.readouterr().err
+        assert shown.startswith(
+            f"prorubric: 127.0.0.1:{server.port}: no answer in 3 attempts; last: the connection to "
+        )
+        assert shown.count("\n") == 1
 
     def test_the_program_prints_the_table(
         self, tmp_path: Path, labels: Path, capsys: pytest.CaptureFixture[str]

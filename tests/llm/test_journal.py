@@ -125,7 +125,7 @@ def test_a_retry_never_reads_the_reply_that_it_retries(server: MisbehavingServer
 
 def test_a_failure_is_never_kept(server: MisbehavingServer, journal: Journal) -> None:
     server.script("400")
-    assert ask_cached(server, journal, [make_request()]) == [Failure("http", "HTTP 400: as told", 1)]
+    assert ask_cached(server, journal, [make_request()]) == [Failure("http", "HTTP 400: as told", 1, 400)]
     assert journal.counts()["replies"] == 0
     assert ask_cached(server, journal, [make_request()]) == [Reply("re: Is it met?", 7, 3, "stop")]
 
@@ -139,7 +139,7 @@ def test_the_same_question_at_once_makes_one_call(server: MisbehavingServer, jou
 
 def test_the_same_question_at_once_shares_a_failure(server: MisbehavingServer, journal: Journal) -> None:
     server.always = "400"
-    assert ask_cached(server, journal, [make_request()] * 10) == [Failure("http", "HTTP 400: as told", 1)] * 10
+    assert ask_cached(server, journal, [make_request()] * 10) == [Failure("http", "HTTP 400: as told", 1, 400)] * 10
     assert server.calls == 1
 
 

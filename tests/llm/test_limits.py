@@ -309,3 +309,25 @@ def test_a_limiter_can_be_stopped_when_a_closed_loop_has_left_a_call_in_its_line
     limiter.release(held)
     assert (waiting.done(), limiter.in_flight) == (False, 0)
     waiting._log_destroy_pending = False  # type: ignore[attr-defined]  # it is meant to be left behind
+
+
+def test_a_hold_keeps_new_calls_back_and_lets_retries_through() -> None:
+    async def work() -> list[str]:
+        limiter, began = Limiter(4), []
+        first, second = limiter.take_ticket(), limiter.take_ticket()
+
+        async def call(name: str, ticket: int, is_retry: bool) -> None:
+            assert await limiter.acquire(ticket, 0, is_retry=is_retry)
+            began.append(name)
+
+        limiter.hold(60)
+        calls = [asyncio.create_task(call("new", second, False))]
+        await settle()
+        calls.append(asyncio.create_task(call("retry", first, True)))
+        await settle()
+        began.append("let go")
+        limiter.let_go()
+        await asyncio.gather(*calls)
+        return began
+
+    assert run(work()) == ["retry", "let go", "new"]

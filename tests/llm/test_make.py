@@ -53,7 +53,8 @@ def test_an_import_path_names_an_object_or_a_class(spec: str, said: str) -> None
     [
         (
             "gpt-4o",
-            "is https://api.openai.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY; known forms: lexical, smol",
+            "no model is called 'gpt-4o'; known forms: lexical, .*; a model behind an endpoint is "
+            r"https://api\.openai\.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY$",
         ),
         ("deepseek-chat", "https://api.deepseek.com/v1#deepseek-chat, with its key in PRORUBRIC_API_KEY"),
         ("claude-sonnet-4-5", "https://api.anthropic.com/v1#claude-sonnet-4-5, with its key in PRORUBRIC_API_KEY"),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -327,22 +328,53 @@ def test_what_stays_open_is_unknown_and_counted_with_its_reason(
 def test_a_lasting_fault_makes_every_verdict_unknown_and_loses_no_row(
     files: Path, server: MisbehavingServer, fault: str
 ) -> None:
+    server.script("judge")
     server.always = fault
     hurried = HttpConfig(timeout_seconds=0.5, retries=1, backoff_seconds=0.01, concurrency=12)
     result = judge_responses(make_config(files, server, http=hurried))
     check_rows(files, result)
-    assert (result.unknown_verdicts, sum(result.failed_calls.values())) == (48, 12)
-    assert {name: (s.mean, s.unknown) for name, s in result.schemes.items()} == {
-        "additive": (None, 12),
-        "conjunctive": (None, 12),
-    }
+    assert (result.unknown_verdicts, sum(result.failed_calls.values())) == (44, 11)
+    assert [summary.unknown for summary in result.schemes.values()] == [11, 11]
 
 
-def test_a_server_that_does_not_listen_makes_every_verdict_unknown(files: Path, server: MisbehavingServer) -> None:
-    hurried = HttpConfig(retries=1, backoff_seconds=0.01)
-    result = judge_responses(make_config(files, server, judge="http://127.0.0.1:9/v1#nobody", http=hurried))
-    check_rows(files, result)
-    assert result.failed_calls == {"connection": 12}
+@pytest.mark.parametrize("fault", ["close before headers", "hang", "503", "html"])
+def test_a_dead_endpoint_stops_the_program_with_two_and_the_next_run_goes_on(
+    files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    haste = ("--concurrency", "2", "--timeout-seconds", "0.5", "--backoff-seconds", "0.01", "--retries", "1")
+    arguments = TestProgram().arguments(files, server, *haste)
+    server.script(*["judge"] * 3)
+    config = make_config(files, server, scheme="additive")
+    tasks = (files / "responses.jsonl").read_text().splitlines(keepends=True)
+    (files / "responses.jsonl").write_text("".join(tasks[:3]))
+    judge_responses(replace(config, out=files / "first", journal=files / "journal.sqlite"))
+    (files / "responses.jsonl").write_text("".join(tasks))
+    server.always = fault
+    shared = ("--journal", str(files / "journal.sqlite"))
+    assert run_program([*arguments, *shared]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert shown.err.startswith(f"prorubric: 127.0.0.1:{server.port}: no ")
+    assert not (files / "run/verdicts.jsonl").exists()
+    server.always = "judge"
+    seen = server.calls
+    assert run_program([*arguments, *shared]) == 0
+    assert server.calls - seen == 9
+
+
+@pytest.mark.parametrize("fault", ["echoes the prompt", "echoes parts of the prompt"])
+def test_an_endpoint_that_repeats_the_prompt_gets_nothing_of_it_into_a_file(
+    files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    answers = [Response(task_id=f"task {i}", text="Quokkas wear tiny umbrellas. " * 40, sample=0) for i in range(3)]
+    save_responses(files / "responses.jsonl", answers)
+    server.always = fault
+    assert run_program(TestProgram().arguments(files, server)) == 1
+    shown = capsys.readouterr()
+    written = b"".join(path.read_bytes() for path in (files / "run").iterdir())
+    assert b"its message is not shown, it may repeat the prompt" in written
+    said = written.decode("utf-8", "replace") + shown.out + shown.err
+    assert not any(word in said for word in ("Quokkas", "umbrellas", "tiny", "wear"))
 
 
 def test_half_of_all_calls_failing_costs_retries_and_no_verdict(files: Path, server: MisbehavingServer) -> None:

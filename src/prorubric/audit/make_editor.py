@@ -19,5 +19,5 @@ def make_editor(spec: str, make_model: Callable[[str], Model] = make_text_model)
         return RulesEditor()
     if spec not in _ONE_WORD and not any(sign in spec for sign in ":/"):
         known = FORMS.removeprefix("lexical, ")
-        raise ConfigError(f"no editor is called {spec!r}; {hint_at_address(spec)}; known forms: {RULES}, {known}")
+        raise ConfigError(f"no editor is called {spec!r}; known forms: {RULES}, {known}; {hint_at_address(spec)}")
     return LlmEditor(make_model(spec))

@@ -133,8 +133,8 @@ def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
     """The generator, or None where there is none or it is no model."""
     if config.generator and not any(sign in config.generator for sign in ":/") and config.generator not in _ONE_WORD:
         raise ConfigError(
-            f"no generator is called {config.generator!r}; {hint_at_address(config.generator, config.http)}; "
-            f"known forms: {RULES}, {FORMS.removeprefix('lexical, ')}"
+            f"no generator is called {config.generator!r}; known forms: {RULES}, {FORMS.removeprefix('lexical, ')}; "
+            f"{hint_at_address(config.generator, config.http)}"
         )
     return make_text_model(config.generator, config.http, usage) if config.generator not in ("", RULES) else None
 

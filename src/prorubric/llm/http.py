@@ -133,6 +133,8 @@ class HttpModel:
         self._form = _Form.SCHEMA
         self._refused: frozenset[str] = frozenset()
         """Fields that the endpoint does not take."""
+        self.gives_up = True
+        """Whether an endpoint without replies ends the run."""
         self._is_reached = False
         self._has_replied = False
         self._failures_in_a_row = 0
@@ -285,7 +287,7 @@ class HttpModel:
 
     def _raise_if_dead(self, fault: "_Fault", failure: Failure) -> None:
         """Count the calls in a row that got no reply, and end the run where nobody seems to be there."""
-        if self.limiter.is_stopped:
+        if self.limiter.is_stopped or not self.gives_up:
             return
         if failure.is_refusal:
             self._note_life()
@@ -331,7 +333,7 @@ class HttpModel:
                 self._form = max(self._form, call.form)
         elif result.is_throttled:
             self.limiter.slow_down(permit, min(result.wait or 0.0, self.config.retry_budget_seconds))
-        elif result.is_retried and not self._has_replied:
+        elif result.is_retried and self.gives_up and not self._has_replied:
             self.limiter.hold(self.config.backoff_cap_seconds)
 
     def _note_life(self) -> None:
@@ -343,7 +345,7 @@ class HttpModel:
     def _give_up(self, call: "_Call", fault: "_Fault") -> Failure | None:
         """The failure, where no further attempt is worth it or allowed."""
         most = self.config.retries
-        if fault.is_unanswered and not self._is_reached:
+        if fault.is_unanswered and self.gives_up and not self._is_reached:
             most = min(most, _FIRST_RETRIES)
         kind, reason = fault.kind, fault.reason
         if fault.is_retried and call.retries < most:

@@ -42,7 +42,7 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
     module, _, name = spec.partition(":")
     if name.isidentifier() and all(part.isidentifier() for part in module.split(".")):
         return import_model(spec, FORMS)
-    raise ConfigError(f"no model is called {spec!r}; {hint_at_address(spec, http)}; known forms: {FORMS}")
+    raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}; {hint_at_address(spec, http)}")
 
 
 def hint_at_address(spec: str, http: HttpConfig | None = None) -> str:

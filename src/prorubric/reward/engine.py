@@ -22,7 +22,7 @@ import orjson
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.llm.accounting import CountedModel, CountedYesNo, Usage
-from prorubric.llm.http import HttpConfig
+from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model
 from prorubric.llm.model import Model, YesNoModel
@@ -48,6 +48,8 @@ class Engine:
     def __init__(self, asking: Asking) -> None:
         self.usage = Usage()
         self.bare = make_model(asking.judge, asking.http, self.usage)
+        if isinstance(self.bare, HttpModel):
+            self.bare.gives_up = False  # the breaker ends a training, and a server outlives its judge
         self._path = asking.journal
         self._journal: Journal | None = None
         self._model: Model | YesNoModel | None = None
