@@ -39,8 +39,7 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         return load_script(Path(spec.removeprefix("scripted:")))
     if "#" in spec or "/v1" in spec:
         raise ConfigError(f"the model {spec!r} looks like an endpoint without http:// in front; write http://{spec}")
-    module, _, name = spec.partition(":")
-    if name.isidentifier() and all(part.isidentifier() for part in module.split(".")):
+    if ":" in spec and all(part.isidentifier() for part in spec.replace(":", ".").split(".")):
         return import_model(spec, FORMS)
     raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}; {hint_at_address(spec, http)}")
 
