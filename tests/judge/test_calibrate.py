@@ -88,11 +88,10 @@ class TestCalibrate:
         with MisbehavingServer() as server:
             server.always = "close before headers"
             assert run_program(["calibrate", str(labels), "--judge", server.spec, "--backoff-seconds", "0.01"]) == 2
-        shown = capsys.readouterr().err
+        shown = capsys.readouterr().err.splitlines()[-1]
         assert shown.startswith(
             f"prorubric: 127.0.0.1:{server.port}: no answer in 3 attempts; last: the connection to "
         )
-        assert shown.count("\n") == 1
 
     def test_the_program_prints_the_table(
         self, tmp_path: Path, labels: Path, capsys: pytest.CaptureFixture[str]
