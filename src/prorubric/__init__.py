@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from prorubric.aggregate.score import score as score
     from prorubric.aggregate.score import score_plan as score_plan
     from prorubric.audit.config import AuditConfig as AuditConfig
+    from prorubric.audit.estimate import AuditEstimate as AuditEstimate
+    from prorubric.audit.estimate import estimate_audit as estimate_audit
     from prorubric.audit.records import AuditResult as AuditResult
     from prorubric.compile.compare import CompareConfig as CompareConfig
     from prorubric.compile.compare import CompareResult as CompareResult
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
     from prorubric.report.demo import DemoConfig as DemoConfig
     from prorubric.report.demo import DemoResult as DemoResult
     from prorubric.report.demo import run_demo as run_demo
+    from prorubric.reward.estimate import JudgeEstimate as JudgeEstimate
+    from prorubric.reward.estimate import estimate_judging as estimate_judging
     from prorubric.reward.monitor import Monitor as Monitor
     from prorubric.reward.monitor import MonitorConfig as MonitorConfig
     from prorubric.reward.rescore import ScoreConfig as ScoreConfig
@@ -120,6 +124,7 @@ _HOMES = {
     "aggregate.schemes": ("SCHEMES", "Scheme", "find_scheme"),
     "aggregate.score": ("Score", "score", "score_plan"),
     "audit.config": ("AuditConfig",),
+    "audit.estimate": ("AuditEstimate", "estimate_audit"),
     "audit.records": ("AuditResult",),
     "compile.compare": ("CompareConfig", "CompareResult", "compare_tasks"),
     "compile.compiler": ("Compiled", "Compiler", "GeneratorConfig"),
@@ -152,6 +157,7 @@ _HOMES = {
     "llm.scripted": ("ScriptedModel",),
     "report.audit": ("audit_rewards",),
     "report.demo": ("DemoConfig", "DemoResult", "run_demo"),
+    "reward.estimate": ("JudgeEstimate", "estimate_judging"),
     "reward.monitor": ("Monitor", "MonitorConfig"),
     "reward.rescore": ("ScoreConfig", "ScoreResult", "score_run"),
     "reward.reward": ("Case", "Overlong", "Reward", "RewardConfig", "RewardParts", "RubricReward", "make_reward"),

@@ -45,7 +45,7 @@ def test_verbs_that_read_tasks_take_the_same_options(verb: str, capsys: pytest.C
     assert [name for name in ("--format", "--subset", "--split", "--strict") if name not in shown] == []
 
 
-@pytest.mark.parametrize("verb", ["compile", "judge"])
+@pytest.mark.parametrize("verb", ["compile", "judge", "audit"])
 def test_verbs_that_may_cost_money_take_the_same_options(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = read_help(verb, capsys)
     assert [name for name in ("--dry-run", "--limit", "--prices", "--journal") if name not in shown] == []

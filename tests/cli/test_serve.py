@@ -84,7 +84,7 @@ class TestMisuse:
             (["--judge", "gpt"], "prorubric: no model is called 'gpt'; known forms: "),
             (["--tasks", "gone.jsonl"], "prorubric: gone.jsonl: no such file; check the path"),
             (["--port", "70000"], "prorubric serve: --port: Input should be less than or equal to 65535"),
-            (["--limit", "0"], "prorubric serve: --limit: Input should be greater than or equal to 1"),
+            (["--response-limit", "0"], "prorubric serve: --response-limit: Input should be greater than"),
             (["--answer-seconds", "inf"], "prorubric serve: --answer-seconds: Input should be a finite number"),
             (["--overlong-limit", "9"], "prorubric: overlong responses need both --overlong-limit and "),
             (["--host", "no.such.host.invalid"], "prorubric: --host no.such.host.invalid is not loopback"),
@@ -135,6 +135,15 @@ class TestMisuse:
     def test_help_explains_every_option(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["serve", "--help"]) == 0
         shown = capsys.readouterr().out
-        for option in ("--judge", "--tasks", "--scheme", "--host", "--port", "--limit", "--body-limit", "--json"):
+        for option in (
+            "--judge",
+            "--tasks",
+            "--scheme",
+            "--host",
+            "--port",
+            "--response-limit",
+            "--body-limit",
+            "--json",
+        ):
             assert option in shown
         assert shown.count("--timeout-seconds") == 1

@@ -108,7 +108,7 @@ class TestUnfinished:
             assert len(server.read_log()) < 10_000
 
     def test_half_sent_bodies_keep_nobody_out(self, tasks: Path, tmp_path: Path) -> None:
-        with serve(tasks, tmp_path, "--limit", "8", "--body-seconds", "60", prefix=FEW_FILES) as server:
+        with serve(tasks, tmp_path, "--response-limit", "8", "--body-seconds", "60", prefix=FEW_FILES) as server:
             half = head(server, "Content-Length: 1000") + b"{"
             with flood(server, 400, half):
                 check_serves(server)

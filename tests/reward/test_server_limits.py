@@ -68,7 +68,7 @@ class TestSize:
     def test_more_responses_in_a_request_than_the_limit_are_refused_for_good(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path
     ) -> None:
-        with start(judge, tasks, tmp_path, "--limit", "3") as server:
+        with start(judge, tasks, tmp_path, "--response-limit", "3") as server:
             body = {"task": "task 0", "responses": ["a", "b", "c", "d"]}
             check_error(server.post("/score", body), 422, "4 responses at once, where the limit is 3; send fewer")
             assert server.post("/score", {**body, "responses": ["a", "b", "c"]}).status == 200
@@ -79,7 +79,7 @@ class TestRoom:
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path, pool: ThreadPoolExecutor
     ) -> None:
         judge.always = HELD
-        with start(judge, tasks, tmp_path, "--limit", "3", "--timeout-seconds", "600") as server:
+        with start(judge, tasks, tmp_path, "--response-limit", "3", "--timeout-seconds", "600") as server:
             waiting = pool.submit(server.post, "/score", {"task": "task 0", "responses": ["a", "b"]})
             wait_until(lambda: judge.in_flight == 2)
             one_more = pool.submit(server.post, *ask_slime("c"))
@@ -101,7 +101,7 @@ class TestRoom:
     ) -> None:
         judge.always = HELD
         with start(
-            judge, tasks, tmp_path, "--limit", "3", "--timeout-seconds", "600", "--stop-seconds", "0.1"
+            judge, tasks, tmp_path, "--response-limit", "3", "--timeout-seconds", "600", "--stop-seconds", "0.1"
         ) as server:
             pool.submit(server.post, *ask_slime("a"))
             wait_until(lambda: judge.in_flight == 1)
@@ -113,7 +113,7 @@ class TestRoom:
     def test_as_many_clients_as_places_are_never_refused(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path, pool: ThreadPoolExecutor
     ) -> None:
-        with start(judge, tasks, tmp_path, "--limit", "4") as server:
+        with start(judge, tasks, tmp_path, "--response-limit", "4") as server:
 
             def keep_asking(worker: int) -> list[int]:
                 return [server.post(*ask_slime(f"answer {worker}.{number}")).status for number in range(50)]
@@ -144,7 +144,7 @@ class TestTime:
     def test_a_body_that_never_comes_holds_its_place_no_longer_than_that(
         self, judge: MisbehavingServer, tasks: Path, tmp_path: Path
     ) -> None:
-        with start(judge, tasks, tmp_path, "--answer-seconds", "0.5", "--limit", "1") as server:
+        with start(judge, tasks, tmp_path, "--answer-seconds", "0.5", "--response-limit", "1") as server:
             with socket.create_connection(("127.0.0.1", server.port)) as client:
                 head = f"POST /score HTTP/1.1\r\nHost: localhost:{server.port}\r\nContent-Length: 100\r\n\r\n{{"
                 client.sendall(head.encode())

@@ -10,6 +10,7 @@ from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import Editor
 from prorubric.audit.make_editor import make_editor
 from prorubric.compile.compiler import RULES
+from prorubric.judge.judge import MOST_REASKS
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
@@ -17,8 +18,8 @@ from prorubric.llm.make import keep_model, keep_text, make_model, require_text
 from prorubric.llm.model import Around, Model, Outcome, Request, YesNoModel
 from prorubric.llm.yes_no_cache import CachedYesNo
 
-# Far above any draw that a judge makes by itself.
-_ANOTHER_DRAW = 1_000_000
+# Far above any draw that a judge makes by itself, and a first attempt as theirs are.
+ANOTHER_DRAW = 100_000 * (MOST_REASKS + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Redrawn(Around[Model]):
 
     async def complete(self, request: Request) -> Outcome:
         """Answer as another draw."""
-        return await self._model.complete(replace(request, draw=request.draw + _ANOTHER_DRAW))
+        return await self._model.complete(replace(request, draw=request.draw + ANOTHER_DRAW))
 
 
 class _Door:
@@ -79,7 +80,7 @@ class _Door:
     def open_again(self, spec: str) -> Model | YesNoModel:
         model = self._make(spec)
         if isinstance(model, YesNoModel):
-            return CachedYesNo(model, self._journal, self.usage[spec], draw=_ANOTHER_DRAW)
+            return CachedYesNo(model, self._journal, self.usage[spec], draw=ANOTHER_DRAW)
         return Redrawn(keep_text(model, self._journal, self.usage[spec]))
 
     def open_text(self, spec: str) -> Model:

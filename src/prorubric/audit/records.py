@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from prorubric.rubric.record import Record
+from prorubric.rubric.tables import render_html
 
 Answer = Literal["yes", "no", "no (near the floor)", "no (near the ceiling)", "unclear", "no verdict"]
 
@@ -248,5 +249,21 @@ class AuditResult(Record):
     damaged: int = 0
     """Replies that were damaged in the journal and asked for again."""
     failed_calls: dict[str, int]
+    retries: int = 0
+    prompt_tokens: int = 0
+    """Of the calls that were made now, by all models."""
+    completion_tokens: int = 0
+    unmetered: int = 0
+    """Replies whose tokens the endpoint did not count."""
     cost: float | None
     seconds: float
+
+    def to_rows(self) -> list[dict[str, str | float | None]]:
+        """One row an edit: what it earns under each scheme, × 100, or None. All figures are in `effects`."""
+        rows: dict[str, dict[str, str | float | None]] = {}
+        for effect in self.effects:
+            rows.setdefault(effect.edit, {"edit": effect.edit})[effect.scheme] = effect.mean
+        return [*rows.values()]
+
+    def _repr_html_(self) -> str:
+        return render_html(("edit", *self.schemes), self.to_rows())

@@ -82,7 +82,7 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
     everything = load_all_tasks(config, rejects)
     chosen = choose_tasks(everything, config.limit)
     prices = load_prices(config.prices)
-    _check_asked(config)
+    check_asked(config)
     check_folder(config)
     config.out.mkdir(parents=True, exist_ok=True)
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
@@ -91,47 +91,79 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
         async with AsyncExitStack() as stack:
             models = make_models(config, journal)
             stack.push_async_callback(models.close)
-            asked = _name_schemes(config)
-            compiled, dimensions_from = chosen, NO_DIMENSIONS
-            if need_dimensions(asked) or _list_fixed(config):
-                compiled, dimensions_from = await add_dimensions(chosen, models.generator, config, rejects)
-            tasks, schemes, left_out = keep_judgeable(compiled, asked, config.tasks, rejects)
-            if asked.strip() == ALL and config.judge == READS_WORDS:
-                schemes, unread = split_by_words(schemes)
-                left_out |= unread
-            known = everything | tasks
-            cases, answers_from = await find_answers(tasks, known, models.answers, config, rejects)
+            start = await prepare(config, models, chosen, everything, rejects)
+            tasks, schemes, cases = start.tasks, start.schemes, start.cases
             write_setting(config, tasks.values(), schemes, models.judge.identity, models.editor.identity)
-            found = await _examine(cases, models, schemes, config, on_progress)
+            found = await examine(cases, models, schemes, config, on_progress)
     write_cases(config.out, found)
     write_rejects(config.out, rejects)
+    used = Usage()
+    for usage in models.usage.values():
+        used.merge(usage)
     result = AuditResult(
         folder=str(config.out),
         tasks=len(first_cases(cases)),
         unanswered=len(tasks) - len(first_cases(cases)),
         answers=len(cases),
-        answers_from=answers_from,
+        answers_from=start.answers_from,
         composed=config.responses is None and config.answers_from is None,
         judge=config.judge,
         editor=config.editor,
-        dimensions_from=dimensions_from,
-        rules_dimensions=dimensions_from != NO_DIMENSIONS and any(map(_is_grouped_by_rules, tasks.values())),
+        dimensions_from=start.dimensions_from,
+        rules_dimensions=start.dimensions_from != NO_DIMENSIONS and any(map(_is_grouped_by_rules, tasks.values())),
         schemes=schemes,
-        left_out=left_out,
+        left_out=start.left_out,
         fixed_left_out="" if found.fixed else f"{config.judge} compares words, and these criteria are not about words",
         rejected=rejects.count,
         rejects=rejects.show(),
-        calls=sum(usage.calls for usage in models.usage.values()),
-        cached=sum(usage.cached for usage in models.usage.values()),
-        repeated=sum(usage.repeated for usage in models.usage.values()),
-        damaged=sum(usage.damaged for usage in models.usage.values()),
-        failed_calls=_add_failures(models.usage.values()),
+        calls=used.calls,
+        cached=used.cached,
+        repeated=used.repeated,
+        damaged=used.damaged,
+        failed_calls={str(kind): number for kind, number in used.failures.items()},
+        retries=used.retries,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        unmetered=used.unmetered,
         cost=_add_costs([estimate_cost(usage, prices) for usage in models.usage.values() if usage.calls]),
         seconds=round(time.monotonic() - started, 3),
         **summarize(found, config),
     )
     write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What an audit starts from."""
+
+    tasks: dict[str, Task]
+    dimensions_from: str
+    schemes: tuple[str, ...]
+    left_out: dict[str, str]
+    cases: list[Case]
+    answers_from: str
+
+
+async def prepare(
+    config: AuditConfig, models: Models, chosen: dict[str, Task], everything: dict[str, Task], rejects: Rejects
+) -> Start:
+    """Dimensions for the tasks that need some, the schemes that they allow, and answers to them."""
+    asked = _name_schemes(config)
+    compiled, dimensions_from = chosen, NO_DIMENSIONS
+    if wants_dimensions(config):
+        compiled, dimensions_from = await add_dimensions(chosen, models.generator, config, rejects)
+    tasks, schemes, left_out = keep_judgeable(compiled, asked, config.tasks, rejects)
+    if asked.strip() == ALL and config.judge == READS_WORDS:
+        schemes, unread = split_by_words(schemes)
+        left_out |= unread
+    cases, answers_from = await find_answers(tasks, everything | tasks, models.answers, config, rejects)
+    return Start(tasks, dimensions_from, schemes, left_out, cases, answers_from)
+
+
+def wants_dimensions(config: AuditConfig) -> bool:
+    """True where a scheme or a fixed criterion needs the tasks' dimensions."""
+    return need_dimensions(_name_schemes(config)) or bool(_list_fixed(config))
 
 
 def _is_grouped_by_rules(task: Task) -> bool:
@@ -152,9 +184,10 @@ def _list_fixed(config: AuditConfig) -> tuple[Reading, ...]:
     return () if config.judge == READS_WORDS else _FIXED
 
 
-async def _examine(
+async def examine(
     cases: list[Case], models: Models, schemes: tuple[str, ...], config: AuditConfig, on_progress: OnProgress | None
 ) -> Found:
+    """Judge the answers, edit them, and judge every edit, control and probe."""
     fixed = _list_fixed(config)
     # Compliance with the criteria is what edits start from, whatever the schemes read.
     readings = tuple(dict.fromkeys(("criteria", *needed_readings(schemes), *fixed)))
@@ -205,7 +238,7 @@ def _make_no_edits(cases: Iterable[Case], kinds: Iterable[EditKind]) -> None:
         case.outcomes.update(outcomes)
 
 
-def _check_asked(config: AuditConfig) -> None:
+def check_asked(config: AuditConfig) -> None:
     """Refuse what no task could mend before dimensions are made, which may cost tokens."""
     names = _name_schemes(config)
     for name in names.split(",") if names.strip() != "all" else ():
@@ -213,13 +246,6 @@ def _check_asked(config: AuditConfig) -> None:
             find_scheme(name.strip())
     if config.responses is not None and not config.responses.is_file():
         raise SourceError(f"{config.responses}: no such file; check the path")
-
-
-def _add_failures(usages: Iterable[Usage]) -> dict[str, int]:
-    total = Usage()
-    for usage in usages:
-        total.merge(usage)
-    return {str(kind): count for kind, count in total.failures.items()}
 
 
 def _add_costs(costs: Sequence[float | None]) -> float | None:

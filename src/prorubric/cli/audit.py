@@ -10,7 +10,9 @@ from rich.text import Text
 
 from prorubric.audit.config import AuditConfig, AuditFiles
 from prorubric.audit.edits import WORTHLESS
+from prorubric.audit.estimate import AuditEstimate, estimate_audit
 from prorubric.audit.records import AuditResult, Effect, Forecast
+from prorubric.cli.money import DryRun, describe_calls, may_cost, print_estimate, say_estimate, show_cost
 from prorubric.cli.options import read_http
 from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_hanging, print_json
 from prorubric.cli.progress import show_progress
@@ -35,10 +37,19 @@ def audit(
     *,
     judging: Annotated[JudgeConfig, Parameter(name="*", group="Judging")] = _JUDGING,
     http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
+    dry_run: DryRun = False,
     json: JsonFlag = False,
 ) -> int:
     """Measure what a reward pays for before anything is trained on it: edit answers and see what each edit earns."""
     config = AuditConfig(**vars(files), judging=judging, http=read_http(http))
+    if dry_run:
+        estimate = estimate_audit(config)
+        print_json(estimate) if json else _print_estimate(estimate, make_console())
+        return 0
+    models = (config.judge, config.editor, config.generator, config.answers_from)
+    if any(may_cost(model, config.prices) for model in models if model):
+        estimate = estimate_audit(config)
+        say_estimate(count(estimate.answers, "answer"), estimate)
     with show_progress("judging", "text") as show:
         result = audit_rewards(config, lambda now: show(now.judged, "", now.expected))
     if json:
@@ -46,6 +57,14 @@ def audit(
     else:
         print_audit(result, make_console())
     return 0 if result.alive else 1
+
+
+def _print_estimate(estimate: AuditEstimate, console: Console) -> None:
+    console.print(literal(f"judge: {describe_judge(estimate.judge)}, editor: {estimate.editor}"), soft_wrap=True)
+    about = f"{count(estimate.tasks, 'prompt')}, {count(estimate.answers, 'answer')}"
+    console.print(f"{about}, schemes: {', '.join(estimate.schemes)}")
+    print_estimate(estimate, console)
+    console.print("what edits can be made depends on the verdicts: expect a few calls more or less")
 
 
 def print_audit(result: AuditResult, console: Console) -> None:
@@ -66,6 +85,11 @@ def print_audit(result: AuditResult, console: Console) -> None:
     if result.left_out:
         left_out = f"{count(len(result.left_out), 'scheme')} left out; name one with --scheme to see what it needs"
         console.print(left_out, style="yellow", soft_wrap=True)
+    if result.prompt_tokens or result.unmetered:
+        failed = sum(result.failed_calls.values())
+        calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
+        tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
+        console.print(f"{calls}; {tokens}, {show_cost(result.cost, result.unmetered)}", soft_wrap=True)
     console.print(literal(f"{result.folder}/report.html has the rest"), soft_wrap=True)
 
 

@@ -6,7 +6,7 @@ are rendered as they would be sent and counted at four characters a token, an or
 takes one reply a question of a usual length; the ceiling takes every retry, and every reply as long as it may be.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,7 +72,7 @@ class Questions:
         return reply or Failure("gave-up", "not asked")
 
     def price(self, model: str, prices: Prices) -> dict[str, Any]:
-        """The fields of an `Estimate`. What is not a model, with an empty name, costs nothing."""
+        """The fields of an `Estimate`. What reads no token, because it is not a model or not asked, costs nothing."""
         usual = Usage(model, prompt_tokens=self.prompt, completion_tokens=self.completion)
         most = Usage(model, prompt_tokens=self.most_prompt, completion_tokens=self.most_completion)
         return {
@@ -84,8 +84,8 @@ class Questions:
             "completion_tokens": self.completion,
             "most_prompt_tokens": self.most_prompt,
             "most_completion_tokens": self.most_completion,
-            "cost": estimate_cost(usual, prices) if model else 0.0,
-            "most_cost": estimate_cost(most, prices) if model else 0.0,
+            "cost": estimate_cost(usual, prices) if self.prompt else 0.0,
+            "most_cost": estimate_cost(most, prices) if self.prompt else 0.0,
         }
 
 
@@ -100,14 +100,18 @@ class Replay(Around[Model]):
         usual: Callable[[Request], int],
         retries: Callable[[Request], int],
         shows_reply: bool = False,
+        pretend: Callable[[Request], str] | None = None,
     ) -> None:
         super().__init__(model)
-        self._questions, self._retries, self._shows_reply = questions, retries, shows_reply
+        self._questions, self._retries, self._shows_reply, self._pretend = questions, retries, shows_reply, pretend
         self.usual = usual
         """How long the reply to a request usually is, in tokens."""
 
     async def complete(self, request: Request) -> Outcome:
-        """The reply from the journal; where there is none, a failure, which ends what would follow from the reply."""
+        """The reply from the journal; where there is none, a failure, which ends what would follow from the reply.
+
+        With `pretend` it is a reply made up instead, so that what follows is counted as well.
+        """
         found, count = self._questions.find(self.identity, request), self._questions
         if found is None:
             prompt = sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
@@ -118,23 +122,43 @@ class Replay(Around[Model]):
             count.most_prompt += prompt * (1 + left) + left * request.max_tokens * self._shows_reply
             count.completion += min(self.usual(request), request.max_tokens)
             count.most_completion += request.max_tokens * (1 + left)
+        if self._pretend is not None and not isinstance(found, Reply):
+            return Reply(self._pretend(request))
         return found or Failure("gave-up", "not asked")
 
 
 class ReplayYesNo(Around[YesNoModel]):
     """The same for a model of probabilities, which has no retries and counts no tokens."""
 
-    def __init__(self, model: YesNoModel, questions: Questions) -> None:
+    def __init__(
+        self,
+        model: YesNoModel,
+        questions: Questions,
+        draw: int = 0,
+        pretend: Callable[[Sequence[str]], list[float]] | None = None,
+    ) -> None:
         super().__init__(model)
-        self._questions = questions
+        self._questions, self._draw, self._pretend = questions, draw, pretend
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """The probabilities from the journal; `UnjudgedError` where it has none."""
-        found = self._questions.find(self.identity, make_question(conversation, response, statements))
+        found = self._questions.find(self.identity, make_question(conversation, response, statements, self._draw))
         self._questions.most_calls += found is None
-        if not isinstance(found, Reply):
+        if isinstance(found, Reply):
+            return parse_probabilities(found)
+        if self._pretend is None:
             raise UnjudgedError("not asked")
-        return parse_probabilities(found)
+        return self._pretend(statements)
+
+
+def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields of one `Estimate` from those of several; a cost is not known where one of them is not."""
+    total: dict[str, Any] = dict.fromkeys(Estimate.model_fields, 0)
+    for part in parts:
+        total = {
+            name: None if value is None or part[name] is None else value + part[name] for name, value in total.items()
+        }
+    return total
 
 
 @contextmanager

@@ -59,12 +59,12 @@ def replay_judge(model: Model | YesNoModel, questions: Questions, config: JudgeC
     """A judge that answers from the journal, and counts what the journal cannot answer."""
     if isinstance(model, YesNoModel):
         return ReplayYesNo(model, questions)
-    return Replay(
-        model,
-        questions,
-        usual=expect_reply,
-        retries=lambda request: config.reasks - request.draw % (MOST_REASKS + 1),
-    )
+    return Replay(model, questions, usual=expect_reply, retries=lambda request: count_reasks(request, config))
+
+
+def count_reasks(request: Request, config: JudgeConfig) -> int:
+    """How often what a reply leaves open may still be asked after this request."""
+    return config.reasks - request.draw % (MOST_REASKS + 1)
 
 
 def expect_reply(request: Request) -> int:

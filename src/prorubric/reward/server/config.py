@@ -52,7 +52,7 @@ class ServeOptions:
     """The port to listen on; 0 takes a free one."""
     token_variable: str = "PRORUBRIC_TOKEN"  # noqa: S105 - the name of a variable
     """The environment variable that holds the token; where it is set, clients must show it."""
-    limit: Annotated[int, Field(ge=1)] = 1024
+    response_limit: Annotated[int, Field(ge=1)] = 1024
     """Responses judged or waiting at once, at most; further requests get a 429."""
     body_limit: Annotated[int, Field(ge=1)] = 8 * 1024 * 1024
     """The largest body of a request in bytes; a larger one gets a 413."""

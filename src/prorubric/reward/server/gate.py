@@ -55,7 +55,7 @@ class Places:
         if self.taken + number > self.limit:
             raise BusyError(
                 f"{self.taken} responses are judged or waiting and {number} more would be too many; "
-                f"ask again, or raise --limit ({self.limit})"
+                f"ask again, or raise --response-limit ({self.limit})"
             )
 
     @contextmanager

@@ -105,7 +105,7 @@ def serve_rewards(config: ServeConfig, on_ready: OnReady | None = None) -> None:
     """Serve until a signal says to stop. `on_ready` is told where, once it listens."""
     token = read_token(config)
     reward = make_reward(make_reward_config(config))
-    places, metrics = Places(config.limit), Metrics()
+    places, metrics = Places(config.response_limit), Metrics()
     app = make_app(Service(reward, config, places, metrics))
     listener = bind(config.host, config.port)
     rules = Rules(token, list_hosts(config, listener.getsockname()[1]), config)
