@@ -103,6 +103,13 @@ def test_prices_keep_their_texts_through_quotes_commas_and_line_breaks(tmp_path:
     assert b'said ""twice"";\nthen\r\nagain"' in (tmp_path / "prices.csv").read_bytes()
 
 
+def test_no_text_of_a_rubric_is_run_by_a_spreadsheet(tmp_path: Path) -> None:
+    build_audit(tmp_path, reword=lambda text: f'=HYPERLINK("http://x", "{text}")')
+    write_audit_tables(tmp_path)
+    given = [json.loads(line)["text"] for line in (tmp_path / "prices.jsonl").read_text().splitlines()]
+    assert [row["text"] for row in read(tmp_path / "prices.csv")] == [f"'{text}" for text in given]
+
+
 def test_a_figure_that_is_not_known_is_an_empty_field(tmp_path: Path) -> None:
     build_audit(tmp_path, effects=(effect("name-item", "additive", None),), forecast=())
     write_audit_tables(tmp_path)

@@ -625,6 +625,26 @@ class TestProgram:
         assert run_program(self.arguments(files, server, "--reasks", "0")) == 1
         assert "12 verdicts unknown" in capsys.readouterr().out
 
+    def test_the_hint_about_open_verdicts_can_be_followed(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        server.always = "judge without the last item"
+        assert run_program(self.arguments(files, server, "--reasks", "0")) == 1
+        hint = "the same command with --reasks 1 asks once more for these, and no others"
+        assert hint in capsys.readouterr().out
+        server.always = "judge"
+        assert run_program(self.arguments(files, server, "--reasks", "1")) == 0
+        assert "12 calls (0 failed, 0 retries), 12 replies of earlier runs" in capsys.readouterr().out
+
+    def test_calls_that_failed_are_made_again_by_the_same_command(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        server.script("400")
+        assert run_program(self.arguments(files, server, "--concurrency", "1")) == 1
+        assert "the same command again makes the calls that failed, and no others" in capsys.readouterr().out
+        assert run_program(self.arguments(files, server)) == 0
+        assert "1 call (0 failed, 0 retries), 11 replies of earlier runs" in capsys.readouterr().out
+
     def test_a_wrong_key_ends_it_with_two_and_one_line(
         self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
     ) -> None:
