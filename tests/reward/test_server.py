@@ -585,3 +585,14 @@ class TestOverlong:
         note = shaped.list_events("note")[0]["text"]
         assert "OpenRLHF sends none" in note
         assert "/slime needs response_length" in note
+
+
+@pytest.mark.parametrize(("scheme", "notes"), [("prorubric", 1), ("additive", 0)])
+def test_the_log_warns_of_a_scheme_that_lexical_cannot_read(
+    tasks: Path, tmp_path: Path, scheme: str, notes: int
+) -> None:
+    with RunningServer(("--judge", "lexical", "--tasks", str(tasks), "--scheme", scheme), tmp_path) as running:
+        assert running.get("/health").status == 200
+        found = [event["text"] for event in running.list_events("note")]
+    assert len(found) == notes
+    assert all("prorubric: lexical compares words and cannot read their texts" in text for text in found)

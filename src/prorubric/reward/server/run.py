@@ -15,6 +15,7 @@ from types import FrameType
 
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.engine import run_blocking
+from prorubric.reward.folder import READS_WORDS, split_by_words
 from prorubric.reward.reward import make_reward
 from prorubric.reward.server.config import ServeConfig, Serving, list_hosts, make_reward_config, read_token
 from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places, Rules
@@ -43,6 +44,8 @@ _NOTE_ON_LENGTHS = (
     "overlong responses lose reward, so that lengths are needed: OpenRLHF sends none and /openrlhf will refuse; "
     "/slime needs response_length, which slime does not send by itself"
 )
+
+_MEANS = "rewards will be near 0 whatever the response; use a model as the judge"
 
 try:
     import resource
@@ -122,6 +125,9 @@ def serve_rewards(config: ServeConfig, on_ready: OnReady | None = None) -> None:
     gc.freeze()
     if reward.config.overlong is not None:
         log("note", text=_NOTE_ON_LENGTHS)
+    unread = split_by_words((reward.config.scheme, *reward.config.shadow))[1] if config.judge == READS_WORDS else {}
+    if unread:
+        log("note", text=f"{', '.join(unread)}: {READS_WORDS} compares words and cannot read their texts; {_MEANS}")
     server = Server(Gate(app, rules, places, metrics), config, metrics, start)
     with listener, pass_signals_to(server):
         # On the loop that has the judge's sockets: a thread of its own would only wait for that one's lock.
