@@ -276,6 +276,13 @@ def test_a_text_that_got_no_reply_has_the_words_of_the_failed_call(folder: Path,
     assert result.failures == {"HTTP 500: as told": 30}
 
 
+def test_many_kinds_of_failures_are_counted_to_the_last(folder: Path, server: MisbehavingServer) -> None:
+    server.script("500", "500", "502", "503", "529", "408", "409", "425")
+    result = compile_rubrics(make_config(folder, server, http=HttpConfig(concurrency=1, retries=0)))
+    assert list(result.failures.items())[0::5] == [("HTTP 500: as told", 2), ("other reasons", 2)]
+    assert sum(result.failures.values()) == 8
+
+
 def test_questions_that_the_generator_refuses_end_no_run_however_many(folder: Path, server: MisbehavingServer) -> None:
     save_tasks(folder / "tasks.jsonl", make_tasks(80))
     server.script(*["400"] * 70)

@@ -11,7 +11,7 @@ from prorubric import Criterion, Message, ProtocolRubric, Rubric, ScriptedModel,
 from prorubric.compile.compiler import Compiler, GeneratorConfig
 from prorubric.compile.draft import Fault
 from prorubric.compile.prompt import Question, find_domain, load_prompt, render_prompt
-from prorubric.compile.texts import QUESTIONS, TEXTS, TextName, WithTexts, add_texts, make_text_schema
+from prorubric.compile.texts import QUESTIONS, TEXTS, TextName, WithTexts, _read_each, add_texts, make_text_schema
 from prorubric.compile.transforms import list_rewritten, read_one
 from prorubric.compile.work import Plan, process
 from prorubric.judge.items import list_items
@@ -45,6 +45,12 @@ RESTATED = ["She is sent. Fails if not.", "It lets her wait. Fails if not.", "He
 REWRITTEN = {"criteria": {"1": RESTATED[0], "2": RESTATED[1], "3": RESTATED[2]}}
 LABELLED = {"labels": {"1": "critical", "2": "needless", "3": "formatting"}}
 GOOD: dict[TextName, Any] = {"k1": ONE, "rewritten": REWRITTEN, "labels": LABELLED}
+
+
+def test_many_items_left_out_are_counted() -> None:
+    found = _read_each({"criteria": {"1": "a"}}, "rewritten", 12)
+    said = "Item 2, 3, 4, 5, 6, 7, 8, 9 and 3 more is left out; every item needs its own."
+    assert found == (Fault("left out", said),)
 
 
 def add(*replies: object, names: tuple[TextName, ...], **config: Any) -> tuple[WithTexts, list[Request]]:

@@ -242,10 +242,10 @@ class TestRejects:
         ]
         assert count_reasons(Reject("x", 1, reason) for reason in reasons) == {
             "weight must be finite and not 0": 2,
-            "dimension N lists index N, which is not in the rubric": 1,
+            "a dimension lists an index, which is not in the rubric": 1,
             "not JSON": 1,
             "not a JSON object": 1,
-            "criterion N has no weight": 1,
+            "a criterion has no weight": 1,
         }
 
 

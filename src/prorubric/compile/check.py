@@ -108,13 +108,13 @@ def _check_partition(draft: Draft, n: int) -> Iterator[Fault]:
     used = Counter(index for dimension in draft.dimensions for index in dimension.indices)
     outside = sorted(index for index in used if not 1 <= index <= n)
     if outside:
-        yield Fault("out of range", f"There is no item {_show(outside)}; the items are numbered from 1 to {n}.")
+        yield Fault("out of range", f"There is no item {show_indices(outside)}; the items are numbered from 1 to {n}.")
     repeated = sorted(index for index, count in used.items() if count > 1 and 1 <= index <= n)
     if repeated:
-        yield Fault("twice", f"Item {_show(repeated)} is used more than once; each belongs to one criterion.")
+        yield Fault("twice", f"Item {show_indices(repeated)} is used more than once; each belongs to one criterion.")
     missing = [index for index in range(1, n + 1) if index not in used]
     if missing:
-        yield Fault("left out", f"Item {_show(missing)} is in no criterion; each belongs to one.")
+        yield Fault("left out", f"Item {show_indices(missing)} is in no criterion; each belongs to one.")
 
 
 def _is_partition(draft: Draft, n: int) -> bool:
@@ -201,6 +201,7 @@ def _is_about(words: Sequence[str], known: Sequence[str], subject: _Subject) -> 
     return len(wanted.intersection(find_content_words(" ".join(words)))) >= min(_FEWEST_SHARED, len(wanted))
 
 
-def _show(indices: Sequence[int]) -> str:
+def show_indices(indices: Sequence[int]) -> str:
+    """The first few, and how many more there are."""
     shown = ", ".join(map(str, indices[:_SHOWN_INDICES]))
     return shown + (f" and {len(indices) - _SHOWN_INDICES} more" if len(indices) > _SHOWN_INDICES else "")

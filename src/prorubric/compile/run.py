@@ -82,7 +82,7 @@ class CompileResult(Record):
     """Replies that were damaged in the journal and asked for again."""
     failed_calls: dict[str, int]
     failures: dict[str, int]
-    """Why tasks got no reply, in the words of the failed calls; the most frequent."""
+    """Why tasks got no reply, in the words of the failed calls; rare ones together as `other reasons`."""
     retries: int
     prompt_tokens: int
     completion_tokens: int
@@ -296,6 +296,9 @@ def _plain(value: Any) -> Any:
 def _summarize(
     config: CompileConfig, tally: Tally, usage: Usage, files: dict[str, Path], read: int, rejected: int
 ) -> CompileResult:
+    failures = dict(tally.failures.most_common(_SHOWN_FAILURES))
+    if others := tally.failures.total() - sum(failures.values()):
+        failures["other reasons"] = others
     return CompileResult(
         generator=config.generator,
         read=read,
@@ -317,7 +320,7 @@ def _summarize(
         repeated=usage.repeated,
         damaged=usage.damaged,
         failed_calls={**usage.failures},
-        failures=dict(tally.failures.most_common(_SHOWN_FAILURES)),
+        failures=failures,
         retries=usage.retries,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,

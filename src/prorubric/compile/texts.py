@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from prorubric.compile.check import show_indices
 from prorubric.compile.clauses import has_failure_clause
 from prorubric.compile.compiler import Asked, Compiler
 from prorubric.compile.draft import Fault, find_object
@@ -96,9 +97,9 @@ def _read_each(found: Mapping[str, Any], name: TextName, n: int) -> dict[str, st
     if not isinstance(rows, dict):
         return (Fault("no object", f'There is no object under "{key}".'),)
     wanted = {str(index) for index in range(1, n + 1)}
-    missing = sorted(wanted - rows.keys(), key=int)
+    missing = sorted(map(int, wanted - rows.keys()))
     if missing:
-        return (Fault("left out", f"Item {', '.join(missing[:8])} is left out; every item needs its own."),)
+        return (Fault("left out", f"Item {show_indices(missing)} is left out; every item needs its own."),)
     strangers = [other for other in rows if other not in wanted]
     if strangers:
         return (Fault("out of range", f"There is no item {shorten(strangers[0])}; they are numbered from 1 to {n}."),)

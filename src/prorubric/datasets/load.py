@@ -139,7 +139,8 @@ def load_responses(
 def count_reasons(rejects: Iterable[Reject]) -> dict[str, int]:
     """How often each reason came up, without place and value, most frequent first."""
     bare = (_PARTICULARS.sub("", _PLACE.sub("", reject.reason)) for reject in rejects)
-    return dict(Counter(_POSITION.sub(r"\1 N", reason) for reason in bare).most_common())
+    kinds = (_POSITION.sub(r"a \1", reason).replace("a index", "an index") for reason in bare)
+    return dict(Counter(kinds).most_common())
 
 
 def _require_value(row: Row) -> dict[str, Any]:
