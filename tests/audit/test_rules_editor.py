@@ -13,9 +13,10 @@ from prorubric.audit.edits import EDIT_KINDS, Edit, EditCase, EditKind, NotMade
 from prorubric.audit.needless import NEEDLESS
 from prorubric.audit.place import Pieces
 from prorubric.audit.rewording import reword
-from prorubric.audit.rules_editor import RulesEditor, draw_number, edit_by_rules, is_english
+from prorubric.audit.rules_editor import RulesEditor, draw_number, edit_by_rules
 from prorubric.audit.verify import check_edit
 from prorubric.datasets.samples import load_samples
+from prorubric.llm.lexical import is_english
 from tests.audit.editing import ANSWER, CASE, make_case
 from tests.strategies import tasks
 

@@ -181,6 +181,25 @@ def test_any_language_and_no_language_at_all_is_worded(question: str, texts: lis
     assert all(expected in part["description"] for part in drafted)
 
 
+def test_the_small_words_of_other_languages_are_words_in_english() -> None:
+    texts = [
+        "Says that hay fever is an allergy to pollen",
+        "Says that nobody will die of hay fever",
+        "Recommends a sun hat for her son",
+        "Warns of AI hallucinations",
+    ]
+    drafted = draft_by_rules(make_task(texts, "Will my son die of hay fever?"))
+    assert [part["name"] for part in drafted] == ["Risks: hay fever", "Answer: sun hat"]
+    assert "on sun hat, AI hallucinations and son," in drafted[1]["description"]
+
+
+def test_they_are_small_words_in_their_own_language() -> None:
+    texts = ["Nennt die Dosis und die Dauer", "Sagt, dass die Wunde mit Wasser gespült wird", "Rät zum Arzt"]
+    shown = " ".join(part["description"] for part in draft_by_rules(make_task(texts, "Wie reinige ich die Wunde?")))
+    assert " die " not in shown
+    assert "Wunde" in shown
+
+
 def test_words_of_other_languages_show_in_the_group_texts() -> None:
     drafted = draft_by_rules(make_task(["推荐洗发水", "🛌💤"], "头皮屑"))
     assert drafted[0]["name"] == "Answer: 推荐洗发水"
@@ -221,7 +240,7 @@ def test_the_sample_pack_passes_the_checks_of_the_text() -> None:
 
 
 def test_it_is_labelled_as_the_weak_baseline() -> None:
-    assert (RULES_IDENTITY, "weak baseline" in LABEL) == ("rules/1", True)
+    assert (RULES_IDENTITY, "weak baseline" in LABEL) == ("rules/2", True)
 
 
 @pytest.mark.parametrize(

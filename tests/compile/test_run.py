@@ -119,7 +119,7 @@ def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
     assert (result.kept, result.calls) == (30, 0)
     assert not (folder / "out.journal.sqlite").exists()
     made = next(iter(load_tasks(folder / "out.jsonl")))
-    assert made.meta["compile"] == {"state": "kept", "generator": "rules/1", "attempts": 1}
+    assert made.meta["compile"] == {"state": "kept", "generator": "rules/2", "attempts": 1}
 
 
 def test_transforms_alone_ask_nobody_and_need_no_generator(folder: Path) -> None:
@@ -277,7 +277,8 @@ def test_a_text_that_got_no_reply_has_the_words_of_the_failed_call(folder: Path,
 
 
 def test_many_kinds_of_failures_are_counted_to_the_last(folder: Path, server: MisbehavingServer) -> None:
-    server.script("500", "500", "502", "503", "529", "408", "409", "425")
+    for status in ("500", "500", "502", "503", "529", "408", "409", "425"):
+        server.script(status, "groups")
     result = compile_rubrics(make_config(folder, server, http=HttpConfig(concurrency=1, retries=0)))
     assert list(result.failures.items())[0::5] == [("HTTP 500: as told", 2), ("other reasons", 2)]
     assert sum(result.failures.values()) == 8

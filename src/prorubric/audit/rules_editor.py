@@ -5,7 +5,6 @@ something without saying it cannot be met by it. It reads and writes English. Wh
 what it makes is verified like the edits of any other editor. The same answer gets the same edits in every process.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -33,6 +32,7 @@ from prorubric.audit.verify import (
     stems_of,
 )
 from prorubric.compile.prompt import find_domain
+from prorubric.llm.lexical import LETTERS, is_english
 
 NAME = "rules"
 IDENTITY = "rules/2"
@@ -42,15 +42,6 @@ _FEWEST_WORDS = 4
 _SHARE_OF_CRITERION = 0.25
 _INTO = 0.6
 """How far into the answer a needless step is put."""
-_FEW_WORDS = 8
-_ENGLISH_SHARE = 0.05
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# No word here is a common one of another language in Latin letters: "a", "no", "in", "so" and "was" would be.
-_ENGLISH = frozenset(
-    """the and of to it you your with this that not be are from by can have they he she were but should one more than
-    when what which there their would any if or my who how because these those then them her his could before after
-    about into""".split()
-)
 
 
 class RulesEditor:
@@ -87,14 +78,6 @@ def _find_unfit(case: EditCase) -> str | None:
     if not case.answer.strip():
         return "the answer is empty"
     return None if is_english(case.answer) else "the answer is not in English"
-
-
-def is_english(text: str) -> bool:
-    """True where enough of the small words are English ones, and for texts too short to tell in Latin letters."""
-    words = _LETTERS.findall(text[:2_000].lower())
-    if not words or sum(map(str.isascii, words)) < 0.8 * len(words):
-        return False
-    return len(words) < _FEW_WORDS or sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words)
 
 
 def _make(case: EditCase, pieces: Pieces, kind: EditKind, partner: Edit | NotMade | None) -> Edit | NotMade:
@@ -191,7 +174,7 @@ def _drop_advice(case: EditCase, pieces: Pieces) -> _Made:
 def _is_said(piece: str) -> bool:
     """True for closed sentences and bullets of some words; a formula says what it says in signs, a line its subject."""
     closed = is_whole(piece) or bullet_of(piece) is not None
-    return closed and is_prose(piece) and sum(len(word) > 1 for word in _LETTERS.findall(piece)) >= _FEWEST_WORDS
+    return closed and is_prose(piece) and sum(len(word) > 1 for word in LETTERS.findall(piece)) >= _FEWEST_WORDS
 
 
 def _paraphrase(_: EditCase, pieces: Pieces) -> _Made:

@@ -168,7 +168,7 @@ def wants_dimensions(config: AuditConfig) -> bool:
 
 def _is_grouped_by_rules(task: Task) -> bool:
     lineage = task.meta.get(LINEAGE)
-    # The lineage has the version as well: rules/1.
+    # The lineage has the version as well: rules/2.
     return isinstance(lineage, dict) and str(lineage.get("generator")).split("/")[0] == RULES
 
 

@@ -33,7 +33,7 @@ LINEAGE = "compile"
 """The key of a task's `meta` under which it says how its dimensions were made."""
 RULES = "rules"
 """The generator that is no model: word overlap and position. A weak baseline, labelled as such."""
-RULES_IDENTITY = "rules/1"
+RULES_IDENTITY = "rules/2"
 """What a task says it was made by; changes with anything in `rules` that changes a group or a text."""
 
 FoundT = TypeVar("FoundT")

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prorubric.errors import RubricError
-from prorubric.llm.lexical import stem
+from prorubric.llm.lexical import is_english, stem
 from prorubric.rubric.records import Criterion, Task
 
 LABEL = "rules (word overlap and position, no model; the weak baseline)"
@@ -208,15 +208,19 @@ _STOP = frozenset(
     decide whatsoever extremely significantly additionally factually justification unlike multiple unnecessarily
     needlessly important importance essential able unable available common commonly typical typically normal normally
     general simple simply single certain additional extra high higher highest low lower lowest large larger small
-    smaller early late brief short longer shorter proper sufficient major minor real true false wrong que los las del
-    una uno por con para como más pero sus este esta son muy también hay está puede tiene sin sobre qué der die das
-    und ist nicht ein eine mit auf für von dem den des sich auch wie ich sie wir bei oder nach wenn kann les une est
-    pour dans qui sur pas avec vous mon mes par ont aux mais cette être nous suis ai je il elle não uma dos com são
-    mas seu sua meu minha você isso ele ela tem foi quando isto eu ou ao что это как так для или при мне меня если
-    есть все уже case cases meet meets type types issue issues year years week weeks month months hour hours last
-    align aligns begin begins beginning apply applies его она они был быть может чтобы en la el se te lo un de mi al
-    su ya si tras desde hace du le au à na em da os nas nos ta faz uns umas zu im um es hat bin mir mich не на по от
-    из за но да ли мой моя мы вы он""".split()
+    smaller early late brief short longer shorter proper sufficient major minor real true false wrong case cases
+    meet meets type types issue issues year years week weeks month months hour hours last align aligns begin begins
+    beginning apply applies""".split()
+)
+# Function words of Spanish, German, French, Portuguese and Russian. In English "die", "hay" and "son" say something.
+_STOP_ELSEWHERE = frozenset(
+    """que los las del una uno por con para como más pero sus este esta son muy también hay está puede tiene sin sobre
+    qué der die das und ist nicht ein eine mit auf für von dem den des sich auch wie ich sie wir bei oder nach wenn
+    kann les une est pour dans qui sur pas avec vous mon mes par ont aux mais cette être nous suis ai je il elle não
+    uma dos com são mas seu sua meu minha você isso ele ela tem foi quando isto eu ou ao что это как так для или при
+    мне меня если есть все уже его она они был быть может чтобы en la el se te lo un de mi al su ya si tras desde
+    hace du le au à na em da os nas nos ta faz uns umas zu im um es hat bin mir mich не на по от из за но да ли мой
+    моя мы вы он""".split()
 )
 # Chinese and Japanese: two signs at a time; kana and the signs of grammar stand between words like English "of the".
 _SIGNS = r"\u30a1-\u30fa\u30fc\u3400-\u9fff\uf900-\ufaff"
@@ -271,10 +275,13 @@ class _Item:
 class _Lexicon(dict[str, tuple[str, int | None]]):
     """What is known of each word: its stem ('' where it is no content word) and the phase that it speaks for."""
 
+    def __init__(self, stop: frozenset[str]) -> None:
+        self._stop = stop
+
     def __missing__(self, token: str) -> tuple[str, int | None]:
         if len(self) >= _LEXICON_WORDS:
             self.clear()
-        found = self[token] = _read_token(token)
+        found = self[token] = _read_token(token, self._stop)
         return found
 
 
@@ -284,19 +291,20 @@ def draft_by_rules(task: Task) -> list[dict[str, Any]]:
         raise RubricError(
             f"task {task.id!r}: the rubric has 1 criterion, which cannot be grouped; rules needs at least {FEWEST}"
         )
-    items = [_read_criterion(criterion) for criterion in task.rubric.criteria]
-    return list(_compose(items, _group(items), task))
+    lexicon = _english if is_english("\n".join(criterion.text for criterion in task.rubric.criteria)) else _elsewhere
+    items = [_read_criterion(criterion, lexicon) for criterion in task.rubric.criteria]
+    return list(_compose(items, _group(items), task, lexicon))
 
 
 # --- reading
 
 
-def _read_token(token: str) -> tuple[str, int | None]:
+def _read_token(token: str, stop: frozenset[str]) -> tuple[str, int | None]:
     word = token.lower().replace("’", "'").removesuffix("'s")
     phase = _PHASE_OF.get(word)
     if _SIGN.match(token):
         return ("" if token in _GRAMMAR else token), phase
-    empty = len(word) < 2 or word in _STOP or _ADVERB.fullmatch(word)
+    empty = len(word) < 2 or word in stop or _ADVERB.fullmatch(word)
     return ("" if empty or not _is_word(word) else stem(word)), phase
 
 
@@ -304,7 +312,7 @@ def _is_word(word: str) -> bool:
     return word.isprintable() and any(map(str.isalnum, word))
 
 
-_lexicon = _Lexicon()
+_english, _elsewhere = _Lexicon(_STOP), _Lexicon(_STOP | _STOP_ELSEWHERE)
 
 
 @lru_cache(maxsize=2**10)
@@ -314,7 +322,7 @@ def _read_tag(tag: str) -> tuple[int, ...]:
     return tuple(_PHASE_OF[word] for word in words if word in _PHASE_OF)
 
 
-def _read_text(text: str, characters: int) -> _Text:
+def _read_text(text: str, characters: int, lexicon: _Lexicon) -> _Text:
     stems: list[str] = []
     phrases: list[_Phrase] = []
     votes = [0] * len(_PHASES)
@@ -322,7 +330,7 @@ def _read_text(text: str, characters: int) -> _Text:
     before = "."
     # The point at the end closes the last phrase.
     for place, token in enumerate([*_TOKEN.findall(_cut(text, characters)), "."]):
-        found, phase = _lexicon[token]
+        found, phase = lexicon[token]
         if phase is not None:
             # The main verb comes first and says what kind of demand it is.
             votes[phase] += _FIRST_VOTES if place < _FIRST_WORDS else 1
@@ -344,9 +352,9 @@ def _cut(text: str, characters: int) -> str:
     return text if len(text) <= characters else text[: characters + 1].rpartition(" ")[0] or text[:characters]
 
 
-def _read_criterion(criterion: Criterion) -> _Item:
+def _read_criterion(criterion: Criterion, lexicon: _Lexicon) -> _Item:
     demand = criterion.text.split(_ASIDE, 1)[0]
-    text = _read_text(demand or criterion.text, _ITEM_CHARACTERS)
+    text = _read_text(demand or criterion.text, _ITEM_CHARACTERS, lexicon)
     for tag in criterion.tags:
         for phase in _read_tag(tag):
             text.votes[phase] += _TAG_VOTES
@@ -473,9 +481,11 @@ def _cost_factors(count: int, cap: int) -> _Matrix:
 # --- wording
 
 
-def _compose(items: Sequence[_Item], groups: Sequence[Sequence[int]], task: Task) -> Iterator[dict[str, Any]]:
+def _compose(
+    items: Sequence[_Item], groups: Sequence[Sequence[int]], task: Task, lexicon: _Lexicon
+) -> Iterator[dict[str, Any]]:
     asked = _find_question(task)
-    question = _read_text(asked, _QUESTION_CHARACTERS)
+    question = _read_text(asked, _QUESTION_CHARACTERS, lexicon if is_english(asked) else _elsewhere)
     everywhere = Counter([word for item in items for word in item.text.stems])
     known = {word: 1.0 + min(everywhere[word], _ENOUGH) for word in question.stems}
     subjects = _choose(question.phrases, known, _QUESTION_TOPICS)

@@ -91,6 +91,16 @@ _NEGATION = re.compile(
     r"|(?:contain|include|give|provide|offer|make|show|leave|ha)(?:s|ve)?\s+no)\s+"
 )
 
+_FEW_WORDS = 8
+_ENGLISH_SHARE = 0.05
+LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+# No word here is a common one of another language in Latin letters: "a", "no", "in", "so" and "was" would be.
+_ENGLISH = frozenset(
+    """the and of to it you your with this that not be are from by can have they he she were but should one more than
+    when what which there their would any if or my who how because these those then them her his could before after
+    about into""".split()
+)
+
 _Places = Mapping[str, Sequence[int]]
 
 
@@ -123,6 +133,14 @@ def _judge(statement: str, places: _Places) -> float:
         return _CANNOT_TELL
     present = _logistic(_count_best(words, places) / len(words))
     return 1.0 - present if negated else present
+
+
+def is_english(text: str) -> bool:
+    """True where enough of the small words are English ones, and for texts too short to tell in Latin letters."""
+    words = LETTERS.findall(text[:2_000].lower())
+    if not words or sum(map(str.isascii, words)) < 0.8 * len(words):
+        return False
+    return len(words) < _FEW_WORDS or sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words)
 
 
 def is_content(word: str) -> bool:
