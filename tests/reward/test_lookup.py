@@ -206,7 +206,7 @@ def test_a_row_that_means_no_task_is_refused_in_one_line(by_id: RubricReward, ro
         by_id.find_task(row)
     path = by_id.config.tasks
     assert str(told.value) == (
-        f"no task is meant by {what}, {path} has 3 others; "
+        f"no task is meant by {what}, {Path(path).name} has 3 others; "
         "give an id in the column 'task_id', or a row that carries its prompt and its rubric"
     )
 

@@ -1,5 +1,7 @@
 """The response out of what trainers send."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,3 +71,9 @@ def test_what_is_left_begins_the_text_and_ends_in_no_marker(text: str, stops: li
 def test_another_list_of_markers_replaces_ours() -> None:
     assert drop_stop_texts("Do this.[END]<|im_end|>", ["[END]"]) == "Do this.[END]<|im_end|>"
     assert drop_stop_texts("Do this.[END]", ["[END]"]) == "Do this."
+
+
+def test_a_response_of_nothing_but_markers_takes_time_in_proportion() -> None:
+    began = time.process_time()
+    assert drop_stop_texts("an answer" + "<|im_end|> \n" * 200_000) == "an answer"
+    assert time.process_time() - began < 8.0

@@ -7,7 +7,6 @@ threshold on them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -304,7 +303,6 @@ class Judge:
         return Judgement(tuple(verdicts), tuple(probabilities), calls=1)
 
 
-@lru_cache(maxsize=512)
 def make_schema(name: str, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:
     """The JSON schema of a reply on these items, under a key that is the name where no other is given."""
     value: dict[str, Any] = (

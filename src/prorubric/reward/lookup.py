@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -93,7 +94,8 @@ class Lookup:
         return task
 
     def _describe_miss(self, row: str) -> str:
-        known = f"{self._path} has {len(self.tasks)} others" if self._path else "no file of tasks is set"
+        # Its name alone: the server sends this line to its clients.
+        known = f"{Path(self._path).name} has {len(self.tasks)} others" if self._path else "no file of tasks is set"
         remedy = f"give an id in the column {self._column!r}, or a row that carries its prompt and its rubric"
         return f"no task is meant by {row}, {known}; {remedy}"
 

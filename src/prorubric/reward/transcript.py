@@ -55,9 +55,12 @@ def choose_reference(label: Any, metadata: Any) -> Any:
 
 def drop_stop_texts(text: str, stops: Sequence[str] = STOP_TEXTS) -> str:
     """A response without the markers at its end, and without white space after them; the rest stays as it is."""
+    end = len(text)
     while True:
-        bare = text.rstrip()
-        stop = next((stop for stop in stops if stop and bare.endswith(stop)), None)
+        last = end
+        while last and text[last - 1].isspace():
+            last -= 1
+        stop = next((stop for stop in stops if stop and text.endswith(stop, 0, last)), None)
         if stop is None:
-            return text
-        text = bare[: -len(stop)]
+            return text[:end]
+        end = last - len(stop)

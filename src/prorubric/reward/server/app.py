@@ -105,15 +105,22 @@ class UnknownRewardError(Exception):
         self.rewards = rewards
 
 
+_MOST_KEYS = 1000
+"""More would each become an error message."""
+
+
 class StrictRequest(Request):
     """A request whose body has one meaning: no key twice, no NaN, no other encoding than UTF-8."""
 
     async def json(self) -> Any:
         """The body as JSON; 422 where it could be read in two ways."""
         try:
-            return parse_strict_json(await self.body())
+            value = parse_strict_json(await self.body())
         except RubricError as error:
             raise HTTPException(422, f"the body: {error}") from None
+        if isinstance(value, dict) and len(value) > _MOST_KEYS:
+            raise HTTPException(422, f"the body: an object with {len(value):,} keys; send at most {_MOST_KEYS:,}")
+        return value
 
 
 class StrictRoute(APIRoute):

@@ -22,6 +22,8 @@ from prorubric.reward.server.metrics import Metrics
 HEAD_LIMIT = 16 * 1024
 _TOO_LARGE = f"The head of the request is larger than {HEAD_LIMIT} bytes."
 _TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_LOOK_BYTES, _TINY_CHUNK = 4096, 8
+"""Chunks of a few bytes cost a thousand times what their bytes do; from so many bytes on they are looked for."""
 _AT_ONCE = 64
 """Connections that are opened before the loop turns to other work."""
 _PAUSE_SECONDS = 0.1
@@ -41,18 +43,24 @@ class Connection(H11Protocol):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Read on. h11 limits what is incomplete; a large head that comes in one piece would pass."""
+        """Read on. h11 limits what is incomplete; a large head in one piece and tiny chunks would pass."""
         if len(data) > HEAD_LIMIT and self.conn.their_state is h11.IDLE:
             start = self.conn.trailing_data[0][-3:] + data[:HEAD_LIMIT]
             if b"\r\n\r\n" not in start:
                 self.send_400_response(_TOO_LARGE)
                 return
+        elif len(data) > _LOOK_BYTES and data.count(b"\r\n") * _TINY_CHUNK > len(data) and self._is_chunked():
+            self.transport.abort()
+            return
         super().data_received(data)
 
     def on_response_complete(self) -> None:
         """It waits for its next request from now on."""
         self.since, self.has_answered = self.loop.time(), True
         super().on_response_complete()
+
+    def _is_chunked(self) -> bool:
+        return any(name == b"transfer-encoding" for name, _ in self.headers or ())
 
     @property
     def is_between(self) -> bool:

@@ -39,6 +39,10 @@ _HUNG_UP = 499
 """In counts and log only: nobody is there to read a status."""
 
 
+_VALUE_BYTES = 80
+"""What a value takes in memory beside its text, once a body is read as JSON; a comma stands for each."""
+
+
 class BusyError(Exception):
     """There is no room for so many responses now."""
 
@@ -274,6 +278,7 @@ class Gate:
                     body += message.get("body", b"")
                     self._bodies.add(visit, len(message.get("body", b"")))
                     is_whole = not message.get("more_body", False)
+                self._bodies.add(visit, _VALUE_BYTES * body.count(b","))
         except TimeoutError:
             line = f"the body did not arrive within {options.body_seconds:g} s; send it faster, or raise --body-seconds"
             if not visit.is_crowded_out:

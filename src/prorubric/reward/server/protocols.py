@@ -50,6 +50,8 @@ _MOST_TOKENS = 2**53
 """Above this a float, in which rewards are computed, does not hold every number."""
 _Tokens = Annotated[int, Field(ge=0, le=_MOST_TOKENS, strict=True)]
 _Text = Annotated[str, Field(strict=True)]
+# One wrong entry is enough to refuse a list: an error for each of millions would take gigabytes.
+_Texts = Annotated[list[_Text], Field(fail_fast=True)]
 
 
 class ScoreRequest(BaseModel):
@@ -67,8 +69,8 @@ class ScoreRequest(BaseModel):
 
     task: Annotated[_Reference, Field(validation_alias=AliasChoices("task", "task_id"))]
     response: _Text | None = None
-    responses: list[_Text] | None = None
-    tokens: _Tokens | list[_Tokens] | None = None
+    responses: _Texts | None = None
+    tokens: _Tokens | Annotated[list[_Tokens], Field(fail_fast=True)] | None = None
     """How long the response is in tokens, or each of them; needed where overlong responses lose reward."""
     validation: bool = False
     """Leave out the penalty for overlong responses."""
@@ -111,9 +113,9 @@ class OpenRlhfRequest(BaseModel):
         }
     )
 
-    query: list[_Text]
-    prompts: list[_Text]
-    labels: list[_Reference]
+    query: _Texts
+    prompts: _Texts
+    labels: Annotated[list[_Reference], Field(fail_fast=True)]
 
     @model_validator(mode="after")
     def _belong_together(self) -> Self:
