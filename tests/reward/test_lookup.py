@@ -82,7 +82,7 @@ def test_a_task_that_the_column_names_and_nobody_has_is_not_replaced_by_another(
     with pytest.raises(ConfigError) as told:
         by_id.find_task(row)
     assert str(told.value) == (
-        f"no task is meant by a row with {name} in 'task_id', which elsewhere means 'task 1', {by_id.config.tasks} has "
+        f"no task is meant by a row with {name} in 'task_id', which elsewhere means 'task 1', tasks.jsonl has "
         "3 others; give an id in the column 'task_id', or a row that carries its prompt and its rubric"
     )
 
@@ -204,9 +204,8 @@ def test_what_is_worked_out_for_carried_tasks_goes_with_them(shape: str, tasks: 
 def test_a_row_that_means_no_task_is_refused_in_one_line(by_id: RubricReward, row: object, what: str) -> None:
     with pytest.raises(ConfigError) as told:
         by_id.find_task(row)
-    path = by_id.config.tasks
     assert str(told.value) == (
-        f"no task is meant by {what}, {Path(path).name} has 3 others; "
+        f"no task is meant by {what}, tasks.jsonl has 3 others; "
         "give an id in the column 'task_id', or a row that carries its prompt and its rubric"
     )
 
