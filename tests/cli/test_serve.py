@@ -42,7 +42,7 @@ class TestStart:
         line = r"http://127\.0\.0\.1:\d+  prorubric, 12 tasks, judge: lexical \(word overlap, no model: [^\n]+\)\n"
         assert code == 0
         assert re.fullmatch(line, out)
-        assert [json.loads(row)["event"] for row in errors.splitlines()] == ["started", "stopping", "stopped"]
+        assert [json.loads(row)["event"] for row in errors.splitlines()] == ["note", "started", "stopping", "stopped"]
 
     def test_json_is_one_record_and_nothing_else(self, tmp_path: Path) -> None:
         code, out, _ = start_and_stop("--json", cwd=tmp_path)
