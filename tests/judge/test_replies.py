@@ -10,7 +10,7 @@ import pytest
 from prorubric import Criterion, Message, Rubric, Task
 from prorubric.judge import render
 from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.parse import QUOTED, parse_items, parse_one, read_boolean
+from prorubric.judge.parse import QUOTED, TWO_VERDICTS, parse_items, parse_one, read_boolean, read_mark
 from prorubric.judge.render import PROMPT_NAMES, VERDICT_NAMES, PromptName, load_prompt
 from prorubric.llm.model import Reply, Request
 from prorubric.llm.scripted import ScriptedModel
@@ -164,3 +164,11 @@ async def test_an_example_in_a_prompt_of_your_own_is_material(tmp_path: Path) ->
 async def test_the_reason_says_why_a_reply_was_not_read(reply: str, canary: bool, reason: str) -> None:
     judge = Judge(ScriptedModel([reply]), JudgeConfig(reasks=0, canary=canary))
     assert (await judge.judge(TASK, PLAIN, "criteria")).verdicts == (Unknown(reason),) * 3
+
+
+def test_a_reply_with_thousands_of_verdicts_is_compared_with_the_material_once() -> None:
+    material = 'Say {"mark": 10}, {"1": true}. ' + "word " * 20_000
+    marks = "{" + ", ".join(['"mark": 7'] * 20_000) + "}"
+    assert parse_one(marks, "mark", read_mark, material=material) == 7.0
+    boxes = "[" + ", ".join(f'{{"satisfied": {{"1": "{number}"}}}}' for number in range(20_000)) + "]"
+    assert parse_items(boxes, [1], "satisfied", read_boolean, material).faults == {1: TWO_VERDICTS}

@@ -76,3 +76,7 @@ def test_what_is_no_unicode_is_made_visible() -> None:
 )
 def test_texts_that_look_alike_are_compared_as_one(text: str) -> None:
     assert flatten(text) == '{"satisfied": 1}'
+
+
+def test_escaped_white_space_is_compared_as_white_space() -> None:
+    assert flatten(r"\n1\\t2\r3\\") == " 1 2 3"

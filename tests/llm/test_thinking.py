@@ -18,6 +18,8 @@ from prorubric.llm.thinking import drop_thinking, has_thinking_mark
         ("<thinking>a</thinking>Yes.", "Yes."),
         ("<Thinking>a</thinking>Yes.", "Yes."),
         ("<reasoning>a</reasoning>Yes.", "Yes."),
+        ('<chain_of_thought n="1">a</chain_of_thought>Yes.', "Yes."),
+        ("\ufeff<think>a</think>Yes.", "Yes."),
         ("[THINK]a[/THINK]Yes.", "Yes."),
         ("<seed:think>a</seed:think>Yes.", "Yes."),
         ("◁think▷a◁/think▷Yes.", "Yes."),
@@ -65,9 +67,16 @@ def test_thinking_closed_first_leaves_the_rest_with_its_marks() -> None:
     assert has_thinking_mark(said)
 
 
-@pytest.mark.parametrize("text", ["analysisWe need to", "no.assistantfinal{}", "a <think", "a </scratchpad> b"])
+@pytest.mark.parametrize(
+    "text", ["analysisWe need to", "no.assistantfinal{}", "a <think", "a </scratchpad> b", "<|/thinking|>"]
+)
 def test_marks_are_seen_wherever_they_stand(text: str) -> None:
     assert has_thinking_mark(text) is (text != "a <think")
+
+
+@pytest.mark.parametrize("text", ["a < thinking of b > c", "<p>a thought</p>", "<option reasonable>", "<a draft"])
+def test_other_tags_are_not_marks(text: str) -> None:
+    assert not has_thinking_mark(text)
 
 
 def test_a_long_row_of_open_marks_is_read_in_no_time() -> None:

@@ -26,22 +26,24 @@ from prorubric.llm.json_text import Pairs, find_roots
 from prorubric.llm.thinking import drop_thinking, has_thinking_mark
 from prorubric.rubric.record import shorten
 
-_INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]*|#\s*)?(\d{1,4})\.?", re.IGNORECASE)
-_BARE_MARK = re.compile(r"\s*(\d{1,2})\s*(?:/\s*10)?\s*")
+_INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]{0,3}|#\s?)?(\d{1,4})\.?", re.IGNORECASE)
+_BARE_MARK = re.compile(r"[\s*]*(\d{1,2})(?: ?/ ?10)?[\s*.]*")
 # What a quotation of flattened material could be read from: a key or an index with its colon, or a mark by itself.
 _LIKE_VERDICT = re.compile(
-    r"(?<![^\W_])(?:satisfied|levels|mark|better)[\W_]{0,20}:|(?<![^\W_])(?:index|id|number)[\W_]{0,10}:[\W_]{0,10}\d"
+    r"(?<![^\W_])(?:satisfied|levels|mark|better)[\W_]{0,20}:"
+    r"|(?<![^\W_])(?:index|id|number|criterion|item)[\W_]{0,10}:[\W_]{0,10}(?:[a-z]{2,9}[\W_]{0,10})?\d"
     r"|[{,\"'`“”„‘’«][\W_]{0,10}(?:(?:criterion|item|dimension|index|no)[\W_]{0,10})?\d{1,4}[\W_]{0,10}:"
 )
-_LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t]*\d{1,2}[ \t]*$", re.MULTILINE)
-_WORD = re.compile(r"[^\W_]+")
+_LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t*]*\d{1,2}[ \t*.]*$", re.MULTILINE)
+_WORD = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)|[^\W_]+")
 
 _INNER_KEY = re.compile(
     r"(?:satisfied|levels?|verdict|met|present|value|criteria_met)(?:_[0-9a-f]{16})?", re.IGNORECASE
 )
-_INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number")
+_INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number", "criterion", "item")
 _REASON_KEYS = ("reason", "explanation", "rationale")
-_ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "criterion", "evidence", "polarity", "quote", "weight", "weights"}
+_ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "evidence", "polarity", "quote", "weight", "weights"}
+_ASIDE |= {"comment", "draft", "example", "note", "notes"}
 """What may stand next to a verdict and is none, whatever it says."""
 
 _TRUE = frozenset({"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "pass", "passed"})
@@ -49,6 +51,9 @@ _FALSE = frozenset(
     {"false", "no", "n", "absent", "not present", "not met", "unmet", "not satisfied", "unsatisfied", "0", "fail"}
     | {"failed"}
 )
+
+_MOST_OBJECTS = 100
+"""With verdicts, in one reply; comparing each with the material takes time."""
 
 EMPTY, NO_VERDICTS, NOT_NAMED = "the reply is empty", "the reply has no verdicts", "no verdict for it"
 OTHER_ITEMS = "the reply names other items than those asked about"
@@ -88,15 +93,16 @@ def read_level(value: Any) -> float | None:
 
 
 def read_mark(value: Any) -> float | None:
-    """A whole mark from 1 to 10, or None."""
-    return _read_whole(value, 1, 10)
+    """A whole mark from 1 to 10, as in `7` and `"7/10"`, or None."""
+    bare = _BARE_MARK.fullmatch(value) if isinstance(value, str) else None
+    return _read_whole(bare[1] if bare else value, 1, 10)
 
 
 def holds_verdict(material: str, name: str) -> bool:
     """True where something in the material could be read as a verdict once it is quoted."""
     shown = flatten(material)
     return bool(
-        ("{" in shown and _LIKE_VERDICT.search(shown))
+        ("{" in shown and _LIKE_VERDICT.search(" ".join(shown.split())))
         or (name == "mark" and _LIKE_BARE_MARK.search(shown))
         or has_thinking_mark(shown)
     )
@@ -121,24 +127,27 @@ def parse_items(
     reply = _open(text, name, key, material)
     if reply.fault:
         return _fail(asked, reply.fault)
-    under = [value for own, value in _walk(reply.roots) if own == reply.key and isinstance(value, list)]
-    boxes = [box for box in under or (reply.roots if reply.key == name else []) if any(_list_verdicts(box))]
+    lists = [(own, value) for own, value in _walk(reply.roots) if isinstance(value, list)]
+    boxes = [value for own, value in lists if own == reply.key and any(_list_verdicts(value))]
+    if not boxes and reply.key == name:
+        rows = [value for _, value in lists if not isinstance(value, Pairs)]
+        boxes = [box for box in (*reply.roots, *rows, reply.roots) if any(_list_verdicts(box))]
     named = [{index for index, _ in _list_verdicts(box)} for box in boxes] or [set()]
     others = named[0] - set(asked)
     fault = ""
     if not boxes:
         fault = NO_VERDICTS
-    elif reply.may_quote and any(_is_in(material, box) for box in boxes):
-        fault = QUOTED
-    elif any(items != named[0] for items in named):
+    elif len(boxes) > _MOST_OBJECTS or any(items != named[0] for items in named):
         fault = TWO_VERDICTS
+    elif reply.may_quote and _is_any_in(material, boxes):
+        fault = QUOTED
     elif others and (min(others) < max(asked) or not set(asked) <= named[0]):
         fault = OTHER_ITEMS
     if fault:
         return _fail(asked, fault)
     found = _settle([pair for box in boxes for pair in _list_verdicts(box)], asked, read)
-    for _, value in _walk(reply.roots):
-        for index, verdict in _list_verdicts(value):
+    for _, value in lists:
+        for index, verdict in _list_claims(value):
             said = _read_verdict(verdict, read)
             if said is not None and found.values.get(index, said) != said:
                 del found.values[index]
@@ -160,9 +169,9 @@ def parse_one(
     said = [(own, value) for own, value in _walk(reply.roots) if not isinstance(value, list)]
     values = {read(value) for own, value in said if own == reply.key}
     value = values.pop() if len(values) == 1 else None
-    if any(read(other) not in (None, value) for _, other in said):
+    if value is None or any(read(other) not in (None, value) for _, other in said):
         return None
-    if reply.may_quote and any(_is_in(material, pair) for pair in said if pair[0] == name):
+    if reply.may_quote and _is_any_in(material, [pair for pair in said if pair[0] == name]):
         return None
     return value
 
@@ -204,18 +213,27 @@ def _walk(roots: Sequence[Any]) -> Iterator[tuple[str, Any]]:
             waiting += [(key, part) for part in value]
 
 
-def _is_in(material: str, value: Any) -> bool:
+def _is_any_in(material: str, values: Sequence[Any]) -> bool:
     """True where the material has the words of a value in their order, whatever stands between them."""
-    parts: list[str] = []
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, list | tuple):
-            waiting += reversed(part)
-        else:
-            parts.append(str(part))
-    words = " ".join(_WORD.findall(flatten(" ".join(parts))))
-    return f" {words} " in f" {' '.join(_WORD.findall(flatten(material)))} "
+    shown = _join_words(material)
+    texts = set()
+    for value in values:
+        parts: list[str] = []
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, list | tuple):
+                waiting += reversed(part)
+            else:
+                parts.append(str(part))
+        texts.add(_join_words(" ".join(parts)))
+    return any(text in shown for text in texts)
+
+
+def _join_words(text: str) -> str:
+    """The words of a text; a number is the same word however it is written, such as 1, 1.0 and 1e0."""
+    words = (f"{float(word[1]):g}" if word[1] else word[0] for word in _WORD.finditer(flatten(text)))
+    return f" {' '.join(words)} "
 
 
 def _parse_plain(text: str, asked: Sequence[int], key: str) -> dict[int, float | bool] | None:
@@ -238,25 +256,22 @@ def _fail(asked: Sequence[int], reason: str) -> Readout:
 def _settle(pairs: list[tuple[int, Any]], asked: Sequence[int], read: ReadValue) -> Readout:
     found, wanted = Readout(), set(asked)
     for index, value in pairs:
-        if index in wanted and index not in found.faults:
-            _take(found, index, value, read)
+        if index not in wanted or index in found.faults:
+            continue
+        known = _read_verdict(value, read)
+        spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS] if isinstance(value, Pairs) else []
+        if spoken:
+            found.reasons[index] = spoken[0]
+        if known is None:
+            found.values.pop(index, None)
+            found.faults[index] = f"the verdict is {_show(value)}"
+        elif found.values.setdefault(index, known) != known:
+            del found.values[index]
+            found.faults[index] = TWO_VERDICTS
     for index in asked:
         if index not in found.values and index not in found.faults:
             found.faults[index] = NOT_NAMED
     return found
-
-
-def _take(found: Readout, index: int, value: Any, read: ReadValue) -> None:
-    known = _read_verdict(value, read)
-    spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS] if isinstance(value, Pairs) else []
-    if spoken:
-        found.reasons[index] = spoken[0]
-    if known is None:
-        found.values.pop(index, None)
-        found.faults[index] = f"the verdict is {_show(value)}"
-    elif found.values.setdefault(index, known) != known:
-        del found.values[index]
-        found.faults[index] = TWO_VERDICTS
 
 
 def _read_verdict(value: Any, read: ReadValue) -> Any:
@@ -272,16 +287,30 @@ def _read_verdict(value: Any, read: ReadValue) -> Any:
 def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
     """The (index, value) pairs of `{"1": true}` or of `[{"index": 1, "satisfied": true}]`; nothing for other shapes."""
     if isinstance(box, Pairs):
-        indices = [_read_index(key) for key, _ in box]
-        if None not in indices:
-            yield from ((index, value) for index, (_, value) in zip(indices, box, strict=True) if index is not None)
+        indices = [(_read_index(key), value) for key, value in box if key.lower() not in _ASIDE]
+        if all(index is not None for index, _ in indices):
+            yield from ((index, value) for index, value in indices if index is not None)
     elif isinstance(box, list):
         for row in box:
-            own = (
-                [_read_index(str(value)) for key, value in row if key in _INDEX_KEYS] if isinstance(row, Pairs) else []
-            )
-            if len(own) == 1 and own[0] is not None:
-                yield own[0], row
+            index = _read_row_index(row)
+            if index is not None:
+                yield index, row
+
+
+def _list_claims(value: Any) -> Iterator[tuple[int, Any]]:
+    """Everything in an object that could be meant as a verdict on an item, also next to other things."""
+    if isinstance(value, Pairs):
+        index = _read_row_index(value)
+        numbered = ((_read_index(key), part) for key, part in value)
+        yield from ((own, part) for own, part in ((index, value), *numbered) if own is not None)
+
+
+def _read_row_index(row: Any) -> int | None:
+    """The one index of `{"index": 1, "criterion": "Names a dose", "satisfied": true}`."""
+    if not isinstance(row, Pairs):
+        return None
+    own = {_read_index(str(value)) for key, value in row if key.lower() in _INDEX_KEYS} - {None}
+    return own.pop() if len(own) == 1 else None
 
 
 def _read_index(key: str) -> int | None:

@@ -9,7 +9,12 @@ import json
 import re
 from typing import Any
 
-_CODE_FENCE = re.compile(r"```[a-zA-Z]*")
+# What models put around a value: a code fence, a tag, a token that ends a turn.
+_WRAPPING = re.compile(
+    r"```[a-zA-Z]*|</?(?:answer|output|result|json)>|<\|(?:im_end|end|eot_id|eom_id|return|end_?of_?text)\|>|</s>"
+    r"|<end_of_turn>",
+    re.IGNORECASE,
+)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t\r]*(?:\n|$)")
@@ -18,14 +23,15 @@ _BRACKET = re.compile(r'\{(?=\s*(?:["\[{}]|\Z))|\[(?=\s*(?:["\[{\]\d\-tfnNI]|\Z)
 # A bracket that a JSON value begins with, or the end of the text: "{a}" and "[see above]" are words.
 _BEGINS = re.compile(r'[\[{]\s*(?:["\[{]|\Z)')
 # The same of values that are not quite JSON: other quotation marks, or none around a key.
-_BEGINS_LOOSELY = re.compile(r'[\[{]\s*(?:["\'`“”„‘’«\[{]|\Z)|\{\s*[\w#]+\s*[:=]')
+_BEGINS_LOOSELY = re.compile(r'[\[{]\s*(?:["\'`“”„‘’«\[{]|\Z)|\{\s*(?:[\w#]+\s*[:=]|//|/\*|#)')
 # A string, also one that the end of the text cuts off, or a sign outside of strings.
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 _CLOSES = {"{": "}", "[": "]"}
-# What Python does not write as JSON does: strings in single quotes, three words, numbers as keys.
+# What Python does not write as JSON does: strings in single quotes, three words, numbers as keys. And strings in
+# typographic quotation marks.
 _PYTHON = re.compile(
     r"""'([^'\\]*(?:\\.[^'\\]*)*)(?:'|(\\?\Z))|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)"""
-    r"""|\b(?:True|False|None)\b|(?<=[{,\s])\d+(?=\s{0,9}:)""",
+    r"""|\b(?:True|False|None)\b|(?<=[{,\s])\d+(?=\s{0,9}:)|[“”]([^“”"\\]*)[“”]""",
     re.DOTALL,
 )
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
@@ -45,9 +51,9 @@ _DECODER = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
 def find_roots(text: str) -> tuple[list[Any], bool]:
     """Every JSON object or list on lines of its own, and whether the text is one of them and nothing else.
 
-    Failing that a text that is a Python literal, or what is left of one that is cut off. Where a value on a line of its
-    own is broken, or another one stands in a sentence behind the last, it is unclear which of them counts: there is
-    none.
+    Failing that one Python literal on lines of its own, or what is left of a text that is cut off. Where a value on a
+    line of its own is broken, or another one stands in a sentence behind the last, it is unclear which of them counts:
+    there is none.
     """
     if _is_json(text):
         value = _DECODER.decode(text)
@@ -70,7 +76,11 @@ def find_roots(text: str) -> tuple[list[Any], bool]:
             begin, end = (begin if found else start.end()), place
             found.append(value)
     if not found:
-        found = _find_literal(lines) or _find_cut_off(lines)
+        first, end = _LINE_START.search(lines), max(lines.rfind("}"), lines.rfind("]")) + 1
+        begin = first.end() if first is not None and _LINE_END.match(lines, end) else end
+        found = _find_literal(lines[begin:end])
+    if not found:
+        found = _find_cut_off(lines)
         return found, bool(found)
     if _BEGINS_LOOSELY.search(lines, end):
         return [], False
@@ -113,8 +123,8 @@ def _find_end(text: str, start: int) -> int | None:
 
 
 def _mend(text: str) -> str:
-    """Without fences and trailing commas, where something is to be mended: both may stand inside of a text."""
-    return text if _is_json(text) else _TRAILING_COMMA.sub(r"\1", _CODE_FENCE.sub("\n", text))
+    """Without wrapping and trailing commas, where something is to be mended: both may stand inside of a text."""
+    return text if _is_json(text) else _TRAILING_COMMA.sub(r"\1", _WRAPPING.sub("\n", text))
 
 
 def _is_json(text: str) -> bool:
@@ -139,6 +149,8 @@ def _render_as_json(token: re.Match[str]) -> str:
         return "'"  # does not end: neither is JSON
     if token[1] is not None:
         return '"' + _PYTHON_ESCAPE.sub(lambda sign: {"\\'": "'", '"': '\\"'}.get(sign[0], sign[0]), token[1]) + '"'
+    if token[3] is not None:
+        return f'"{token[3]}"'
     return _PYTHON_WORDS.get(token[0], token[0] if token[0].startswith('"') else f'"{token[0]}"')
 
 

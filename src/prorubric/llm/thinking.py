@@ -9,16 +9,18 @@ import re
 
 from prorubric.llm.fence import THINKING_PAIRS, flatten, match_starts
 
-_TAGS = ("thinking", "thought", "thoughts", "reasoning", "analysis", "reflection", "scratchpad")
-_PAIRS = [*THINKING_PAIRS, *((f"<{tag}>", f"</{tag}>") for tag in _TAGS)]
+# Tags that a prompt or a habit makes a model think in, such as `<thinking>`, `<chain_of_thought>` and `<|think|>`.
+_NAME = r"\w{0,20}(?:think|thought|reason|reflect|analysis|scratchpad|monologue|draft|\bcot\b)\w{0,20}"
+_OPENING_TAG = re.compile(rf"<({_NAME})(?:\s[^<>]{{0,64}})?>", re.IGNORECASE)
+_TAG = re.compile(rf"<[/|｜]{{0,2}}{_NAME}(?:\s[^<>]{{0,64}})?[|｜]?>", re.IGNORECASE)
 _CLOSING = re.compile("|".join(re.escape(closing) for _, closing in THINKING_PAIRS), re.IGNORECASE)
-_MARK = match_starts(mark.lower() for pair in _PAIRS for mark in pair)
+_MARK = match_starts(mark.lower() for pair in THINKING_PAIRS for mark in pair)
 _CHANNEL = re.compile(r"\s*analysis(?=[A-Z])")
 
 
 def has_thinking_mark(text: str) -> bool:
     """True where something in a text opens or closes thinking, wherever it stands."""
-    if _MARK.search(text.lower()):
+    if _MARK.search(text.lower()) or _TAG.search(text):
         return True
     # What is left of gpt-oss's channels where a server drops the tokens around their names.
     return "assistantfinal" in text or _CHANNEL.match(text) is not None
@@ -26,8 +28,10 @@ def has_thinking_mark(text: str) -> bool:
 
 def drop_thinking(text: str, prompt: str = "") -> str:
     """What a model said without what it thought before; nothing where it only thought."""
+    text = text.lstrip("\ufeff\u200b")
     said = text.lstrip()
-    for opening, closing in _PAIRS:
+    tag = _OPENING_TAG.match(said)
+    for opening, closing in [*THINKING_PAIRS, *([(tag[0], f"</{tag[1]}>")] if tag else [])]:
         if said[: len(opening)].lower() != opening.lower():
             continue
         nests, depth = closing.replace("/", "") == opening, 0
