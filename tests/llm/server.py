@@ -21,6 +21,7 @@ from email.utils import format_datetime
 from functools import cache
 from html import escape
 from typing import Any, Self
+from urllib.parse import quote
 
 from tests.patience import PATIENCE
 
@@ -281,6 +282,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "503 when let go": fail_when_let_go,
     "rejects json_schema when let go": reject_schema_when_let_go,
     "moved": lambda exchange: exchange.send(308, b"", {"Location": "https://elsewhere.example/v1"}),
+    "moved, with the prompt": lambda exchange: exchange.send(
+        307, b"", {"Location": f"https://elsewhere.example/v1?q={quote(exchange.question)}"}
+    ),
     "hang": hang,
     "drip": drip,
     "reset in the body": reset_in_the_body,

@@ -46,6 +46,12 @@ def test_a_refused_connection_ends_the_run_after_three_attempts(nobody: str, ret
     )
 
 
+def test_an_address_of_version_six_is_in_brackets() -> None:
+    assert give_up("http://[::1]:9/v1#m").startswith(
+        "[::1]:9: no answer in 3 attempts; last: the connection to [::1]:9 "
+    )
+
+
 def test_without_retries_one_attempt_is_enough(nobody: str) -> None:
     assert give_up(f"http://{nobody}/v1#m", retries=0).startswith(f"{nobody}: no answer in 1 attempts; last: ")
 

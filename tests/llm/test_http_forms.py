@@ -148,6 +148,13 @@ def test_a_reason_does_not_repeat_the_prompt_or_a_part_of_it(server: Misbehaving
     assert ask(server, make_request(SECRET)) == [Failure("http", reason, 1, status, code)]
 
 
+def test_an_address_with_a_part_of_the_prompt_is_not_shown(server: MisbehavingServer) -> None:
+    server.always = "moved, with the prompt"
+    with pytest.raises(ExceptionGroup) as caught:
+        ask(server, make_request(SECRET))
+    assert str(caught.value.exceptions[0]) == f"{server.spec}: HTTP 307: moved to another address; write that address"
+
+
 def test_a_reason_does_not_repeat_the_rest_of_a_message_that_holds_another(server: MisbehavingServer) -> None:
     server.always = "echoes the prompt"
     short, long = "Be strict.", "Be strict. The patient is called Ada.\n"

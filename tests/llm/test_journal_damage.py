@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from prorubric.errors import SourceError
+from prorubric.errors import SourceError, UnjudgedError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import CachedModel, Journal, key_of
 from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.model import Outcome, Reply
-from prorubric.llm.yes_no_cache import CachedYesNo
+from prorubric.llm.yes_no_cache import CachedYesNo, make_question
 from tests.llm.asking import QUICK, ask_all, make_requests, run
 from tests.llm.server import MisbehavingServer
 
@@ -249,3 +249,12 @@ def test_probabilities_that_another_process_has_kept_meanwhile_are_used(tmp_path
         others = CachedYesNo(Drawn(0.25), another, Usage()).probabilities(*question)
         ours = CachedYesNo(Drawn(0.75, others), journal, Usage())
         assert run(ours.probabilities(*question)) == [0.25]
+
+
+@pytest.mark.parametrize("text", ["garbage", "[0.5", "{}", "null", '["a"]', "[NaN]", "[2]", "[null]", "[true]"])
+def test_probabilities_that_were_damaged_before_they_had_a_checksum_are_not_used(tmp_path: Path, text: str) -> None:
+    question, model = ("Hi", "Hello", ["It greets."]), LexicalModel()
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        journal.put(key_of(model.identity, make_question(*question)), Reply(text))
+        with pytest.raises(UnjudgedError, match="holds no probabilities for this question; name another journal"):
+            run(CachedYesNo(model, journal, Usage()).probabilities(*question))

@@ -128,7 +128,7 @@ class HttpModel:
         self._identity = _identify(base, self._model, self.config.extra_body)
         self._key.refuse_in(self._identity)
         self._url = URL(f"{base}/chat/completions")
-        self._place = f"{self._url.host}:{self._url.port}"
+        self._place = f"{self._url.host_subcomponent}:{self._url.port}"
         self.limiter = Limiter(self.config.concurrency, self.config.requests_per_minute, self.config.tokens_per_minute)
         self._form = _Form.SCHEMA
         self._refused: frozenset[str] = frozenset()
@@ -269,7 +269,7 @@ class HttpModel:
             code=code or None,
             param=param or None,
         )
-        self._raise_if_hopeless(answer, 402 if error.code == _NO_CREDIT else answer.status, fault.reason)
+        self._raise_if_hopeless(answer, 402 if error.code == _NO_CREDIT else answer.status, fault.reason, call)
         return fault
 
     def _show(self, said: str, call: "_Call") -> str:
@@ -277,9 +277,9 @@ class HttpModel:
         shown = shorten(self._key.scrub(said), SHOWN_CHARACTERS)
         return "" if repeats_prompt(shown, call.request) else shown
 
-    def _raise_if_hopeless(self, answer: "_Answer", status: int, reason: str) -> None:
+    def _raise_if_hopeless(self, answer: "_Answer", status: int, reason: str, call: "_Call") -> None:
         if 300 <= answer.status < 400:
-            target = shorten(self._key.scrub(answer.headers.get("Location", "another address")), SHOWN_CHARACTERS)
+            target = self._show(answer.headers.get("Location", ""), call) or "another address"
             raise ModelError(f"{self._name}: HTTP {answer.status}: moved to {target}; write that address")
         remedy = _HOPELESS.get(status)
         if remedy is not None:

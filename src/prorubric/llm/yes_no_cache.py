@@ -47,7 +47,7 @@ class _AsText(Around[YesNoModel]):
         if len(found) != len(statements):
             return Failure("reply", f"the model gave {len(found)} probabilities for {len(statements)} items")
         for value in found:
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            if not _is_probability(value):
                 given = shorten(repr(value))
                 return Failure("reply", f"the model gave {given} for a probability; from 0 to 1 is allowed")
         return Reply(render_json(found).decode())
@@ -64,5 +64,15 @@ def make_question(conversation: str, response: str, statements: Sequence[str], d
 
 
 def parse_probabilities(kept: Reply) -> list[float]:
-    """What the journal keeps of an answer."""
-    return [float(value) for value in parse_json(kept.text)]
+    """What the journal keeps of an answer; raises `UnjudgedError` where it was damaged before it had a checksum."""
+    try:
+        found = parse_json(kept.text)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(map(_is_probability, found)):
+        raise UnjudgedError("the journal holds no probabilities for this question; name another journal")
+    return [float(value) for value in found]
+
+
+def _is_probability(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
