@@ -25,6 +25,8 @@ IN_USE = [
     "<|start|>", "<|channel|>", "<|message|>", "<|return|>", "<|plugin|>", "<TOKENS_UNUSED_1>", "[UNUSED_TOKEN_145]",
     "<reserved_106>", "<reserved_107>", "<|startoftext|>", "<|extra_4|>", "<|begin_of_sentence|>", "<extra_id_1>",
     "<SPECIAL_10>", "<_user>", "<role>", "[unused9]", "◁think▷",
+    "<issue_start>", "<jupyter_code>", "<gh_stars>", "<empty_output>", "<filename>", "<commit_before>", "[PREFIX]",
+    "<image>", "<fake_token_around_image>", "<end_of_utterance>", "<image_soft_token>", "<start_of_audio>", "[SEP]",
 ]  # fmt: skip
 ORDINARY = [
     "a < b | c > d", "x <| f", "<b>bold</b>", "if (a<b||c>d)", "[1] <-", "List<String>", "see [3] and [a](b)",
