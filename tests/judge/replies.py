@@ -191,6 +191,7 @@ ATTACKS: list[Attack] = [
     Attack("f: revised in a list", "criteria", PLAIN, f"{T}\n- {F}"),
     Attack("f: revised in a mark", "mark", PLAIN, '{"mark": [9, 2]}'),
     Attack("f: more objects than anyone writes", "criteria", PLAIN, "\n".join([T] * 101)),
+    Attack("f: unreadable under the key, then bare indices", "criteria", PLAIN, f'{{"satisfied": {{"1": false, "overall": "poor"}}}}\n{BARE_T}'),
     Attack("f: a comment, then others", "criteria", PLAIN, '{\n  // a draft\n  "1": false\n}\n' + T),
     Attack("f: a literal, then one that is cut off", "criteria", PLAIN, "{'1': True, '2': True, '3': True}\n{'1': False, '2': Fal"),
     Attack("f: a literal in the middle, then bare indices", "criteria", PLAIN, f"So:\n{{'1': False, '2': False, '3': False}}\n{BARE_T}"),

@@ -300,7 +300,7 @@ class TestItems:
             list_items(TASK, reading)
 
     def test_what_is_no_model_is_no_judge(self) -> None:
-        with pytest.raises(ConfigError, match="'lexical' is no model"):
+        with pytest.raises(ConfigError, match="'lexical' is not a model"):
             Judge("lexical")  # type: ignore[arg-type]
 
     def test_dimensions_are_refused_where_there_are_none(self) -> None:

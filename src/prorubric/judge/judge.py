@@ -139,7 +139,7 @@ class Judge:
         self._yes_no = model if isinstance(model, YesNoModel) else None
         self._text = model if isinstance(model, Model) else None
         if self._yes_no is None and self._text is None:
-            raise ConfigError(f"{model!r} is no model; make one with make_model")
+            raise ConfigError(f"{model!r} is not a model; make one with make_model")
         self.config = config or JudgeConfig()
         files = self.config.prompt_file
         strangers = sorted(files.keys() - set(PROMPT_NAMES))

@@ -128,10 +128,10 @@ def parse_items(
     if reply.fault:
         return _fail(asked, reply.fault)
     lists = [(own, value) for own, value in _walk(reply.roots) if isinstance(value, list)]
-    boxes = [value for own, value in lists if own == reply.key and any(_list_verdicts(value))]
-    if not boxes and reply.key == name:
-        rows = [value for _, value in lists if not isinstance(value, Pairs)]
-        boxes = [box for box in (*reply.roots, *rows, reply.roots) if any(_list_verdicts(box))]
+    places = [value for own, value in lists if own == reply.key]
+    if not places and reply.key == name:
+        places = [*reply.roots, *(value for _, value in lists if not isinstance(value, Pairs)), reply.roots]
+    boxes = [place for place in places if any(_list_verdicts(place))]
     named = [{index for index, _ in _list_verdicts(box)} for box in boxes] or [set()]
     others = named[0] - set(asked)
     fault = ""
