@@ -53,7 +53,7 @@ def test_an_address_of_version_six_is_in_brackets() -> None:
 
 
 def test_without_retries_one_attempt_is_enough(nobody: str) -> None:
-    assert give_up(f"http://{nobody}/v1#m", retries=0).startswith(f"{nobody}: no answer in 1 attempts; last: ")
+    assert give_up(f"http://{nobody}/v1#m", retries=0).startswith(f"{nobody}: no answer in 1 attempt; last: ")
 
 
 def test_hundreds_of_calls_make_no_more_attempts_than_a_few_each_at_once(nobody: str) -> None:
@@ -96,7 +96,7 @@ def test_an_endpoint_without_a_single_reply_is_given_up_after_eight_calls(
         "check the address and the server, then run again to go on"
     )
     # Eight calls with one retry each, and what is under way then.
-    assert server.calls < 60
+    assert server.calls <= 2 * (8 + 4)
 
 
 def test_an_account_without_credit_ends_the_run_at_once(server: MisbehavingServer) -> None:

@@ -293,11 +293,11 @@ class HttpModel:
             self._note_life()
             return
         self._failures_in_a_row += 1
-        if not self._has_replied:
+        if not self._has_replied and not self.limiter.is_retrying:
             self.limiter.let_go()
         most = max(_LATER_FAILURES, 2 * self.config.concurrency) if self._has_replied else _FIRST_FAILURES
         if fault.is_unanswered and not self._is_reached:
-            tried = f"no answer in {failure.attempts} attempts"
+            tried = f"no answer in {failure.attempts} attempt{'s' if failure.attempts > 1 else ''}"
         elif self._failures_in_a_row >= most:
             tried = f"no reply to {self._failures_in_a_row} calls in a row"
         else:
@@ -331,9 +331,10 @@ class HttpModel:
             self._note_life()
             if call.request.schema is not None:
                 self._form = max(self._form, call.form)
-        elif result.is_throttled:
+            return
+        if result.is_throttled:
             self.limiter.slow_down(permit, min(result.wait or 0.0, self.config.retry_budget_seconds))
-        elif result.is_retried and self.gives_up and not self._has_replied:
+        if result.is_retried and self.gives_up and not self._has_replied:
             self.limiter.hold(self.config.backoff_cap_seconds)
 
     def _note_life(self) -> None:

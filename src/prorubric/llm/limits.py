@@ -160,6 +160,11 @@ class Limiter:
             self._resting.discard(turn)
         return not self.is_stopped
 
+    @property
+    def is_retrying(self) -> bool:
+        """True while calls rest before a retry."""
+        return bool(self._resting)
+
     def stop(self) -> None:
         """Let nothing more through: whoever waits here is sent away at once. Calls with a permit go on. Safe twice."""
         self.is_stopped = True
