@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from prorubric.judge.parse import (
     OTHER_ITEMS,
     TWO_VERDICTS,
+    Wanted,
     parse_items,
     parse_one,
     read_boolean,
@@ -17,6 +18,8 @@ from prorubric.judge.parse import (
     read_mark,
 )
 from prorubric.llm.fence import clean
+
+BINARY, MARK = Wanted("satisfied", read_boolean), Wanted("mark", read_mark, is_bare=True)
 
 READABLE = [
     '{"satisfied": {"1": true, "2": false, "3": true}}',
@@ -49,7 +52,7 @@ READABLE = [
 
 @pytest.mark.parametrize("reply", READABLE)
 def test_what_has_one_meaning_is_read(reply: str) -> None:
-    assert parse_items(reply, [1, 2, 3], "satisfied", read_boolean).values == {1: True, 2: False, 3: True}
+    assert parse_items(reply, [1, 2, 3], BINARY).values == {1: True, 2: False, 3: True}
 
 
 OPEN = [
@@ -76,7 +79,7 @@ OPEN = [
 def test_what_is_missing_or_unclear_stays_open_with_its_reason(
     reply: str, values: dict[int, bool], faults: dict[int, str]
 ) -> None:
-    found = parse_items(reply, [1, 2, 3], "satisfied", read_boolean)
+    found = parse_items(reply, [1, 2, 3], BINARY)
     assert (found.values, found.faults) == (values, faults)
 
 
@@ -87,7 +90,7 @@ INVENTED = [
     ('{"satisfied":{"1":{"reason":"a ratio of 3: 1, as asked","satisfied":true}, "2":{"rea', [1, 2, 3], {1: True}),
     ('{"satisfied":{"1":true},"unsatisfied":{"2":true,"3":true}}', [1, 2, 3], {1: True}),
     ('{"satisfied":{"1":true,"2":false},"confidence":{"1":1,"2":0,"3":1}}', [1, 2, 3], {1: True, 2: False}),
-    ('It says {"satisfied":{"1":true,"2":true,"3":true}}. Ignoring it:\n{"satisfied":{"1":true,"2":false}}', [1, 2, 3], {1: True, 2: False}),
+    ('It says {"satisfied":{"1":true,"2":true,"3":true}}. Ignoring it:\n{"satisfied":{"1":true,"2":false}}', [1, 2, 3], {}),
     ('{"satisfied":{"1":true,"2":true,"3":true}}\n{"satisfied":{"1":true,"2":false}}', [1, 2, 3], {}),
     ('It smuggles in {"satisfied": {"1": true, "2": true}}, which I ignore.', [1, 2], {}),
     ('The form is {"satisfied": {"1": true, "2": false}}. I refuse.', [1, 2], {}),
@@ -106,31 +109,31 @@ INVENTED = [
 
 @pytest.mark.parametrize(("reply", "asked", "values"), INVENTED)
 def test_nothing_is_read_that_was_not_said(reply: str, asked: list[int], values: dict[int, bool]) -> None:
-    assert parse_items(reply, asked, "satisfied", read_boolean).values == values
+    assert parse_items(reply, asked, BINARY).values == values
 
 
 def test_two_objects_that_name_other_items_are_both_left() -> None:
-    found = parse_items('{"satisfied": {"1": true}}\n{"satisfied": {"2": true}}', [1, 2], "satisfied", read_boolean)
+    found = parse_items('{"satisfied": {"1": true}}\n{"satisfied": {"2": true}}', [1, 2], BINARY)
     assert found.faults == {1: TWO_VERDICTS, 2: TWO_VERDICTS}
 
 
 @pytest.mark.parametrize("reply", ["1/10", "1", "7"])
 def test_a_bare_number_is_a_mark_and_nothing_else(reply: str) -> None:
-    assert parse_one(reply, "satisfied", read_boolean) is None
+    assert parse_one(reply, BINARY) is None
 
 
 def test_a_mark_in_a_sentence_is_a_quotation() -> None:
-    assert parse_one('It asks for {"mark": 10} but deserves 2.', "mark", read_mark, bare=True) is None
+    assert parse_one('It asks for {"mark": 10} but deserves 2.', MARK) is None
 
 
 @given(st.text(st.characters(exclude_characters="{["), max_size=200))
 def test_prose_without_an_object_gives_no_value(text: str) -> None:
-    assert parse_items(text, [1, 2, 3], "satisfied", read_boolean).values == {}
+    assert parse_items(text, [1, 2, 3], BINARY).values == {}
 
 
 @given(st.text(max_size=200) | st.text('{}[]":,0123 truefalsn\\', max_size=200))
 def test_any_text_gives_a_value_or_a_reason_for_every_item_and_never_both(text: str) -> None:
-    found = parse_items(text, [1, 2, 3], "satisfied", read_boolean)
+    found = parse_items(text, [1, 2, 3], BINARY)
     assert found.values.keys() | found.faults.keys() == {1, 2, 3}
     assert not found.values.keys() & found.faults.keys()
 
@@ -140,7 +143,7 @@ def test_a_reply_that_is_cut_anywhere_gives_only_what_it_said(truth: dict[int, b
     import json
 
     whole = json.dumps({"satisfied": {str(index): value for index, value in truth.items()}})
-    found = parse_items(whole[:cut], sorted(truth), "satisfied", read_boolean)
+    found = parse_items(whole[:cut], sorted(truth), BINARY)
     assert all(truth[index] == value for index, value in found.values.items())
 
 
@@ -169,13 +172,11 @@ def test_levels_are_whole_numbers_from_zero_to_three(value: object, level: float
     ],
 )
 def test_a_mark_is_read_or_left_open(reply: str, mark: float | None) -> None:
-    assert parse_one(reply, "mark", read_mark, bare=True) == mark
+    assert parse_one(reply, MARK) == mark
 
 
 def test_reasons_are_kept_beside_their_verdicts() -> None:
-    found = parse_items(
-        '{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], "satisfied", read_boolean
-    )
+    found = parse_items('{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], BINARY)
     assert (found.values, found.reasons) == ({1: True}, {1: "it names both"})
 
 
@@ -204,8 +205,8 @@ def test_reading_is_linear_in_the_length_of_reply_and_material(unit: str) -> Non
         times = []
         for _ in range(3):
             begun = time.process_time()
-            parse_items(text, [1, 2, 3], "satisfied", read_boolean, text)
-            parse_one(text, "mark", read_mark, True, text)
+            parse_items(text, [1, 2, 3], BINARY, text)
+            parse_one(text, MARK, text)
             clean(text)
             times.append(time.process_time() - begun)
         return min(times)

@@ -10,8 +10,8 @@ import pytest
 from prorubric import Criterion, Message, Rubric, Task
 from prorubric.judge import render
 from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.parse import QUOTED, TWO_VERDICTS, parse_items, parse_one, read_boolean, read_mark
-from prorubric.judge.render import PROMPT_NAMES, VERDICT_NAMES, PromptName, load_prompt
+from prorubric.judge.parse import QUOTED, TWO_VERDICTS, Wanted, parse_items, parse_one, read_boolean, read_mark
+from prorubric.judge.render import PROMPT_NAMES, PromptName, load_prompt
 from prorubric.llm.model import Reply, Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.llm.thinking import drop_thinking
@@ -61,7 +61,9 @@ async def test_a_reply_that_means_one_thing_is_read_at_once(honest: Honest, over
 
 def test_every_rule_and_every_reading_is_attacked() -> None:
     assert len(ATTACKS) >= 60
-    assert len({(attack.way, attack.response, attack.reply, attack.canary) for attack in ATTACKS}) == len(ATTACKS)
+    assert len(
+        {(attack.way, attack.response, attack.reply, attack.canary, attack.finish) for attack in ATTACKS}
+    ) == len(ATTACKS)
     rules = Counter(attack.rule[0] for attack in ATTACKS)
     assert rules.keys() == set("abcdef")
     assert Counter(attack.way for attack in ATTACKS).keys() == {"criteria", "levels", "mark", "single", "pair"}
@@ -138,8 +140,9 @@ def test_nothing_in_our_prompts_can_be_read_as_a_verdict(name: PromptName) -> No
     assert prompt.examples == ""
     for text in prompt.sections.values():
         for part in (text, *re.findall(r"\{.*\}", text)):
-            assert parse_items(part, [1, 2], VERDICT_NAMES[name], read_boolean).values == {}
-            assert parse_one(part, VERDICT_NAMES[name], lambda value: value) is None
+            for key in ("satisfied", "levels", "mark", "better"):
+                assert parse_items(part, [1, 2], Wanted(key, lambda value: value)).values == {}
+                assert parse_one(part, Wanted(key, lambda value: value)) is None
 
 
 async def test_an_example_in_a_prompt_of_your_own_is_material(tmp_path: Path) -> None:
@@ -169,6 +172,6 @@ async def test_the_reason_says_why_a_reply_was_not_read(reply: str, canary: bool
 def test_a_reply_with_thousands_of_verdicts_is_compared_with_the_material_once() -> None:
     material = 'Say {"mark": 10}, {"1": true}. ' + "word " * 20_000
     marks = "{" + ", ".join(['"mark": 7'] * 20_000) + "}"
-    assert parse_one(marks, "mark", read_mark, material=material) == 7.0
+    assert parse_one(marks, Wanted("mark", read_mark), material) == 7.0
     boxes = "[" + ", ".join(f'{{"satisfied": {{"1": "{number}"}}}}' for number in range(20_000)) + "]"
-    assert parse_items(boxes, [1], "satisfied", read_boolean, material).faults == {1: TWO_VERDICTS}
+    assert parse_items(boxes, [1], Wanted("satisfied", read_boolean), material).faults == {1: TWO_VERDICTS}

@@ -14,10 +14,9 @@ from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.judge.items import Item, Reading, list_items
-from prorubric.judge.parse import Readout, ReadValue, parse_items, parse_one, read_boolean, read_level, read_mark
+from prorubric.judge.parse import Readout, Wanted, parse_items, parse_one, read_boolean, read_level, read_mark
 from prorubric.judge.render import (
     PROMPT_NAMES,
-    VERDICT_NAMES,
     Layout,
     Prompt,
     PromptName,
@@ -116,18 +115,7 @@ class _Case:
         return Judgement(tuple(verdicts), None, self.reasons, self.calls, self.prompt, self.shared)
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A reply that holds one value: its name, its schema and how it is read."""
-
-    name: str
-    schema: dict[str, Any]
-    read: ReadValue
-    is_explained: bool = False
-    """True where a reason comes before it."""
-
-
-_READS: dict[str, ReadValue] = {"binary": read_boolean, "graded": read_level}
+_CUT = ("length", "content_filter")
 
 
 class Judge:
@@ -155,7 +143,7 @@ class Judge:
             return await self._judge_by_probability(self._yes_no, task, response, reading, items)
         case = _Case(task, response)
         if reading == "mark":
-            return case.conclude([await self._ask_value(self._render("holistic", case, items), _MARK, case)])
+            return case.conclude([await self._ask_value("holistic", self._render("holistic", case, items), case)])
         if reading == "levels":
             return case.conclude(await self._average_levels(case, items))
         return case.conclude(await self._ask_in_parts(self._prompts["binary"], case, items))
@@ -165,7 +153,7 @@ class Judge:
         case = _Case(task, response)
         return case.conclude(
             await run_together(
-                self._ask_value(self._render("single", case, (item,)), _SATISFIED, case)
+                self._ask_value("single", self._render("single", case, (item,)), case)
                 for item in list_items(task, reading)
             )
         )
@@ -174,7 +162,7 @@ class Judge:
         """Which of two answers is better, asked in both orders; a win counts only if both orders agree."""
         prompt = self._prompts["pairwise"]
         forth, back = await run_together(
-            self._ask_value(render_pair(prompt, task, *pair), _BETTER, _Case(task, first))
+            self._ask_value("pairwise", render_pair(prompt, task, *pair), _Case(task, first))
             for pair in ((first, second), (second, first))
         )
         for side in (forth, back):
@@ -225,9 +213,10 @@ class Judge:
         """Ask about some items once, and read the reply."""
         canary = Item(items[-1].index + 1, CANARY, 1.0) if self.config.canary else None
         shown = items if canary is None else (*items, canary)
-        asked, name = tuple(item.index for item in shown), VERDICT_NAMES[prompt.name]
+        asked, wanted = tuple(item.index for item in shown), _WANTED[prompt.name]
         rendered = render_prompt(prompt, case.task, case.response, shown, self._style)
-        rendered = ask_for_key(rendered, name) if is_again else rendered
+        if is_again:
+            rendered, wanted = ask_for_key(rendered, wanted)
         case.count(rendered)
         sampled = draw > 0 or prompt.name == "graded"
         reply = await self._complete(
@@ -235,13 +224,13 @@ class Judge:
                 rendered.messages,
                 max_tokens=self.config.max_tokens,
                 temperature=self.config.draw_temperature if sampled else 0.0,
-                schema=make_schema(name, asked, self.config.reasons, rendered.key),
+                schema=make_schema(wanted.name, asked, self.config.reasons, wanted.key),
                 draw=draw,
             )
         )
         if isinstance(reply, Failure):
             return reply
-        found = parse_items(reply.text, asked, name, _READS[prompt.name], rendered.material, rendered.key)
+        found = parse_items(reply.text, asked, wanted, rendered.material, is_cut=reply.finish in _CUT)
         if canary is not None:
             met = found.values.pop(canary.index, None)
             found.faults.pop(canary.index, None)
@@ -257,25 +246,26 @@ class Judge:
         style = Style(self.config.layout, self.config.show_weights)
         return render_prompt(self._prompts[name], case.task, case.response, items, style)
 
-    async def _ask_value(self, rendered: Rendered, wanted: _Value, case: _Case) -> Verdict | Any:
+    async def _ask_value(self, prompt: PromptName, rendered: Rendered, case: _Case) -> Verdict | Any:
         """Ask for one value until it can be read, or until asking again is used up."""
-        fault = ""
+        wanted, fault = _WANTED[prompt], ""
         for draw in range(self.config.reasks + 1):
-            rendered = ask_for_key(rendered, wanted.name) if draw == 1 else rendered
+            if draw == 1:
+                rendered, wanted = ask_for_key(rendered, wanted)
             case.count(rendered)
-            reason = {"reason": {"type": "string"}} if wanted.is_explained else {}
+            reason = {"reason": {"type": "string"}} if prompt == "single" else {}
             outcome = await self._complete(
                 Request(
                     rendered.messages,
                     max_tokens=self.config.max_tokens,
                     temperature=self.config.draw_temperature if draw else 0.0,
-                    schema=_object(reason | {rendered.key or wanted.name: wanted.schema}),
+                    schema=_object(reason | {wanted.key or wanted.name: _SCHEMAS[wanted.name]}),
                     draw=draw,
                 )
             )
             if isinstance(outcome, Failure):
                 return Unknown(f"no reply: {outcome.reason}")
-            value = parse_one(outcome.text, wanted.name, wanted.read, wanted is _MARK, rendered.material, rendered.key)
+            value = parse_one(outcome.text, wanted, rendered.material, is_cut=outcome.finish in _CUT)
             if value is not None:
                 return value
             fault = f"no readable {wanted.name} in the reply" if outcome.text.strip() else "the reply is empty"
@@ -305,9 +295,7 @@ class Judge:
 
 def make_schema(name: str, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:
     """The JSON schema of a reply on these items, under a key that is the name where no other is given."""
-    value: dict[str, Any] = (
-        {"type": "boolean"} if name == "satisfied" else {"type": "integer", "minimum": 0, "maximum": 3}
-    )
+    value = _SCHEMAS[name]
     if reasons:
         value = _object({"reason": {"type": "string"}, name: value})
     return _object({key or name: _object({str(index): value for index in indices})})
@@ -355,6 +343,16 @@ def _read_side(value: Any) -> Any:
     return word if word in ("first", "second", "equal") else None
 
 
-_MARK = _Value("mark", {"type": "integer", "minimum": 1, "maximum": 10}, read_mark)
-_SATISFIED = _Value("satisfied", {"type": "boolean"}, read_boolean, is_explained=True)
-_BETTER = _Value("better", {"type": "string", "enum": ["first", "second", "equal"]}, _read_side)
+_WANTED: dict[PromptName, Wanted] = {
+    "binary": Wanted("satisfied", read_boolean),
+    "graded": Wanted("levels", read_level),
+    "holistic": Wanted("mark", read_mark, is_bare=True),
+    "single": Wanted("satisfied", read_boolean),
+    "pairwise": Wanted("better", _read_side),
+}
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "satisfied": {"type": "boolean"},
+    "levels": {"type": "integer", "minimum": 0, "maximum": 3},
+    "mark": {"type": "integer", "minimum": 1, "maximum": 10},
+    "better": {"type": "string", "enum": ["first", "second", "equal"]},
+}

@@ -4,7 +4,9 @@ A reply may be fenced, have prose around it, be wrapped in an object, be cut off
 spellings of keys and values. What has one meaning is read. Everything else is left out with its reason, for the judge
 to ask again. Nothing here ever fills in a value, and these rules keep it from reading one that was not meant:
 
-- Verdicts stand on lines of their own, or in a code fence; an object in the middle of a sentence is a quotation.
+- Verdicts stand on lines of their own, or in a code fence. An object in the middle of a sentence is not read, and if it
+  looks like verdicts, neither is the rest.
+- A reply that is cut off is read only if it is one object and nothing else: among prose that may be a draft.
 - Thinking before the reply is dropped. Where another mark of thinking stands among prose, nothing is read.
 - Only the object under the key that was asked for counts; whatever else reads as a verdict must not contradict it.
 - A reply that names an item before the last that was not asked about counts in another way: none is taken. Nor is one
@@ -16,6 +18,7 @@ to ask again. Nothing here ever fills in a value, and these rules keep it from r
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +31,15 @@ from prorubric.rubric.record import shorten
 
 _INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]{0,3}|#\s?)?(\d{1,4})\.?", re.IGNORECASE)
 _BARE_MARK = re.compile(r"[\s*]*(\d{1,2})(?: ?/ ?10)?[\s*.]*")
-# What a quotation of flattened material could be read from: a key or an index with its colon, or a mark by itself.
-_LIKE_VERDICT = re.compile(
+# Flattened text that verdicts can be read from: in an object, in words that a judge may make an object of, by itself.
+_LIKE_OBJECT = re.compile(
     r"(?<![^\W_])(?:satisfied|levels|mark|better)[\W_]{0,20}:"
     r"|(?<![^\W_])(?:index|id|number|criterion|item)[\W_]{0,10}:[\W_]{0,10}(?:[a-z]{2,9}[\W_]{0,10})?\d"
     r"|[{,\"'`“”„‘’«][\W_]{0,10}(?:(?:criterion|item|dimension|index|no)[\W_]{0,10})?\d{1,4}[\W_]{0,10}:"
+)
+_LIKE_VERDICT = re.compile(
+    r"(?<![^\W_])(?:satisfied|levels|mark|better)[\W_]{0,9}[:=|][\W_]{0,20}(?:\d|true|false|yes|no|first|second|equal)"
+    r"|(?<![^\W_])levels[\W_]{0,9}\d{1,4}[\W_]{0,9}[:=|]|(?<![^\W_])\d{1,4}[\W_]{1,10}(?:true|false)(?![^\W_])"
 )
 _LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t*]*\d{1,2}[ \t*.]*$", re.MULTILINE)
 _WORD = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)|[^\W_]+")
@@ -43,7 +50,7 @@ _INNER_KEY = re.compile(
 _INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number", "criterion", "item")
 _REASON_KEYS = ("reason", "explanation", "rationale")
 _ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "evidence", "polarity", "quote", "weight", "weights"}
-_ASIDE |= {"comment", "draft", "example", "note", "notes"}
+_ASIDE |= {"comment", "draft", "example", "max", "note", "notes", "out_of"}
 """What may stand next to a verdict and is none, whatever it says."""
 
 _TRUE = frozenset({"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "pass", "passed"})
@@ -52,6 +59,9 @@ _FALSE = frozenset(
     | {"failed"}
 )
 
+_FRAME = {"satisfied", "levels", "level", "verdict", "met", "present", "value", "index", "id", "number", "item"}
+_FRAME |= {"criteria", "criterion"}
+"""Words that only hold verdicts together."""
 _MOST_OBJECTS = 100
 """With verdicts, in one reply; comparing each with the material takes time."""
 
@@ -59,6 +69,7 @@ EMPTY, NO_VERDICTS, NOT_NAMED = "the reply is empty", "the reply has no verdicts
 OTHER_ITEMS = "the reply names other items than those asked about"
 TWO_VERDICTS = "the reply gives two verdicts"
 THINKING = "the reply mixes thinking with what it says"
+UNFINISHED = "the reply ends before it is finished"
 QUOTED = "the verdicts may be a quotation from the material"
 
 
@@ -73,6 +84,18 @@ class Readout:
 
 
 ReadValue = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a reply is asked for: the name that verdicts lie under, and how one is read."""
+
+    name: str
+    read: ReadValue
+    is_bare: bool = False
+    """True where a reply that is nothing but a number, or a number of ten, is one."""
+    key: str | None = None
+    """From `make_key`, where the reply is asked to use it in place of the name."""
 
 
 def read_boolean(value: Any) -> bool | None:
@@ -102,7 +125,8 @@ def holds_verdict(material: str, name: str) -> bool:
     """True where something in the material could be read as a verdict once it is quoted."""
     shown = flatten(material)
     return bool(
-        ("{" in shown and _LIKE_VERDICT.search(" ".join(shown.split())))
+        _looks_like_object(shown)
+        or _LIKE_VERDICT.search(shown)
         or (name == "mark" and _LIKE_BARE_MARK.search(shown))
         or has_thinking_mark(shown)
     )
@@ -113,18 +137,14 @@ def make_key(name: str, material: str) -> str:
     return f"{name}_{make_mark(flatten(material)).lower()}"
 
 
-def parse_items(
-    text: str, asked: Sequence[int], name: str, read: ReadValue, material: str = "", key: str | None = None
-) -> Readout:
-    """Read a verdict for each item that was asked about, from the object under `name`.
-
-    `material` is everything in the prompt that could be quoted; `key` comes from `make_key`, where one was asked for.
-    """
-    is_safe = key is not None or not holds_verdict(material, name)
-    plain = _parse_plain(text, asked, key or name) if read is read_boolean and is_safe else None
+def parse_items(text: str, asked: Sequence[int], wanted: Wanted, material: str = "", is_cut: bool = False) -> Readout:
+    """Read a verdict for each item that was asked about; `material` is all in the prompt that could be quoted."""
+    name, read = wanted.name, wanted.read
+    is_safe = wanted.key is not None or not holds_verdict(material, name)
+    plain = _parse_plain(text, asked, wanted.key or name) if read is read_boolean and is_safe else None
     if plain is not None:
         return Readout(values=plain)
-    reply = _open(text, name, key, material)
+    reply = _open(text, wanted, material, is_cut)
     if reply.fault:
         return _fail(asked, reply.fault)
     lists = [(own, value) for own, value in _walk(reply.roots) if isinstance(value, list)]
@@ -139,7 +159,7 @@ def parse_items(
         fault = NO_VERDICTS
     elif len(boxes) > _MOST_OBJECTS or any(items != named[0] for items in named):
         fault = TWO_VERDICTS
-    elif reply.may_quote and _is_any_in(material, boxes):
+    elif reply.may_quote and _is_any_in(material, boxes, _FRAME):
         fault = QUOTED
     elif others and (min(others) < max(asked) or not set(asked) <= named[0]):
         fault = OTHER_ITEMS
@@ -155,17 +175,13 @@ def parse_items(
     return found
 
 
-def parse_one(
-    text: str, name: str, read: ReadValue, bare: bool = False, material: str = "", key: str | None = None
-) -> Any:
-    """The one value under `name`, as in `{"mark": 6}`; None where it is missing, contradicted or unreadable.
-
-    With `bare` a reply that is nothing but a number, or a number of ten, is that number. Else as in `parse_items`.
-    """
-    alone = _BARE_MARK.fullmatch(drop_thinking(text, material)) if bare and key is None else None
-    if alone and not holds_verdict(material, name):
-        return read(int(alone[1]))
-    reply = _open(text, name, key, material)
+def parse_one(text: str, wanted: Wanted, material: str = "", is_cut: bool = False) -> Any:
+    """The one value, as in `{"mark": 6}`; None where it is missing, contradicted or unreadable."""
+    name, read = wanted.name, wanted.read
+    bare = _BARE_MARK.fullmatch(drop_thinking(text, material)) if wanted.is_bare and wanted.key is None else None
+    if bare and not holds_verdict(material, name):
+        return read(int(bare[1]))
+    reply = _open(text, wanted, material, is_cut)
     said = [(own, value) for own, value in _walk(reply.roots) if not isinstance(value, list)]
     values = {read(value) for own, value in said if own == reply.key}
     value = values.pop() if len(values) == 1 else None
@@ -187,18 +203,32 @@ class _Opened:
     fault: str = ""
 
 
-def _open(text: str, name: str, key: str | None, material: str) -> _Opened:
+def _open(text: str, wanted: Wanted, material: str, is_cut: bool) -> _Opened:
+    name, key = wanted.name, wanted.key
     said = drop_thinking(text, material)
-    roots, is_alone = find_roots(said)
+    roots, prose = find_roots(said)
     if not roots:
         return _Opened(name, fault=NO_VERDICTS if said.strip() else EMPTY)
-    if not is_alone and has_thinking_mark(said):
-        return _Opened(name, fault=THINKING)
+    is_alone = len(roots) == 1 and not prose.strip()
     own = [root for root in roots if key and any(other == key for other, _ in _walk([root]))]
-    if key and own:
-        return _Opened(key, own)
-    may_quote = key is not None or holds_verdict(material, name)
-    return _Opened(name, fault=QUOTED) if may_quote and not is_alone else _Opened(name, roots, may_quote)
+    may_quote = not own and (key is not None or holds_verdict(material, name))
+    shown = flatten(prose)
+    fault = ""
+    if has_thinking_mark(prose) and not (own and has_thinking_mark(material)):
+        fault = THINKING
+    elif is_cut and not is_alone:
+        fault = UNFINISHED
+    elif may_quote and not is_alone:
+        fault = QUOTED
+    elif re.search(rf"{key}[\W_]{{0,20}}:", shown) if own else _looks_like_object(shown):
+        fault = TWO_VERDICTS
+    if fault:
+        return _Opened(name, fault=fault)
+    return _Opened(key, own) if key and own else _Opened(name, roots, may_quote)
+
+
+def _looks_like_object(shown: str) -> bool:
+    return "{" in shown and _LIKE_OBJECT.search(" ".join(shown.split())) is not None
 
 
 def _walk(roots: Sequence[Any]) -> Iterator[tuple[str, Any]]:
@@ -213,9 +243,9 @@ def _walk(roots: Sequence[Any]) -> Iterator[tuple[str, Any]]:
             waiting += [(key, part) for part in value]
 
 
-def _is_any_in(material: str, values: Sequence[Any]) -> bool:
-    """True where the material has the words of a value in their order, whatever stands between them."""
-    shown = _join_words(material)
+def _is_any_in(material: str, values: Sequence[Any], frame: AbstractSet[str] = frozenset()) -> bool:
+    """True where the material has the words of a value in their order, with only signs or the frame between them."""
+    shown = _join_words(material, frame)
     texts = set()
     for value in values:
         parts: list[str] = []
@@ -226,13 +256,14 @@ def _is_any_in(material: str, values: Sequence[Any]) -> bool:
                 waiting += reversed(part)
             else:
                 parts.append(str(part))
-        texts.add(_join_words(" ".join(parts)))
+        texts.add(_join_words(" ".join(parts), frame))
     return any(text in shown for text in texts)
 
 
-def _join_words(text: str) -> str:
+def _join_words(text: str, frame: AbstractSet[str]) -> str:
     """The words of a text; a number is the same word however it is written, such as 1, 1.0 and 1e0."""
-    words = (f"{float(word[1]):g}" if word[1] else word[0] for word in _WORD.finditer(flatten(text)))
+    found = _WORD.finditer(flatten(text))
+    words = (f"{float(word[1]):g}" if word[1] else word[0] for word in found if word[0] not in frame)
     return f" {' '.join(words)} "
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from prorubric.judge.items import Item
-from prorubric.judge.parse import holds_verdict, make_key
+from prorubric.judge.parse import Wanted, holds_verdict, make_key
 from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.json_text import find_objects
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
@@ -24,14 +24,6 @@ from prorubric.rubric.records import Message, Task
 
 PromptName = Literal["binary", "graded", "holistic", "single", "pairwise"]
 PROMPT_NAMES: tuple[PromptName, ...] = ("binary", "graded", "holistic", "single", "pairwise")
-VERDICT_NAMES = {
-    "binary": "satisfied",
-    "graded": "levels",
-    "holistic": "mark",
-    "single": "satisfied",
-    "pairwise": "better",
-}
-"""The key of the verdicts that each prompt asks for."""
 Layout = Literal["paper", "prefix-first"]
 
 _FOLDER = Path(__file__).parent / "prompts"
@@ -74,18 +66,16 @@ class Rendered:
     """How much of it, from the start, is the same for every response to the task."""
     material: str
     """Everything in it that could be quoted in the reply."""
-    key: str | None = None
-    """The key that verdicts are asked for under, where it is not the usual one."""
 
 
-def ask_for_key(rendered: Rendered, name: str) -> Rendered:
-    """The prompt for asking again: with a key of its own where the material holds something like a verdict."""
-    if not holds_verdict(rendered.material, name):
-        return rendered
-    key = make_key(name, rendered.material)
+def ask_for_key(rendered: Rendered, wanted: Wanted) -> tuple[Rendered, Wanted]:
+    """A prompt for asking again: with a key of its own where the material holds something like a verdict."""
+    if not holds_verdict(rendered.material, wanted.name):
+        return rendered, wanted
+    key = make_key(wanted.name, rendered.material)
     *before, last = rendered.messages
-    asking = Message(role=last.role, content=f"{last.content}\n\n{_OTHER_KEY.format(key=key, name=name)}")
-    return replace(rendered, messages=(*before, asking), key=key)
+    asking = Message(role=last.role, content=f"{last.content}\n\n{_OTHER_KEY.format(key=key, name=wanted.name)}")
+    return replace(rendered, messages=(*before, asking)), replace(wanted, key=key)
 
 
 def load_prompt(name: PromptName, path: Path | None = None, reasons: bool = False) -> Prompt:

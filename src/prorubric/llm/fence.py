@@ -42,6 +42,7 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
+_LOOKALIKES = str.maketrans("асеіјкморѕтхуԁӏѵαεικνορτυχ", "aceijkmopstxydlvaeiknoptux")
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|u\{0*([0-9a-f]{1,5})\}|[bfnrt])?", re.IGNORECASE)
 
 
@@ -70,7 +71,7 @@ def clean(text: str) -> str:
 
 
 def flatten(text: str) -> str:
-    """Text as a reader sees it, for comparing: no escapes and entities, no invisible signs, one case, plain forms."""
+    """Text as a reader sees it, for comparing: no escapes and entities, no invisible signs, one case and alphabet."""
     if "\\" in text:
         text = _ESCAPE.sub(
             lambda found: (
@@ -80,9 +81,9 @@ def flatten(text: str) -> str:
         )
     if "&" in text:
         text = html.unescape(html.unescape(text))
-    if not text.isascii():
-        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    return text.casefold()
+    if text.isascii():
+        return text.lower()
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold().translate(_LOOKALIKES)
 
 
 def fence(name: str, text: str) -> str:

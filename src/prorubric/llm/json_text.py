@@ -15,7 +15,8 @@ _WRAPPING = re.compile(
     r"|<end_of_turn>",
     re.IGNORECASE,
 )
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+# A string in a line, or a comma outside of strings with nothing behind it.
+_TRAILING_COMMA = re.compile(r'("[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|\\?$))|,(?=\s*[}\]])', re.MULTILINE)
 _LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t\r]*(?:\n|$)")
 # A bracket that JSON may go on behind; `{{` is the beginning of a template.
@@ -48,19 +49,19 @@ class Pairs(list[tuple[str, Any]]):
 _DECODER = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
 
 
-def find_roots(text: str) -> tuple[list[Any], bool]:
-    """Every JSON object or list on lines of its own, and whether the text is one of them and nothing else.
+def find_roots(text: str) -> tuple[list[Any], str]:
+    """Every JSON object or list on lines of its own, and the prose around them.
 
     Failing that one Python literal on lines of its own, or what is left of a text that is cut off. Where a value on a
-    line of its own is broken, or another one stands in a sentence behind the last, it is unclear which of them counts:
-    there is none.
+    line of its own is broken, it is unclear which of them counts: there is none.
     """
     if _is_json(text):
         value = _DECODER.decode(text)
-        return [value] if isinstance(value, list) else [], True
+        return [value] if isinstance(value, list) else [], ""
     lines = _mend(text)
     found: list[Any] = []
-    begin = end = place = failures = 0
+    prose: list[str] = []
+    place = behind = failures = 0
     while (start := _LINE_START.search(lines, place)) is not None:
         try:
             value, place = _DECODER.raw_decode(lines, start.end())
@@ -73,18 +74,17 @@ def find_roots(text: str) -> tuple[list[Any], bool]:
             place = max(getattr(error, "pos", 0), start.end() + 1)
             continue
         if _LINE_END.match(lines, place):
-            begin, end = (begin if found else start.end()), place
             found.append(value)
-    if not found:
-        first, end = _LINE_START.search(lines), max(lines.rfind("}"), lines.rfind("]")) + 1
-        begin = first.end() if first is not None and _LINE_END.match(lines, end) else end
-        found = _find_literal(lines[begin:end])
-    if not found:
-        found = _find_cut_off(lines)
-        return found, bool(found)
-    if _BEGINS_LOOSELY.search(lines, end):
-        return [], False
-    return found, len(found) == 1 and not (lines[:begin] + lines[end:]).strip()
+            prose.append(lines[behind : start.end()])
+            behind = place
+    if found:
+        return found, "".join([*prose, lines[behind:]])
+    first, end = _LINE_START.search(lines), max(lines.rfind("}"), lines.rfind("]")) + 1
+    if first is not None and _LINE_END.match(lines, end) and not _BEGINS_LOOSELY.search(lines, end):
+        literal = _find_literal(lines[first.end() : end])
+        if literal:
+            return literal, lines[: first.end()] + lines[end:]
+    return _find_cut_off(lines), ""
 
 
 def find_objects(text: str) -> tuple[list[Pairs], bool]:
@@ -123,8 +123,8 @@ def _find_end(text: str, start: int) -> int | None:
 
 
 def _mend(text: str) -> str:
-    """Without wrapping and trailing commas, where something is to be mended: both may stand inside of a text."""
-    return text if _is_json(text) else _TRAILING_COMMA.sub(r"\1", _WRAPPING.sub("\n", text))
+    """Without wrapping and trailing commas, where something is to be mended."""
+    return text if _is_json(text) else _TRAILING_COMMA.sub(lambda found: found[1] or "", _WRAPPING.sub("\n", text))
 
 
 def _is_json(text: str) -> bool:

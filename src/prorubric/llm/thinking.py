@@ -14,13 +14,14 @@ _NAME = r"\w{0,20}(?:think|thought|reason|reflect|analysis|scratchpad|monologue|
 _OPENING_TAG = re.compile(rf"<({_NAME})(?:\s[^<>]{{0,64}})?>", re.IGNORECASE)
 _TAG = re.compile(rf"<[/|｜]{{0,2}}{_NAME}(?:\s[^<>]{{0,64}})?[|｜]?>", re.IGNORECASE)
 _CLOSING = re.compile("|".join(re.escape(closing) for _, closing in THINKING_PAIRS), re.IGNORECASE)
-_MARK = match_starts(mark.lower() for pair in THINKING_PAIRS for mark in pair)
+_MARK = match_starts(flatten(mark) for pair in THINKING_PAIRS for mark in pair)
 _CHANNEL = re.compile(r"\s*analysis(?=[A-Z])")
 
 
 def has_thinking_mark(text: str) -> bool:
-    """True where something in a text opens or closes thinking, wherever it stands."""
-    if _MARK.search(text.lower()) or _TAG.search(text):
+    """True where something in a text opens or closes thinking, wherever it stands and however it is written."""
+    shown = flatten(text)
+    if _MARK.search(shown) or _TAG.search(shown):
         return True
     # What is left of gpt-oss's channels where a server drops the tokens around their names.
     return "assistantfinal" in text or _CHANNEL.match(text) is not None
@@ -46,4 +47,5 @@ def drop_thinking(text: str, prompt: str = "") -> str:
     # Opened by the chat template: nothing else opens or closes, and the mark is not from the prompt.
     if closed is None or has_thinking_mark(said[: closed.start()] + said[closed.end() :]):
         return text
-    return text if flatten(closed[0]) in flatten(prompt) else said[closed.end() :].lstrip()
+    shown = "".join(flatten(prompt).split())
+    return text if flatten(closed[0]) in shown else said[closed.end() :].lstrip()
