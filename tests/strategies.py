@@ -84,4 +84,5 @@ responses = st.builds(
     sample=st.integers(0, 9),
     model=st.none() | texts,
     tokens=st.none() | st.integers(0, 10_000),
+    meta=st.dictionaries(st.text(max_size=8), json_values, max_size=2),
 )

@@ -6,6 +6,7 @@ import pytest
 from prorubric import ConfigError, Response, SchemeError, save_responses
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.setting import add_dimensions, choose_tasks, find_answers, keep_judgeable, need_dimensions
+from prorubric.datasets.load import Reject
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.reward.inputs import Rejects
 from tests.audit.judges import Writer
@@ -67,6 +68,16 @@ class TestAnswers:
         cases, source = asyncio.run(find_answers(TASKS, TASKS, Writer(), config, rejects))
         assert (len(cases), source, rejects.count) == (11, "sampled from tests/Writer", 1)
 
+    def test_where_no_answer_can_be_read_the_line_says_why_and_not_what_is_wrong_with_a_task(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "r.jsonl").write_text('{"id": "cat", "text": "b"}\n')
+        rejects = Rejects()
+        rejects.add(Reject("tasks.jsonl", 3, "not JSON"))
+        config = AuditConfig("tasks.jsonl", tmp_path / "r.jsonl")
+        with pytest.raises(ConfigError, match=r"there is no answer to audit; .*r\.jsonl:1: no response among id, text"):
+            asyncio.run(find_answers(TASKS, TASKS, None, config, rejects))
+
     def test_answers_to_tasks_that_are_not_audited_are_no_fault(self, tmp_path: Path) -> None:
         given = [Response(task_id=name, text="b") for name in ("cat", "nobody", list(TASKS)[-1])]
         save_responses(tmp_path / "r.jsonl", given)
@@ -74,7 +85,8 @@ class TestAnswers:
         config = AuditConfig("tasks.jsonl", tmp_path / "r.jsonl")
         cases, _ = asyncio.run(find_answers({"cat": TASKS["cat"]}, TASKS, None, config, rejects))
         assert [case.task.id for case in cases] == ["cat"]
-        assert [reject.reason for reject in rejects.kept] == ["no task is called 'nobody'; check the task_id"]
+        (reject,) = rejects.kept
+        assert reject.reason == f"no task is called 'nobody'; the tasks are {', '.join([*TASKS][:3])}, …"
 
 
 class TestSchemes:

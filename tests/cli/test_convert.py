@@ -34,10 +34,11 @@ def test_json_prints_one_document_and_nothing_else(tmp_path: Path) -> None:
 
 def test_rejects_and_what_is_left_out_are_counted_by_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_tasks(tmp_path / "in.jsonl", TASK)
-    path.write_text(path.read_text() + "[1]\n")
+    write_tasks(tmp_path / "long.jsonl", ("b", [(f"Explains {number}", 1.0) for number in range(5)]))
+    path.write_text(path.read_text() + (tmp_path / "long.jsonl").read_text() + "[1]\n")
     assert run(["convert", str(path), str(tmp_path / "out.jsonl"), "--prepare"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "2 rows read, 0 tasks written, 0 held out"
+    assert lines[0] == "3 rows read, 1 task written, 0 held out"
     assert lines[1:3] == ["  1 rejected: not a JSON object", "  1 left out: fewer than 5 criteria"]
 
 
@@ -64,6 +65,16 @@ def test_an_output_that_exists_is_left_alone_in_one_line(tmp_path: Path) -> None
     done = run_program("convert", "in.jsonl", "out.jsonl", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert (tmp_path / "out.jsonl").read_text() == "mine"
+
+
+def test_a_file_whose_rows_are_all_rejected_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    write_tasks(tmp_path / "in.jsonl", ("a", [("Tells her to rest", 0.0)]))
+    done = run_program("convert", "in.jsonl", "out.jsonl", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(
+        "prorubric: in.jsonl: no task to write (rows: 1 read, 1 rejected, 0 left out); the first"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
 @pytest.mark.parametrize(

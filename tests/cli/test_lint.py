@@ -129,6 +129,23 @@ class TestWords:
 
 
 class TestLayout:
+    def test_a_repeated_id_is_named_as_such_and_not_as_an_unreadable_row(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        lines = show(write_tasks(tmp_path / "a.jsonl", CLEAN, WARNED, WARNED), capsys).splitlines()
+        assert lines[0].endswith("a.jsonl: 2 tasks, 5 criteria, 1 of them negative")
+        assert lines[2].rstrip() == (
+            "duplicate id  error         1  an earlier task has the id; only the first is read"
+        )
+        assert not any("unreadable" in line for line in lines)
+        assert f"rejected  {tmp_path / 'a.jsonl'}:3: the id is taken already; give each its own (got 'warned')" in lines
+
+    def test_a_file_of_rejects_is_shown_a_row_that_works(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "a.jsonl").write_text('{"prompt": "?", "rubric": []}\n')
+        assert '\na row that works: {"prompt": "How do I boil an egg?", ' in show(tmp_path / "a.jsonl", capsys)
+
     def test_in_a_pipe_every_finding_is_one_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         long = "Explains the first thing and the second thing and then the third thing and all of the rest of it, and"
         path = write_tasks(tmp_path / "a.jsonl", ("a", [(long, 1.0), (long, 2.0)]))
@@ -203,8 +220,8 @@ class TestOut:
         assert "the findings would replace the tasks" in capsys.readouterr().err
 
     def test_ctrl_c_is_exit_code_130_one_line_and_no_half_written_file(self, tmp_path: Path) -> None:
-        line = write_tasks(tmp_path / "one.jsonl", WARNED).read_text()
-        (tmp_path / "large.jsonl").write_text(line * 300_000)
+        line = write_tasks(tmp_path / "one.jsonl", WARNED).read_text().removeprefix(f'{{"id": "{WARNED[0]}"')
+        (tmp_path / "large.jsonl").write_text("".join(f'{{"id": "{number}"{line}' for number in range(300_000)))
         with subprocess.Popen(
             [PROGRAM[0], "-c", INTERRUPTIBLE, "lint", "large.jsonl", "--out", "out.jsonl"],
             cwd=tmp_path,

@@ -96,6 +96,11 @@ VERL: dict[str, Any] = {
     },
 }
 TRL: dict[str, Any] = {"prompt": TASK["messages"], "task_id": TASK["id"], "task": json.dumps(TASK)}
+PLAIN: dict[str, Any] = {
+    "question": "Is it safe?",
+    "checklist": ["Says no", {"text": "Explains why"}],
+    "difficulty": "easy",
+}
 ROWS: dict[str, dict[str, Any]] = {
     "tasks": TASK,
     "healthbench": HEALTHBENCH,
@@ -105,6 +110,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "researchqa": RESEARCHQA,
     "verl": VERL,
     "trl": TRL,
+    "plain": PLAIN,
 }
 
 

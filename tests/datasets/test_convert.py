@@ -23,6 +23,7 @@ from prorubric import (
 )
 from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.load import FORMATS
+from prorubric.datasets.sources.plain import EXAMPLE
 from tests.datasets.rows import HEALTHBENCH, ROWS, TASK, write_jsonl
 from tests.strategies import tasks
 
@@ -200,6 +201,34 @@ class TestAccount:
         assert set(result.files) == {"tasks", "held_out", "rejects", "manifest"}
 
 
+class TestNothingToWrite:
+    @pytest.mark.parametrize("held_out", [0, 1])
+    def test_a_file_whose_rows_are_all_rejected_is_refused_and_leaves_nothing(
+        self, tmp_path: Path, held_out: int
+    ) -> None:
+        bad = [{**make_row(number), "rubric": [{"criterion": "a", "weight": 0}]} for number in range(3)]
+        path = write_jsonl(tmp_path / "in.jsonl", *bad)
+        with pytest.raises(SourceError) as caught:
+            convert(path, tmp_path / "out.jsonl", held_out=held_out)
+        line = str(caught.value)
+        assert line.startswith(
+            f"{path}: no task to write (rows: 3 read, 3 rejected, 0 left out); "
+            f"the first: {path}:1: criterion 1: Criterion: weight: weight must be finite and not 0"
+        )
+        assert line.endswith(EXAMPLE)
+        assert names(tmp_path) == {"in.jsonl"}
+
+    def test_a_file_that_preparation_leaves_out_as_a_whole_is_refused(self, tmp_path: Path) -> None:
+        path = write_jsonl(tmp_path / "in.jsonl", make_row(1), make_row(2))
+        with pytest.raises(SourceError) as caught:
+            convert(path, tmp_path / "out.jsonl", prepare=True, min_criteria=50)
+        assert str(caught.value) == (
+            f"{path}: no task to write (rows: 2 read, 0 rejected, 2 left out); "
+            f"the first: {path}:1: fewer than 50 criteria"
+        )
+        assert names(tmp_path) == {"in.jsonl"}
+
+
 class TestHeldOut:
     def test_the_two_parts_are_disjoint_and_make_up_the_whole(self, tmp_path: Path, twenty: Path) -> None:
         result = convert(twenty, tmp_path / "out.jsonl", held_out=6)
@@ -226,9 +255,21 @@ class TestHeldOut:
 
     @pytest.mark.parametrize("size", [20, 21, 1000])
     def test_a_part_as_large_as_the_file_or_larger_is_refused(self, tmp_path: Path, twenty: Path, size: int) -> None:
-        with pytest.raises(ConfigError, match=f"--held-out {size} of 20 tasks leaves none to train on"):
+        with pytest.raises(ConfigError) as caught:
             convert(twenty, tmp_path / "out.parquet", held_out=size)
-        assert not (tmp_path / "out.parquet").exists()
+        assert str(caught.value) == (
+            f"--held-out {size} of 20 distinct prompts (20 tasks) leaves none to train on; hold out fewer"
+        )
+        assert names(tmp_path) == {"twenty.jsonl"}
+
+    def test_it_is_distinct_prompts_that_are_held_out_and_one_has_to_be_left(self, tmp_path: Path) -> None:
+        rows = [{**make_row(number), "messages": make_row(number % 2)["messages"]} for number in range(6)]
+        path = write_jsonl(tmp_path / "in.jsonl", *rows)
+        with pytest.raises(ConfigError, match=r"--held-out 2 of 2 distinct prompts \(6 tasks\) leaves none"):
+            convert(path, tmp_path / "out.jsonl", held_out=2)
+        assert names(tmp_path) == {"in.jsonl"}
+        result = convert(path, tmp_path / "out.jsonl", held_out=1)
+        assert (result.written, result.held_out) == (3, 3)
 
     def test_what_was_held_out_before_is_not_trained_on_by_a_later_run(self, tmp_path: Path, twenty: Path) -> None:
         convert(twenty, tmp_path / "out.jsonl", held_out=3)

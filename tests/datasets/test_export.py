@@ -374,8 +374,23 @@ class TestRefusals:
     ) -> None:
         value: Any = "half \ud83d"
         broken = Task(**{**dict(bare), place: (Message(role="user", content=value),) if place == "messages" else value})
-        with pytest.raises(RubricError, match=r"the task '.*' has half of a surrogate pair .*; write \.jsonl, or mend"):
+        with pytest.raises(
+            RubricError, match=r"the task '.*' has half of a surrogate pair .*; write \.jsonl, or change"
+        ):
             export_tasks(tmp_path / "x.parquet", [bare, broken], to)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "value", [float("nan"), [float("inf")], {"a": -float("inf")}, [float("nan"), "half \ud83d"]]
+    )
+    @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+    @pytest.mark.parametrize("to", TARGETS)
+    def test_meta_that_json_cannot_hold_is_refused_by_the_name_of_its_task(
+        self, tmp_path: Path, to: Target, suffix: str, value: Any
+    ) -> None:
+        changed = bare.model_copy(update={"meta": {"a": value}})  # a copy is not checked
+        with pytest.raises(RubricError, match="the task 'bare' cannot be written: NaN and infinities are not JSON: "):
+            export_tasks(tmp_path / f"x{suffix}", [whole, changed], to)
         assert list(tmp_path.iterdir()) == []
 
     def test_inside_json_text_the_same_text_fits_into_parquet(self, tmp_path: Path) -> None:

@@ -80,9 +80,13 @@ class TestTotals:
         result = lint_tasks(LintConfig(write(tmp_path / "tasks.jsonl"), format="tasks"))
         assert (result.tasks, result.criteria, result.presence_share, result.passed) == (0, 0, None, False)
 
-    def test_a_repeated_id_counts_as_an_error(self, tmp_path: Path) -> None:
-        result = lint_tasks(LintConfig(write(tmp_path / "tasks.jsonl", make_row("a", CLEAN), make_row("a", CLEAN))))
-        assert (result.tasks, result.severities["error"], result.passed) == (2, 1, False)
+    def test_a_repeated_id_is_an_error_and_not_a_second_task(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "tasks.jsonl", make_row("a", CLEAN), make_row("a", WRONG), make_row("b", CLEAN), "{")
+        result = lint_tasks(LintConfig(path))
+        assert (result.tasks, result.duplicate_ids, result.severities["error"], result.passed) == (2, 1, 2, False)
+        assert result.rejected == {"the id is taken already": 1, "not JSON": 1}
+        assert result.rejects[0] == f"{path}:2: the id is taken already; give each its own (got 'a')"
+        assert sum(result.findings.values()) == 0
 
     def test_on_task_sees_every_task_in_the_order_of_the_file(self, tmp_path: Path) -> None:
         seen: list[str] = []
@@ -162,7 +166,7 @@ class TestRejects:
             lint_tasks(LintConfig(path, strict=True))
 
     def test_a_file_of_no_known_form_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(SourceError, match="has rows with the keys a, which is no known format"):
+        with pytest.raises(SourceError, match=r"found no prompt .* and no rubric .* among a; a row that works: "):
             lint_tasks(LintConfig(write(tmp_path / "t.jsonl", '{"a": 1}')))
 
 

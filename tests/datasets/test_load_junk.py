@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from prorubric import SourceError, load_tasks
@@ -24,7 +24,7 @@ KEYS = st.sampled_from(
     ideal_completions_data ideal_completion example_tags healthbench_prompt_id query question title description weight
     points score tags criterion criteria items rubric_item type text name dimension indices role content tier category
     importance verifier function parameters metric_config config other_properties initial_prompt case_id annotator
-    ability data_source ground_truth task_id reference_answer
+    ability data_source ground_truth task_id reference_answer checklist wieght protocoll difficulty
     """.split()
 )
 TEXTS = st.sampled_from(
@@ -139,10 +139,15 @@ def test_a_file_of_junk_is_recognised_or_refused(
     try:
         tasks, rejects = read(path)
     except SourceError:
-        with pytest.raises(SourceError, match="which is no known format"):
+        with pytest.raises(SourceError, match=r"found no .* a row that works: "):
             load_tasks(path)
     else:
         assert len(tasks) + len(rejects) == len(rows)
+
+
+def looks_like_utf_16(content: bytes) -> bool:
+    """Such a file is read by its byte order mark or refused as a whole."""
+    return content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[:4].count(0) >= 2
 
 
 @settings(max_examples=200, deadline=None)
@@ -150,6 +155,7 @@ def test_a_file_of_junk_is_recognised_or_refused(
 def test_any_bytes_in_a_line_are_a_reject_or_blank(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
 ) -> None:
+    assume(not lines or not looks_like_utf_16(b"\n".join(lines)))
     path = tmp_path_factory.getbasetemp() / "bytes.jsonl"
     path.write_bytes(b"\n".join(lines))
     tasks, rejects = read(path, "tasks")

@@ -1,52 +1,296 @@
-"""`tasks`: our own form, which refuses what it does not know."""
+"""`plain`: rubric files as people write them, in every combination of their names."""
 
+import csv
+import json
+from datetime import date
+from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 
-from prorubric.datasets.sources import plain
+from prorubric import SourceError, Task, load_tasks
+from prorubric.datasets.sources.plain import EXAMPLE, EXAMPLE_TABLE
 from prorubric.rubric.forms import render_task
-from tests.datasets.rows import ROWS, TASK, read_one, reject_one
+from tests.datasets.rows import read, read_one, reject_one, write_jsonl
+
+PROMPTS = ("prompt", "question", "query", "messages")
+RUBRICS = ("rubric", "rubrics", "criteria", "checklist")
+TEXTS = ("criterion", "text", "description", None)
+"""How a criterion calls its text; None for criteria that are texts themselves."""
+WEIGHTS = ("weight", "points", None)
+NAMES = ("id", None)
+SHAPES = [shape for shape in product(PROMPTS, RUBRICS, TEXTS, WEIGHTS, NAMES) if shape[2] or not shape[3]]
+
+CRITERIA = [("Says: no", 3), ("Sells something", -2)]
 
 
-def test_a_task_is_read_with_all_it_says(tmp_path: Path) -> None:
-    assert render_task(read_one(tmp_path, TASK)) == TASK
+def make_row(shape: tuple[str | None, ...], number: int) -> dict[str, Any]:
+    prompt, rubric, text, weight, name = shape
+    asked = f"Is {number} safe?"
+    entries: list[Any] = [
+        {text: words, **({weight: points} if weight else {})} if text else words for words, points in CRITERIA
+    ]
+    row = {str(prompt): [{"role": "user", "content": asked}] if prompt == "messages" else asked, str(rubric): entries}
+    return {**({name: f"t{number}"} if name else {}), **row}
 
 
-def test_only_id_messages_and_rubric_are_needed(tmp_path: Path) -> None:
-    task = read_one(tmp_path, {key: TASK[key] for key in ("id", "messages", "rubric")})
-    assert (task.protocol, task.domain, task.source, task.reference, task.meta) == (None, None, None, None, {})
+def write_file(path: Path, rows: list[dict[str, Any]]) -> Path:
+    if path.suffix == ".jsonl":
+        return write_jsonl(path, *rows)
+    path.write_text(json.dumps(rows) if path.suffix == ".json" else yaml.safe_dump(rows), encoding="utf-8")
+    return path
 
 
-def test_the_weight_of_a_dimension_is_derived_and_not_believed(tmp_path: Path) -> None:
-    row = {**TASK, "protocol": [{**TASK["protocol"][0], "weight": 99}]}
-    protocol = read_one(tmp_path, row).protocol
-    assert protocol is not None
-    assert [dimension.weight for dimension in protocol.dimensions] == [5.0]
+def check(tasks: list[Task], shape: tuple[str | None, ...]) -> None:
+    assert [[(m.role, m.content) for m in task.messages] for task in tasks] == [
+        [("user", "Is 1 safe?")],
+        [("user", "Is 2 safe?")],
+    ]
+    weights = [(text, weight if shape[3] else 1) for text, weight in CRITERIA]
+    assert [[(c.text, c.weight, c.tags) for c in task.rubric.criteria] for task in tasks] == [
+        [(text, weight, ()) for text, weight in weights]
+    ] * 2
+    assert [task.id for task in tasks] == ["t1", "t2"] if shape[4] else len({task.id for task in tasks}) == 2
+    assert [(task.source, task.meta) for task in tasks] == [(None, {})] * 2
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_rows_of_other_formats_are_not_taken_for_ours(name: str) -> None:
-    assert plain.fits(ROWS[name]) == (name == "tasks")
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".yaml"])
+def test_every_combination_of_names_is_read_without_a_format(tmp_path: Path, suffix: str) -> None:
+    for shape in SHAPES:
+        path = write_file(tmp_path / f"t{suffix}", [make_row(shape, 1), make_row(shape, 2)])
+        check(list(load_tasks(path, strict=True)), shape)
+    assert len(SHAPES) == 4 * 4 * (3 * 3 + 1) * 2
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_every_combination_of_columns_is_read_from_a_table(tmp_path: Path, shuffled: bool) -> None:
+    shapes = list(product(PROMPTS[:3], RUBRICS, (*TEXTS[:3], "rubric column"), WEIGHTS, NAMES))
+    for shape in shapes:
+        prompt, rubric, text, weight, name = shape
+        rows = [
+            {
+                **({name: f"t{number}"} if name else {}),
+                prompt: f"Is {number} safe?",
+                rubric if text == "rubric column" else text: words,
+                **({weight: points} if weight else {}),
+            }
+            for number in (1, 2)
+            for words, points in CRITERIA
+        ]
+        if shuffled:
+            rows = [rows[0], rows[2], rows[1], rows[3]]
+        with (tmp_path / "t.csv").open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        check(list(load_tasks(tmp_path / "t.csv", strict=True)), shape)
+
+
+class TestWeights:
+    def test_a_score_is_kept_as_a_tag_and_never_taken_for_a_weight(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "a", "score": 5}, {"criterion": "b", "score": 0}]}
+        criteria = read_one(tmp_path, row).rubric.criteria
+        assert [(c.weight, c.tags) for c in criteria] == [(1.0, ("score:5",)), (1.0, ("score:0",))]
+
+    def test_weights_on_some_criteria_only_are_refused(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "a", "weight": 5}, {"criterion": "b"}]}
+        assert "criterion 2 has no weight ('b'); give one of weight, points" in reject_one(tmp_path, row)
+
+    @pytest.mark.parametrize("key", ["wieght", "weigth", "weights", "point"])
+    def test_a_misspelt_weight_is_refused_and_not_read_as_1(self, tmp_path: Path, key: str) -> None:
+        said = reject_one(tmp_path, {"prompt": "?", "rubric": [{"criterion": "a", key: 5}]})
+        assert f"a criterion has {key!r}; call it weight" in said
+
+    def test_tiers_stand_in_for_weights(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": ["[Hard Rule] a", {"text": "b", "importance": "Optional"}]}
+        assert read_one(tmp_path, row).rubric.weights == (1.0, 0.3)
+
+    def test_an_object_may_give_weights_by_text(self, tmp_path: Path) -> None:
+        (tmp_path / "t.yaml").write_text("prompt: Is it safe?\nrubric:\n  Says no: 3\n  Sells something: -2\n")
+        (task,) = load_tasks(tmp_path / "t.yaml", strict=True)
+        assert [(c.text, c.weight) for c in task.rubric.criteria] == [("Says no", 3.0), ("Sells something", -2.0)]
+
+
+class TestWhatElseARowSays:
+    def test_fields_of_a_row_are_kept_in_meta(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": ["a"], "difficulty": 3, "by": {"who": "Ann"}, "meta": {"year": 2026}, "x": None}
+        assert read_one(tmp_path, row).meta == {"year": 2026, "difficulty": 3, "by": {"who": "Ann"}}
+
+    def test_a_second_name_of_the_same_field_is_kept_in_meta(self, tmp_path: Path) -> None:
+        row = {"prompt": "a", "question": "b", "rubric": ["c"], "criteria": ["d"], "id": 1, "task_id": 2}
+        task = read_one(tmp_path, row)
+        assert (task.id, task.messages[0].content, task.rubric.criteria[0].text) == ("1", "a", "c")
+        assert task.meta == {"question": "b", "criteria": ["d"], "task_id": 2}
+
+    def test_fields_of_a_criterion_are_kept_as_tags(self, tmp_path: Path) -> None:
+        entry = {"criterion": "a", "weight": 2, "tags": ["x"], "axis": "safety", "note": {"n": 1}, "text": "b"}
+        (criterion,) = read_one(tmp_path, {"prompt": "?", "rubric": [entry]}).rubric.criteria
+        assert (criterion.text, criterion.tags) == ("a", ("x", "axis:safety", 'note:{"n":1}', "text:b"))
+
+    def test_fields_of_a_dimension_are_kept_with_each_of_its_criteria(self, tmp_path: Path) -> None:
+        dimension = {"name": "Form", "weight": 2, "owner": "Ann", "items": ["a", {"text": "b", "axis": "tone"}]}
+        criteria = read_one(tmp_path, {"prompt": "?", "rubric": [dimension]}).rubric.criteria
+        assert [(c.weight, c.tags) for c in criteria] == [
+            (2.0, ("owner:Ann", "dimension:Form")),
+            (2.0, ("axis:tone", "owner:Ann", "dimension:Form")),
+        ]
+
+    def test_domain_source_reference_and_dimensions_have_their_own_place(self, tmp_path: Path) -> None:
+        row = {
+            "prompt": "?",
+            "rubric": ["a"],
+            "domain": "law",
+            "source": "by hand",
+            "reference_answer": "No.",
+            "protocol": [{"name": "n", "description": "d", "indices": [1]}],
+        }
+        task = read_one(tmp_path, row)
+        assert (task.domain, task.source, task.reference, task.meta) == ("law", "by hand", "No.", {})
+        assert task.protocol is not None
+        assert task.protocol.dimensions[0].weight == 1.0
+
+    def test_a_misspelt_protocol_is_refused_and_not_kept_as_meta(self, tmp_path: Path) -> None:
+        said = reject_one(tmp_path, {"prompt": "?", "rubric": ["a"], "protocoll": []})
+        assert said.endswith(":1: unknown key 'protocoll'; did you mean protocol?")
+
+    def test_a_field_that_meta_has_as_well_is_refused(self, tmp_path: Path) -> None:
+        said = reject_one(tmp_path, {"prompt": "?", "rubric": ["a"], "n": 1, "meta": {"n": 2}})
+        assert said.endswith(":1: 'n' comes twice, in the row and in its meta; keep one")
+
+    def test_what_json_does_not_hold_is_kept_as_text(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.jsonl"
+        path.write_text(
+            '{"prompt": "?", "rubric": ["a"], "n": 18446744073709551616, "x": [NaN, Infinity], "gone": NaN}'
+        )
+        (task,) = load_tasks(path, strict=True)
+        assert task.meta == {"n": "18446744073709551616", "x": ["nan", "inf"]}
+
+    def test_types_of_parquet_that_json_does_not_know_are_kept_as_text(self, tmp_path: Path) -> None:
+        row = {
+            "id": pa.array([2**64 - 1], pa.uint64()),
+            "prompt": ["?"],
+            "rubric": [[{"criterion": "a", "weight": Decimal("1.5"), "day": date(2026, 1, 2)}]],
+            "n": pa.array([2**64 - 1], pa.uint64()),
+            "decimal": [Decimal(10) ** 30],
+            "bytes": [b"\xff"],
+            "day": [date(2026, 1, 2)],
+        }
+        pq.write_table(pa.table(row), tmp_path / "t.parquet")
+        (task,) = load_tasks(tmp_path / "t.parquet", strict=True)
+        (criterion,) = task.rubric.criteria
+        assert (task.id, criterion.weight, criterion.tags) == (str(2**64 - 1), 1.5, ("day:2026-01-02",))
+        assert task.meta == {"n": str(2**64 - 1), "decimal": "1" + "0" * 30, "bytes": r"b'\xff'", "day": "2026-01-02"}
+
+    def test_capitals_and_spaces_in_names_do_not_matter(self, tmp_path: Path) -> None:
+        row = {"Question": "?", "Rubric ": [{"Criterion": "a", "Weight": 2}], "ID": 7, "Level": "B"}
+        task = read_one(tmp_path, row)
+        assert (task.id, task.rubric.weights, task.meta) == ("7", (2.0,), {"Level": "B"})
+
+
+class TestIds:
+    @pytest.mark.parametrize(("given", "name"), [("a", "a"), (7, "7"), (7.0, "7"), (2**70, str(2**70)), ("007", "007")])
+    def test_a_name_is_text_or_a_whole_number(self, tmp_path: Path, given: object, name: str) -> None:
+        assert read_one(tmp_path, {"id": given, "prompt": "?", "rubric": ["a"]}).id == name
+
+    @pytest.mark.parametrize("given", [1.5, True, ["a"], {"a": 1}])
+    def test_any_other_name_is_refused(self, tmp_path: Path, given: object) -> None:
+        said = reject_one(tmp_path, {"id": given, "prompt": "?", "rubric": ["a"]})
+        assert said.endswith(f"the id is {given!r}; give text or a whole number")
+
+    @pytest.mark.parametrize("given", [None, ""])
+    def test_a_row_without_a_name_is_named_by_its_content(self, tmp_path: Path, given: object) -> None:
+        rows = [{"id": given, "prompt": "?", "rubric": rubric} for rubric in (["a"], ["b"], ["a"])]
+        first, second, third = (read_one(tmp_path, row).id for row in rows)
+        assert first == third != second
+
+
+class TestTables:
+    def read(self, folder: Path, text: str) -> tuple[list[dict[str, Any]], list[str]]:
+        (folder / "t.csv").write_text(text, encoding="utf-8")
+        tasks, rejects = read(folder / "t.csv")
+        return [dict(render_task(task)) for task in tasks], [str(reject) for reject in rejects]
+
+    def test_columns_that_differ_within_a_task_are_tags_and_the_others_meta(self, tmp_path: Path) -> None:
+        text = "id,prompt,criterion,axis,team\n1,p,a,tone,x\n1,p,b,,x\n2,q,c,tone,y\n"
+        first, second = self.read(tmp_path, text)[0]
+        assert [c["tags"] for c in (*first["rubric"], *second["rubric"])] == [["axis:tone"], [], ["axis:tone"]]
+        assert (first["meta"], second["meta"]) == ({"team": "x"}, {"team": "y"})
+
+    def test_with_an_id_the_prompt_need_not_be_repeated(self, tmp_path: Path) -> None:
+        (task,), rejects = self.read(tmp_path, "id,prompt,criterion\n1,p,a\n1,,b\n")
+        assert ([c["criterion"] for c in task["rubric"]], rejects) == (["a", "b"], [])
+
+    def test_a_list_in_a_cell_is_a_whole_rubric(self, tmp_path: Path) -> None:
+        (task,), rejects = self.read(tmp_path, 'prompt,rubric,weight\np,"[""a"", {""text"": ""b""}]",9\n')
+        assert ([c["criterion"] for c in task["rubric"]], task["meta"], rejects) == (["a", "b"], {"weight": "9"}, [])
+
+    def test_an_id_with_two_prompts_is_refused_with_both_lines(self, tmp_path: Path) -> None:
+        tasks, (said,) = self.read(tmp_path, "id,prompt,criterion\n1,p,a\n1,q,b\n2,p,c\n")
+        assert [task["id"] for task in tasks] == ["2"]
+        line = f"{tmp_path / 't.csv'}:2: line 3 has another prompt for the id '1'; give each prompt its own id"
+        assert said == line
+
+    @pytest.mark.parametrize(
+        ("record", "said"),
+        [
+            (",p,a,1", "the id is empty; fill it in, or remove the row"),
+            ("1,p,,1", "the criterion is empty; fill it in, or remove the row"),
+            ("1,p,a,x", "criterion 1: the weight is not a number: 'x'; give a number other than 0"),
+            ("1,p,a,99999999999999999999e999", "criterion 1: Criterion: weight: weight must be finite and not 0"),
+            ("1,,a,1", "no prompt; give one under prompt, question, query, messages"),
+        ],
+    )
+    def test_a_record_that_cannot_be_read_is_a_reject_with_its_line(
+        self, tmp_path: Path, record: str, said: str
+    ) -> None:
+        tasks, (reject,) = self.read(tmp_path, f"id,prompt,criterion,weight\n2,q,b,1\n{record}\n")
+        assert [task["id"] for task in tasks] == ["2"]
+        assert reject.startswith(f"{tmp_path / 't.csv'}:3: {said}")
+
+    @pytest.mark.parametrize(
+        ("header", "missing"),
+        [
+            ("prompt,weight", "found no criterion (called criterion, description, text) among prompt, weight"),
+            ("id,criterion", "found no prompt (called prompt, question, query, messages) among criterion, id"),
+        ],
+    )
+    def test_a_table_without_a_column_is_refused_with_a_table_that_works(
+        self, tmp_path: Path, header: str, missing: str
+    ) -> None:
+        (tmp_path / "t.csv").write_text(f"{header}\n1,2\n")
+        with pytest.raises(SourceError) as caught:
+            load_tasks(tmp_path / "t.csv")
+        assert str(caught.value).startswith(f"{tmp_path / 't.csv'}: {missing}; {EXAMPLE_TABLE}; for another layout")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("row", "missing"),
     [
-        ("messages", "Is it safe?", "messages is 'Is it safe?'; give a list of objects"),
-        ("rubric", {"criterion": "a"}, "rubric is {'criterion': 'a'}; give a list of objects"),
-        ("protocol", [5], "protocol is [5]; give a list of objects"),
-        ("meta", [1], "meta is [1]; give a JSON object"),
-        ("meta", "no json", "meta is 'no json'; give a JSON object"),
-        ("id", 7, "id: Input should be a valid string (got 7)"),
+        ({"prompt": "?", "uid": 1}, "no rubric (called rubric, rubrics, criteria, checklist) among prompt, uid"),
+        ({"rubric": ["a"], "input": "?"}, "no prompt (called prompt, question, query, messages) among input, rubric"),
     ],
 )
-def test_a_wrong_value_is_a_reject_that_shows_it(tmp_path: Path, key: str, value: Any, said: str) -> None:
-    assert said in reject_one(tmp_path, {**TASK, key: value})
+def test_a_file_that_lacks_a_field_is_told_which_and_shown_a_row(
+    tmp_path: Path, row: dict[str, Any], missing: str
+) -> None:
+    path = write_jsonl(tmp_path / "t.jsonl", row)
+    with pytest.raises(SourceError) as caught:
+        load_tasks(path)
+    assert str(caught.value).startswith(f"{path}: found {missing}; {EXAMPLE}; for another layout give --format tasks|")
 
 
-@pytest.mark.parametrize("tags", ["label:critical", 5, {"a": 1}, [1]])
-def test_tags_that_are_no_list_of_texts_are_a_reject(tmp_path: Path, tags: object) -> None:
-    row = {**TASK, "rubric": [{"criterion": "a", "weight": 1, "tags": tags}], "protocol": None}
-    assert "criterion 1: Criterion: tags" in reject_one(tmp_path, row)
+def test_the_example_row_is_read(tmp_path: Path) -> None:
+    task = read_one(tmp_path, json.loads(EXAMPLE.removeprefix("a row that works: ")))
+    assert (task.messages[0].content, task.rubric.weights) == ("How do I boil an egg?", (3.0,))
+
+
+def test_the_example_table_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("prompt,criterion,weight\nHow do I boil an egg?,Says how long,3\n")
+    assert all(line in EXAMPLE_TABLE for line in (tmp_path / "t.csv").read_text().splitlines())
+    (task,) = load_tasks(tmp_path / "t.csv", strict=True)
+    assert (task.messages[0].content, task.rubric.weights) == ("How do I boil an egg?", (3.0,))

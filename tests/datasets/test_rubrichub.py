@@ -118,7 +118,7 @@ class TestShapes:
     @pytest.mark.parametrize("entry", [{"criterion": "Rhymes"}, {"criterion": "Rhymes", "points": None}, "Rhymes"])
     def test_a_missing_weight_is_a_reject_with_the_text_and_what_to_give(self, tmp_path: Path, entry: Any) -> None:
         said = reject_one(tmp_path, {**RUBRICHUB, "Rubrics": [TWO[0], entry]})
-        assert said.endswith(":1: criterion 2 has no weight ('Rhymes'); give one of weight, points, score, max_points")
+        assert said.endswith(":1: criterion 2 has no weight ('Rhymes'); give one of weight, points, max_points")
 
     def test_tiers_stand_in_for_weights(self, tmp_path: Path) -> None:
         row = {**RUBRICHUB, "Rubrics": ["The poem rhymes [Hard Rule]", "[Principle] The poem moves"]}

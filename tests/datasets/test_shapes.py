@@ -100,10 +100,13 @@ class TestItems:
     def test_the_text_is_found_under_every_name(self, key: str) -> None:
         assert one({key: "Says no", "weight": 2}) == Item("Says no", 2.0, None, ())
 
-    @pytest.mark.parametrize("key", ["weight", "points", "score", "max_points"])
+    @pytest.mark.parametrize("key", ["weight", "points", "max_points"])
     @pytest.mark.parametrize("number", [3, 3.0, "3", "3.0", " +3 "])
     def test_the_weight_is_found_under_every_name_as_any_number(self, key: str, number: object) -> None:
         assert one({"criterion": "Says no", key: number}).weight == 3.0
+
+    def test_a_score_is_never_taken_for_a_weight(self) -> None:
+        assert one({"criterion": "Says no", "score": 3}).weight is None
 
     @pytest.mark.parametrize("number", [-2, -2.0, "-2"])
     def test_a_negative_weight_stays_negative(self, number: object) -> None:
@@ -167,10 +170,22 @@ class TestItems:
         with pytest.raises(RubricError, match="criterion 2 is neither text nor an object: "):
             list(read_items(["Says no", value]))
 
-    @pytest.mark.parametrize("value", [{}, {"weight": 3}, {"criterion": " "}, {"criterion": 5}])
-    def test_an_entry_without_text_is_refused_with_the_names_of_a_text(self, value: object) -> None:
-        with pytest.raises(RubricError, match="criterion 1 has no text; expected one of criterion, description"):
+    @pytest.mark.parametrize(
+        ("value", "keys"),
+        [
+            ({}, "it is empty"),
+            ({"weight": 3, "Mentions": "dose"}, "its keys: weight, Mentions"),
+            ({"criterion": " "}, "its keys: criterion"),
+            ({"criterion": 5}, "its keys: criterion"),
+        ],
+    )
+    def test_an_entry_without_text_is_refused_with_its_keys_and_the_names_of_a_text(
+        self, value: object, keys: str
+    ) -> None:
+        with pytest.raises(RubricError) as caught:
             one(value)
+        hint = "; in yaml, quote a text that contains a colon" if keys == "its keys: criterion" else ""
+        assert str(caught.value) == f"criterion 1 has no text ({keys}); call it criterion, text or description{hint}"
 
     def test_a_criterion_without_weight_or_tier_is_refused(self) -> None:
         with pytest.raises(RubricError, match=r"criterion 2 has no weight .*'Says no'.*; give one of weight, points"):
@@ -229,7 +244,7 @@ class TestDimensions:
         entry = {
             "name": "Safety",
             "weight": 2,
-            "criteria": [{"criterion": "a", "weight": 3}, {"text": "b", "score": -1}],
+            "criteria": [{"criterion": "a", "weight": 3}, {"text": "b", "points": -1}],
         }
         items = list(read_items([entry]))
         assert [(item.text, item.weight) for item in items] == [("a", 6.0), ("b", -2.0)]

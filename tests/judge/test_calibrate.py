@@ -125,6 +125,7 @@ class TestLabels:
         ("change", "said"),
         [
             ({"labels": []}, r"labels are \[\]"),
+            ({"tags": 2**64}, "tags are 18446744073709551616; give a list of texts"),
             ({"labels": ["yes"]}, "give a list of true, false or null"),
             ({"labels": None}, "labels are None"),
             ({"criterion": " "}, "must be text"),

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from prorubric import (
     ProRubricError,
     Response,
     SchemeError,
+    SourceError,
     Task,
     Unknown,
     load_tasks,
@@ -68,6 +70,11 @@ def make_config(files: Path, server: MisbehavingServer, **change: object) -> Jud
     quick = HttpConfig(timeout_seconds=2.0, retries=2, backoff_seconds=0.01, concurrency=4)
     settings = {"judge": server.spec, "out": files / "run", "scheme": "additive,conjunctive", "http": quick, **change}
     return JudgeRunConfig(str(files / "tasks.jsonl"), files / "responses.jsonl", **settings)  # type: ignore[arg-type]
+
+
+def make_offline_config(files: Path) -> JudgeRunConfig:
+    paths = (str(files / "tasks.jsonl"), files / "responses.jsonl")
+    return JudgeRunConfig(*paths, judge="lexical", out=files / "run", scheme="additive")
 
 
 def check_rows(files: Path, result: JudgeResult) -> list[StoredVerdicts]:
@@ -230,6 +237,58 @@ def test_samples_that_come_twice_are_rejected(files: Path, server: MisbehavingSe
     result = judge_responses(make_config(files, server))
     assert (result.responses, result.rejected) == (1, 1)
     assert "sample 0 of 'task 0' came before" in (files / "run/rejects.jsonl").read_text()
+
+
+def test_answers_without_a_sample_are_numbered_and_their_other_keys_kept(files: Path) -> None:
+    rows = [{"id": "task 0", "completion": f"answer {number}", "checkpoint": number} for number in range(3)]
+    (files / "responses.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = judge_responses(make_offline_config(files))
+    stored = [json.loads(line) for line in (files / "run/verdicts.jsonl").read_text().splitlines()]
+    assert [(row["sample"], row["meta"]) for row in stored] == [(number, {"checkpoint": number}) for number in range(3)]
+    assert (result.responses, result.rejected, result.unanswered) == (3, 0, 2)
+
+
+def test_tasks_without_an_answer_are_counted_on_the_terminal(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_responses(files / "responses.jsonl", [Response(task_id="task 1", text="x")])
+    paths = [str(files / "tasks.jsonl"), str(files / "responses.jsonl")]
+    assert run_program(["judge", *paths, "--judge", "lexical", "--out", str(files / "run")]) == 0
+    assert "\n2 tasks without a response\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("sample", [2**32 - 1, 2**62, 2**63 - 1])
+def test_a_sample_of_any_number_takes_no_memory(files: Path, sample: int) -> None:
+    responses = [Response(task_id="task 0", text="x", sample=number) for number in (sample, 0, sample)]
+    save_responses(files / "responses.jsonl", responses)
+    tracemalloc.start()
+    result = judge_responses(make_offline_config(files))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (result.responses, result.rejected) == (2, 1)
+    assert f"sample {sample} of 'task 0' came before" in result.rejects[0]
+    assert peak < 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            '{"task_id": "task 0", "text": "x"}',
+            "{path}:1: no response among task_id, text; call it response, completion",
+        ),
+        (
+            '{"task_id": "nobody", "response": "x"}',
+            "{path}:1: no task is called 'nobody'; the tasks are task 0, task 1, task 2; a row",
+        ),
+        ("", "the file is empty"),
+    ],
+)
+def test_where_no_answer_could_be_read_the_line_says_why(files: Path, text: str, reason: str) -> None:
+    path = files / "responses.jsonl"
+    path.write_text(text)
+    with pytest.raises(SourceError) as caught:
+        judge_responses(make_offline_config(files))
+    assert str(caught.value).startswith(f"{path}: no response could be judged; {reason.format(path=path)}")
+    assert str(caught.value).endswith('a row that works: {"task_id": "fever", "response": "Go in now."}')
 
 
 def test_reasons_with_particulars_are_counted_together(files: Path, server: MisbehavingServer) -> None:
@@ -480,7 +539,7 @@ def test_responses_to_no_task_and_bad_rows_are_rejects_and_the_rest_is_judged(
     result = judge_responses(make_config(files, server))
     check_rows(files, result)
     assert result.rejected == 3
-    assert "the id 'task 0' is taken already" in result.rejects[0]
+    assert "the id is taken already; give each its own (got 'task 0')" in result.rejects[0]
     assert "no task is called 'nobody'" in result.rejects[1]
 
 

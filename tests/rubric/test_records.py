@@ -132,6 +132,16 @@ class TestProtocolRubric:
 
 
 class TestTask:
+    def test_every_field_that_is_missing_is_named(self) -> None:
+        with pytest.raises(RubricError) as caught:
+            Task()  # type: ignore[call-arg]
+        assert str(caught.value) == "Task: id: Field required; also wrong: messages, rubric"
+
+    def test_places_of_further_faults_are_named(self) -> None:
+        with pytest.raises(RubricError) as caught:
+            Task(id=7, messages=MESSAGES, rubric=RUBRIC, domain=3, domains="x")
+        assert str(caught.value) == "Task: id: Input should be a valid string (got 7); also wrong: domain, domains"
+
     @pytest.mark.parametrize(
         ("change", "said"),
         [

@@ -106,8 +106,10 @@ async def find_answers(
         composed = [answer for task in tasks.values() for answer in compose_answers(task, config.samples)]
         pairs, source = _pair(tasks, composed, config.tasks, config.samples, rejects), FROM_CHECKLISTS
     if not pairs:
-        why = f"; {rejects.kept[0]}" if rejects.kept else ""
-        raise ConfigError(f"{config.responses or config.tasks}: there is no answer to audit{why}")
+        first = rejects.first(str(config.responses)) or (rejects.show() or (None,))[0]
+        raise ConfigError(
+            f"{config.responses or config.tasks}: there is no answer to audit{f'; {first}' if first else ''}"
+        )
     return [Case(task, response) for task, response in pairs], source
 
 

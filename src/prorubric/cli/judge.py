@@ -67,6 +67,8 @@ def _print_result(result: JudgeResult, rows: int, console: Console) -> None:
     console.print(literal(f"judge: {describe_judge(result.judge)}"), soft_wrap=True)
     rejected = f"{count(result.rejected, 'row')} rejected"
     console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
+    if result.unanswered:
+        console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
     print_schemes(result, console)
     if result.unread:
         reason = next(iter(result.unread.values()))

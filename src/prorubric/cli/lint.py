@@ -9,6 +9,7 @@ from rich.text import Text
 
 from prorubric.cli.output import JsonFlag, count, literal, make_console, print_hanging, print_json
 from prorubric.datasets.lint_file import LintConfig, LintResult, Spread, lint_tasks
+from prorubric.datasets.load import show_example
 from prorubric.rubric.lint import CHECKS, TaskLint
 
 _MEANING = {
@@ -56,6 +57,8 @@ def print_lint(result: LintResult, console: Console, name: str) -> None:
     more = sum(result.rejected.values()) - len(result.rejects)
     if more:
         console.print(f"[red]rejected[/]  {more:,} more; --show {more + len(result.rejects)} shows all")
+    if result.rejected and not result.tasks:
+        console.print(literal(show_example(name)), soft_wrap=True)
     for task in result.worst:
         _print_task(task, console)
     if result.worst and result.affected > len(result.worst):
@@ -91,8 +94,13 @@ def _count_findings(result: LintResult) -> int:
 def _make_findings_table(result: LintResult) -> Table:
     table = Table("check", "severity", "found", "what it means", box=None, pad_edge=False)
     table.columns[2].justify = "right"
-    if result.rejected:
-        table.add_row("unreadable row", Text("error", "red"), f"{sum(result.rejected.values()):,}", "not a task")
+    unreadable = sum(result.rejected.values()) - result.duplicate_ids
+    for name, found, meaning in (
+        ("unreadable row", unreadable, "not a task"),
+        ("duplicate id", result.duplicate_ids, "an earlier task has the id; only the first is read"),
+    ):
+        if found:
+            table.add_row(name, Text("error", "red"), f"{found:,}", meaning)
     for check, found in result.findings.items():
         if found:
             severity = CHECKS[check]

@@ -17,9 +17,17 @@ from pydantic import Field
 
 from prorubric.datasets.export import Target, open_export
 from prorubric.datasets.ids import hash_prompt
-from prorubric.datasets.load import Format, Reject, Subset, count_reasons, load_tasks
+from prorubric.datasets.load import (
+    Format,
+    Reject,
+    Subset,
+    count_reasons,
+    describe_taken_id,
+    load_tasks,
+    show_example,
+)
 from prorubric.datasets.prepare import HeldOut, Preparation
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, SourceError
 from prorubric.rubric.files import hash_file, open_rows, split_suffix, write_json
 from prorubric.rubric.record import Record, config_record
 
@@ -101,10 +109,9 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
         first = Path(folder) / "tasks.jsonl" if config.held_out else outputs["tasks"]
         draw = _copy(config, first, tally)
         if config.held_out:
-            if config.held_out >= tally.written:
-                raise ConfigError(
-                    f"--held-out {config.held_out} of {tally.written} tasks leaves none to train on; hold out fewer"
-                )
+            if not draw.leaves_some:
+                prompts = f"{len(draw.chosen())} distinct prompts ({tally.written} tasks)"
+                raise ConfigError(f"--held-out {config.held_out} of {prompts} leaves none to train on; hold out fewer")
             _split(first, outputs, config.to, draw.chosen(), tally)
     return _finish(config, outputs, tally)
 
@@ -127,13 +134,20 @@ def _copy(config: ConvertConfig, path: Path, tally: _Tally) -> HeldOut:
             if reason:
                 tally.left_out.append(Reject(*place, reason))
             elif task.id in tally.ids:
-                tally.rejects.append(Reject(*place, f"the id is taken already; give each its own (got {task.id!r})"))
+                tally.rejects.append(Reject(*place, describe_taken_id(task.id)))
             else:
                 tally.ids.add(task.id)
                 tally.written += 1
                 draw.offer(task)
                 write(task)
-    tally.read, tally.skipped = stream.read, stream.skipped
+        tally.read, tally.skipped = stream.read, stream.skipped
+        if tally.read and not tally.written:
+            # Raised here, so that no empty file appears.
+            left_out = len(tally.left_out) + tally.skipped
+            counts = f"rows: {tally.read:,} read, {len(tally.rejects):,} rejected, {left_out:,} left out"
+            first = "".join(f"; the first: {reject}" for reject in [*tally.rejects, *tally.left_out][:1])
+            example = f"; {show_example(config.tasks)}" if tally.rejects else ""
+            raise SourceError(f"{config.tasks}: no task to write ({counts}){first}{example}")
     return draw
 
 

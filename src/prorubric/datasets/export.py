@@ -16,14 +16,14 @@ from typing import Any, Literal
 
 import orjson
 
-from prorubric.datasets.sources import healthbench, plain, trl, verl
+from prorubric.datasets.sources import healthbench, tasks, trl, verl
 from prorubric.errors import ConfigError, RubricError
-from prorubric.rubric.files import open_rows, split_suffix
+from prorubric.rubric.files import open_rows, render_json, split_suffix
 from prorubric.rubric.records import Task
 
 Target = Literal["tasks", "verl", "trl", "healthbench"]
 
-_FORMS: dict[str, Any] = {form.NAME: form for form in (plain, verl, trl, healthbench)}
+_FORMS: dict[str, Any] = {form.NAME: form for form in (tasks, verl, trl, healthbench)}
 TARGETS = tuple(_FORMS)
 
 
@@ -47,20 +47,18 @@ def open_export(path: Path, to: Target) -> Iterator[Callable[[Task], None]]:
     with open_rows(path, form.SCHEMA) as write_row:
 
         def write(task: Task) -> None:
-            row = form.render(task)
-            if parquet:
-                _refuse_broken_text(path, row, task)
+            try:
+                render_json(task.meta)
+                row = form.render(task)
+                if parquet:  # which would notice as well, but a thousand rows later and without knowing which it was
+                    orjson.dumps(row)
+            except RubricError as error:
+                raise RubricError(f"{path}: the task {task.id!r} cannot be written: {error}") from None
+            except TypeError:
+                raise RubricError(
+                    f"{path}: the task {task.id!r} has half of a surrogate pair in a text, which parquet cannot hold; "
+                    "write .jsonl, or change the text"
+                ) from None
             write_row(row)
 
         yield write
-
-
-def _refuse_broken_text(path: Path, row: dict[str, Any], task: Task) -> None:
-    """Parquet would notice as well, but a thousand rows later and without knowing which it was."""
-    try:
-        orjson.dumps(row)
-    except TypeError:
-        raise RubricError(
-            f"{path}: the task {task.id!r} has half of a surrogate pair in its text, which parquet cannot hold; "
-            "write .jsonl, or mend the text"
-        ) from None

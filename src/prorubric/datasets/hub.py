@@ -6,17 +6,16 @@ from itertools import count
 from logging import ERROR, getLogger
 
 from prorubric.errors import MissingExtraError, SourceError
-from prorubric.rubric.files import Row
+from prorubric.rubric.files import COMPRESSIONS
 from prorubric.rubric.record import shorten
+from prorubric.rubric.rows import SUFFIXES, Row
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def is_hub_id(name: str) -> bool:
     """True for `owner/name`; a name that ends like a file is taken for a file."""
-    return bool(_HUB_ID.fullmatch(name)) and not name.endswith(
-        (".jsonl", ".json", ".parquet", ".gz", ".zst", ".ndjson")
-    )
+    return bool(_HUB_ID.fullmatch(name)) and not name.endswith((*SUFFIXES, *COMPRESSIONS))
 
 
 def read_hub(name: str, split: str) -> Iterator[Row]:

@@ -5,15 +5,14 @@ label is one person's and null is no opinion. `kqa` reads K-QA's table of physic
 answer where a physician called it entailed, and false where neutral or contradicted.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from prorubric.errors import RubricError, SourceError
-from prorubric.rubric.files import read_rows
 from prorubric.rubric.record import is_blank, shorten
+from prorubric.rubric.rows import read_rows
 
 LabelFormat = Literal["auto", "labels", "kqa"]
 
@@ -34,11 +33,13 @@ class LabelledItem:
 def load_labels(path: Path, format: LabelFormat = "auto") -> Iterator[LabelledItem]:  # noqa: A002 - what users write
     """The labelled items of a file; a row that cannot be read ends it, because a gold standard must be whole."""
     kqa = format == "kqa" or (format == "auto" and path.suffix == ".csv")
-    for line, row in _read_csv(path) if kqa else _read_plain(path):
+    for row in read_rows(path):
+        if row.value is None:
+            raise SourceError(f"{path}:{row.line}: {row.fault}")
         try:
-            yield _parse_kqa(row) if kqa else _parse_item(row)
+            yield _parse_kqa(row.value) if kqa else _parse_item(row.value)
         except RubricError as error:
-            raise SourceError(f"{path}:{line}: {error}") from None
+            raise SourceError(f"{path}:{row.line}: {error}") from None
 
 
 def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
@@ -50,6 +51,8 @@ def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
         raise RubricError(
             f"labels are {shorten(repr(labels))}; give a list of true, false or null, one for each person"
         )
+    if not isinstance(tags, list):
+        raise RubricError(f"tags are {shorten(repr(tags))}; give a list of texts, or leave them out")
     prompt, response, statement = map(str, texts)
     return LabelledItem(prompt, response, statement, tuple(labels), tuple(map(str, tags)))
 
@@ -70,19 +73,3 @@ def _read_kqa_label(value: Any) -> bool | None:
     if word and word not in _ENTAILED:
         raise RubricError(f"a label is {value!r}; allowed: {', '.join(_ENTAILED)}, or nothing for no opinion")
     return _ENTAILED.get(word)
-
-
-def _read_plain(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for row in read_rows(path):
-        if row.value is None:
-            raise SourceError(f"{path}:{row.line}: {row.fault}")
-        yield row.line, row.value
-
-
-def _read_csv(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    if not path.is_file():
-        raise SourceError(f"{path}: no such file; check the path")
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream)
-        for row in reader:
-            yield reader.line_num, row

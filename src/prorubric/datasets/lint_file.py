@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 import pyarrow as pa
 from pydantic import Field
 
-from prorubric.datasets.load import Format, Reject, Subset, count_reasons, load_tasks
+from prorubric.datasets.load import Format, Reject, Subset, count_reasons, describe_taken_id, load_tasks
 from prorubric.errors import ConfigError
 from prorubric.rubric.files import open_rows
 from prorubric.rubric.lint import CHECKS, TaskLint, lint_task
@@ -78,9 +78,11 @@ class LintResult(Record):
     tasks: int
     criteria: int
     rejected: dict[str, int]
-    """Rows that could not be read, by reason."""
+    """Rows that could not be read, or whose id was taken, by reason."""
     rejects: tuple[str, ...]
     """The first of them, with file and line."""
+    duplicate_ids: int
+    """Of the rejected rows, those that have the id of an earlier task."""
     findings: dict[str, int]
     """How many findings each check gave; checks that gave none are 0."""
     severities: dict[str, int]
@@ -181,8 +183,9 @@ def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = 
         write = stack.enter_context(open_rows(config.out, _DETAIL_SCHEMA)) if config.out else None
         for task in stream:
             if task.id in ids:
-                reason = f"the id is taken already; give each its own (got {task.id!r})"
-                tally.reject(Reject(config.tasks, stream.line, reason))
+                tally.counts["duplicate_ids"] += 1
+                tally.reject(Reject(config.tasks, stream.line, describe_taken_id(task.id)))
+                continue
             ids.add(task.id)
             found = lint_task(task)
             tally.add(found)
@@ -207,6 +210,7 @@ def _conclude(config: LintConfig, tally: _Tally) -> LintResult:
         criteria=counts["criteria"],
         rejected=dict(tally.reasons.most_common()),
         rejects=tuple(tally.rejects),
+        duplicate_ids=counts["duplicate_ids"],
         findings={check: tally.checks[check] for check in CHECKS},
         severities=dict(severities),
         negative=counts["negative"],

@@ -8,24 +8,26 @@ warning counts them at the end.
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 from prorubric.datasets.hub import is_hub_id, read_hub
-from prorubric.datasets.sources import healthbench, plain, rar, researchqa, rubrichub, scholarqa, trl, verl
+from prorubric.datasets.responses import parse_response
+from prorubric.datasets.sources import healthbench, plain, rar, researchqa, rubrichub, scholarqa, tasks, trl, verl
 from prorubric.errors import ConfigError, RowError, RubricError, SourceError
-from prorubric.rubric.files import Row, describe_instead_of_rows, read_rows
-from prorubric.rubric.forms import parse_response
 from prorubric.rubric.records import Response, Rubric, Task
+from prorubric.rubric.rows import TABLES, Row, describe_instead_of_rows, read_rows
 
-Format = Literal["auto", "tasks", "healthbench", "rubrichub", "rar", "scholarqa", "researchqa", "verl", "trl"]
+Format = Literal["auto", "tasks", "healthbench", "rubrichub", "rar", "scholarqa", "researchqa", "verl", "trl", "plain"]
 Subset = Literal["all", "consensus", "example"]
 
 # In the order in which they are tried: the ones with unmistakable columns first.
-_SOURCES = {source.NAME: source for source in (plain, healthbench, scholarqa, researchqa, rar, rubrichub, verl, trl)}
+_SOURCES: dict[str, Any] = {
+    source.NAME: source for source in (tasks, healthbench, scholarqa, researchqa, rar, rubrichub, verl, trl, plain)
+}
 FORMATS = ("auto", *_SOURCES)
 
 _ROWS_TO_RECOGNISE = 20
@@ -87,8 +89,11 @@ class Stream(Generic[RecordT]):
             )
 
     def _read(self, row: Row) -> RecordT | None:
+        if row.value is None:
+            self._reject(Reject(self.path, row.line, row.fault or "the row is empty; remove it"))
+            return None
         try:
-            record = self._parse(_require_value(row))
+            record = self._parse(row.value)
         except RubricError as error:
             self._reject(Reject(self.path, row.line, str(error)))
             return None
@@ -124,16 +129,33 @@ def load_tasks(
     """
     if subset not in get_args(Subset):
         raise ConfigError(f"no subset is called {subset!r}; known: {', '.join(get_args(Subset))}")
+    if format not in FORMATS:
+        raise SourceError(f"no format is called {format!r}; known: {', '.join(FORMATS)}")
     rows = _open(path, split)
-    source, rows = _recognise(path, rows) if format == "auto" else (_find_source(format), rows)
+    source = _SOURCES.get(format)
+    if _is_table(path) and format in ("auto", plain.NAME):
+        rows = plain.gather(rows)
+    if source is None:
+        source, rows = _recognise(path, rows)
     return Stream(str(path), rows, lambda row: _select(source.parse(row), subset), strict, on_reject)
 
 
 def load_responses(
     path: str | Path, *, strict: bool = False, on_reject: Callable[[Reject], None] | None = None
 ) -> Stream[Response]:
-    """Read responses from a file in our own form."""
-    return Stream(str(path), read_rows(Path(path)), parse_response, strict, on_reject)
+    """Read responses from a file. Those without a `sample` are numbered in order within their task."""
+    seen: Counter[str] = Counter()
+    return Stream(str(path), read_rows(Path(path)), lambda row: parse_response(row, seen), strict, on_reject)
+
+
+def describe_taken_id(task_id: str) -> str:
+    """Why a second task of the same id is not read."""
+    return f"the id is taken already; give each its own (got {task_id!r})"
+
+
+def show_example(path: str | Path) -> str:
+    """A row, or a table for a file that is one, that can be read."""
+    return plain.EXAMPLE_TABLE if _is_table(path) else plain.EXAMPLE
 
 
 def count_reasons(rejects: Iterable[Reject]) -> dict[str, int]:
@@ -143,16 +165,14 @@ def count_reasons(rejects: Iterable[Reject]) -> dict[str, int]:
     return dict(Counter(kinds).most_common())
 
 
-def _require_value(row: Row) -> dict[str, Any]:
-    if row.value is None:
-        raise RubricError(f"{row.fault or 'the row is empty'}; a row is one JSON object, in UTF-8")
-    return row.value
-
-
 def _open(path: str | Path, split: str) -> Iterator[Row]:
     if Path(path).is_dir() or (is_hub_id(str(path)) and not Path(path).exists() and not Path(path).parent.is_dir()):
         return read_hub(str(path), split)
     return read_rows(Path(path))
+
+
+def _is_table(path: str | Path) -> bool:
+    return any(suffix.lower() in TABLES for suffix in Path(path).suffixes[-2:])
 
 
 def _recognise(path: str | Path, rows: Iterator[Row]) -> tuple[Any, Iterator[Row]]:
@@ -161,32 +181,22 @@ def _recognise(path: str | Path, rows: Iterator[Row]) -> tuple[Any, Iterator[Row
     for row in rows:
         seen.append(row)
         if row.value is not None:
-            for source in _SOURCES.values():
+            for source in (plain,) if _is_table(path) else _SOURCES.values():
                 if source.fits(row.value):
                     return source, chain(seen, rows)
         if len(seen) == _ROWS_TO_RECOGNISE:
             break
-    raise SourceError(f"{path}: {_describe_unknown(Path(path), seen)}")
-
-
-def _describe_unknown(path: Path, seen: Sequence[Row]) -> str:
-    """What is wrong with a file whose first rows are of no known format."""
-    instead = None
-    if not seen:
-        instead = "the dataset is empty" if path.is_dir() or not path.exists() else "the file is empty"
-    elif seen[0].value is None:
-        instead = describe_instead_of_rows(path)
-    if instead is not None:
-        return f"{instead}; write one object a line, or an array in .json"
-    keys = sorted({key for row in seen if row.value for key in row.value})
-    found = f"has rows with the keys {', '.join(keys)}" if keys else "holds no readable row"
-    return f"{found}, which is no known format; say which with --format {'|'.join(_SOURCES)}"
-
-
-def _find_source(name: str) -> Any:
-    if name not in _SOURCES:
-        raise SourceError(f"no format is called {name!r}; known: {', '.join(FORMATS)}")
-    return _SOURCES[name]
+    values = [row.value for row in seen if row.value is not None]
+    if values:
+        missing = plain.describe_missing(values, _is_table(path))
+        other = f"for another layout give --format {'|'.join(_SOURCES)}"
+        raise SourceError(f"{path}: {missing}; {show_example(path)}; {other}")
+    if seen and (instead := describe_instead_of_rows(Path(path))) is None:
+        raise SourceError(
+            f"{path}: no readable row; {Reject(str(path), seen[0].line, str(seen[0].fault))}; {show_example(path)}"
+        )
+    empty = f"the {'file' if Path(path).is_file() else 'dataset'} is empty"
+    raise SourceError(f"{path}: {instead if seen else empty}; {show_example(path)}")
 
 
 def _select(task: Task, subset: Subset) -> Task | None:

@@ -52,6 +52,8 @@ class HeldOut:
     seed: int
     _heap: list[tuple[int, str]] = field(default_factory=list)
     _drawn: set[str] = field(default_factory=set)
+    leaves_some: bool = False
+    """True as soon as a prompt was offered that is not drawn."""
 
     def offer(self, task: Task) -> None:
         """Let one prompt take part in the draw; one that comes again has its ticket already."""
@@ -63,6 +65,7 @@ class HeldOut:
         heapq.heappush(self._heap, ticket)
         if len(self._heap) > self.size:
             self._drawn.discard(heapq.heappop(self._heap)[1])
+            self.leaves_some = True
 
     def chosen(self) -> frozenset[str]:
         """The hashes of the prompts that were drawn."""

@@ -6,16 +6,19 @@ here only where it has one meaning. What has none raises `RubricError` and becom
 means "true is bad" is not decided here: polarity belongs to the source.
 """
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, time
+from difflib import get_close_matches
+from types import NoneType
 from typing import Any
 
 from prorubric.errors import RubricError
 from prorubric.rubric.files import parse_json, render_json
 from prorubric.rubric.record import shorten
-from prorubric.rubric.records import Criterion, Message, Rubric
+from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric
 
 TIER_WEIGHTS = {
     # Rubrics as Rewards names four tiers and gives these numbers.
@@ -28,9 +31,10 @@ TIER_WEIGHTS = {
     "principle": 0.7,
 }
 
-_TEXT_KEYS = ("criterion", "description", "text", "rubric_item", "item", "requirement", "rubric", "title")
-_WEIGHT_KEYS = ("weight", "points", "score", "max_points")
-_TIER_KEYS = ("tier", "category", "importance", "importance_level", "level")
+TEXT_KEYS = ("criterion", "description", "text", "rubric_item", "item", "requirement", "rubric", "criteria", "title")
+# Not `score`: that is what an answer got.
+WEIGHT_KEYS = ("weight", "points", "max_points")
+TIER_KEYS = ("tier", "category", "importance", "importance_level", "level")
 _PARTS_KEYS = ("criteria", "items", "rubrics", "rubric")
 
 _POINTS_PREFIX = re.compile(
@@ -40,7 +44,7 @@ _TIER = rf"\[(?P<tier>{'|'.join(TIER_WEIGHTS)})\]"
 # At either end of the text, where it is a mark; in the middle it belongs to the sentence.
 _LEADING_TIER = re.compile(rf"^\s*(?:\d+[.)]\s*|[-*•]\s*)?{_TIER}[\s:]*", re.IGNORECASE)
 _TRAILING_TIER = re.compile(rf"\s*{_TIER}[\s.]*$", re.IGNORECASE)
-_CATEGORY_PREFIX = re.compile(
+CATEGORY_PREFIX = re.compile(
     r"^\s*(?P<tier>essential|important|optional|pitfall)(?:\s+criteri(?:on|a))?\s*:\s*", re.IGNORECASE
 )
 
@@ -75,6 +79,28 @@ def read_object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def read_first(value: Any) -> Mapping[str, Any]:
+    """The first criterion of a list, or of JSON text of one, where it is an object; by it formats are told apart."""
+    value = unwrap_json(value)
+    first = value[0] if isinstance(value, list) and value else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def find_keys(row: Mapping[str, Any], fields: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """The key of a row that holds each field: of the names that a field may have, the first with a value."""
+    spelt = {key.strip().lower(): key for key, value in row.items() if value is not None and isinstance(key, str)}
+    return {field: spelt[name] for field, names in fields.items() for name in reversed(names) if name in spelt}
+
+
+def parse_id(value: Any) -> str:
+    """A name given as text or as a whole number, which some tools write as 7.0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise RubricError(f"the id is {shorten(repr(value))}; give text or a whole number")
+    return str(value)
+
+
 def read_items(value: Any) -> Iterator[Item]:
     """The criteria of one prompt: a list of objects, texts or dimensions that hold criteria, or JSON text of it."""
     value = unwrap_json(value)
@@ -96,7 +122,7 @@ def make_criterion(item: Item, position: int, default: float | None = None) -> C
     weight = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "", default)
     if weight is None:
         raise RubricError(
-            f"criterion {position} has no weight ({shorten(repr(item.text))}); give one of {', '.join(_WEIGHT_KEYS)}"
+            f"criterion {position} has no weight ({shorten(repr(item.text))}); give one of {', '.join(WEIGHT_KEYS)}"
         )
     try:
         return Criterion(text=item.text, weight=weight, tags=item.tags)
@@ -114,6 +140,19 @@ def parse_messages(value: Any) -> tuple[Message, ...]:
     return tuple(Message(role=turn.get("role"), content=_read_content(turn.get("content"))) for turn in turns)
 
 
+def parse_protocol(rubric: Rubric, value: Any) -> ProtocolRubric | None:
+    """Dimensions as a list of objects or JSON text of one, or nothing."""
+    dimensions = unwrap_json(value)
+    if not dimensions:
+        return None
+    if not isinstance(dimensions, list) or not all(isinstance(dimension, Mapping) for dimension in dimensions):
+        raise RubricError(
+            f"the protocol is not a list of dimensions: {shorten(repr(dimensions))}; "
+            "give each a name, a description and indices"
+        )
+    return ProtocolRubric.of(rubric, dimensions)
+
+
 def parse_tags(value: Any) -> tuple[str, ...]:
     """Tags as `key:value` or plain text, from a list, a struct, verifier settings, JSON text of those, or nothing."""
     value = unwrap_json(value)
@@ -125,8 +164,41 @@ def parse_tags(value: Any) -> tuple[str, ...]:
 
 
 def make_meta(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What else a row says, without what is missing; dates, which parquet knows and JSON does not, as text."""
-    return {key: _as_json(value) for key, value in fields.items() if value is not None}
+    """What else a row says, without what is missing; what JSON does not know, such as dates, as text."""
+    return {key: _as_json(value) for key, value in fields.items() if value is not None and value == value}  # noqa: PLR0124 - NaN
+
+
+def keep_rest(row: Mapping[str, Any], used: Container[str], meta_key: str | None = None) -> dict[str, Any]:
+    """What no field of a record holds, together with what the row itself calls meta."""
+    own = read_object(row[meta_key]) if meta_key else {}
+    kept = make_meta({k: v for k, v in row.items() if k not in used and not (k == meta_key and (own or not v))})
+    twice = sorted(kept.keys() & own.keys())
+    if twice:
+        raise RubricError(f"{twice[0]!r} comes twice, in the row and in its {meta_key}; keep one")
+    return {**own, **kept}
+
+
+def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
+    """A criterion, or a dimension that holds some, with every field that is not read from it among its tags."""
+    entry = {"criterion": entry} if isinstance(entry, str) and inherited else unwrap_json(entry)
+    if not isinstance(entry, Mapping):
+        return entry
+    given, entry = entry, {str(key).strip().lower(): value for key, value in entry.items()}
+    parts = next((key for key in _PARTS_KEYS if isinstance(unwrap_json(entry.get(key)), list)), None)
+    tiers = (key for key in TIER_KEYS if str(entry.get(key)).strip().lower() in TIER_WEIGHTS)
+    weights = (key for key in WEIGHT_KEYS if entry.get(key) not in (None, ""))
+    texts = [key for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()]
+    if not parts and not texts:
+        return given
+    used = {next(weights, None), *(("name", "dimension", parts) if parts else (texts[0], next(tiers, None)))}
+    rest = {key: value for key, value in entry.items() if key not in used | {"tags", "title"}}
+    for key in rest:
+        if key not in WEIGHT_KEYS and get_close_matches(key, WEIGHT_KEYS, cutoff=0.8):
+            raise RubricError(f"a criterion has {key!r}; call it weight, or give it a name that is not so close to it")
+    tags = (*parse_tags(entry.get("tags")), *parse_tags(make_meta(rest)), *inherited)
+    if parts:
+        return {**entry, parts: [tag_rest(part, tags) for part in unwrap_json(entry[parts])]}
+    return {**{key: value for key, value in entry.items() if key not in rest}, "tags": list(tags)}
 
 
 def _read_entry(entry: Any, position: int) -> Iterator[Item]:
@@ -172,10 +244,12 @@ def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _read_object(entry: Mapping[str, Any], position: int) -> Item:
-    text = next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()), None)
+    text = next((entry[key] for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()), None)
     if text is None:
-        raise RubricError(f"criterion {position} has no text; expected one of {', '.join(_TEXT_KEYS[:4])}")
-    named = (entry[key].strip().lower() for key in _TIER_KEYS if isinstance(entry.get(key), str))
+        keys = f"its keys: {', '.join(map(str, entry))}" if entry else "it is empty"
+        hint = "; in yaml, quote a text that contains a colon" if len(entry) == 1 else ""
+        raise RubricError(f"criterion {position} has no text ({keys}); call it criterion, text or description{hint}")
+    named = (entry[key].strip().lower() for key in TIER_KEYS if isinstance(entry.get(key), str))
     tier = next((name for name in named if name in TIER_WEIGHTS), None)
     tags = parse_tags(entry.get("tags"))
     if entry.get("title") and entry["title"] != text:
@@ -190,7 +264,7 @@ def _split_text(text: str, weight: float | None, tier: str | None, tags: tuple[s
     points = _POINTS_PREFIX.match(text)
     if points:
         weight, text = float(points["points"]) if weight is None else weight, text[points.end() :]
-    found = _CATEGORY_PREFIX.match(text) or _LEADING_TIER.match(text)
+    found = CATEGORY_PREFIX.match(text) or _LEADING_TIER.match(text)
     if not found and "[" in text:
         found = _TRAILING_TIER.search(text)
     if found:
@@ -201,7 +275,7 @@ def _split_text(text: str, weight: float | None, tier: str | None, tags: tuple[s
 
 
 def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
-    value = next((entry[key] for key in _WEIGHT_KEYS if entry.get(key) is not None and entry[key] != ""), None)
+    value = next((entry[key] for key in WEIGHT_KEYS if entry.get(key) is not None and entry[key] != ""), None)
     if value is None:
         return None
     if isinstance(value, str) and value.strip().lower() in TIER_WEIGHTS:
@@ -218,10 +292,12 @@ def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
 
 
 def _entries(value: Mapping[str, Any]) -> Any:
-    """A rubric as an object: either it holds the list under one of the known names, or each key names a dimension."""
+    """A rubric as an object: the list under one of the known names, weights by text, or dimensions by name."""
     parts = _find_parts(value)
     if parts is not None:
         return parts
+    if all(isinstance(part, int | float) for part in value.values()):
+        return [{"criterion": text, "weight": weight} for text, weight in value.items()]
     return [{"name": name, **part} if isinstance(part, Mapping) else part for name, part in value.items()]
 
 
@@ -251,7 +327,7 @@ def _render_tag(value: Any) -> str:
         return value
     try:
         return render_json(value).decode()
-    except (TypeError, ValueError):
+    except (TypeError, RubricError):
         raise RubricError(f"a tag has no JSON form: {shorten(repr(value))}; give text") from None
 
 
@@ -260,4 +336,9 @@ def _as_json(value: Any) -> Any:
         return {key: _as_json(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_as_json(inner) for inner in value]
-    return value.isoformat() if isinstance(value, date | time) else value
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, str | bool | NoneType):
+        return value
+    fits = (isinstance(value, int) and abs(value) < 2**63) or (isinstance(value, float) and math.isfinite(value))
+    return value if fits else str(value)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from prorubric.errors import ConfigError, SourceError
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.rubric.files import read_rows
+from prorubric.rubric.rows import read_rows
 
 Script = Callable[[Request], Outcome | str | None]
 

@@ -18,9 +18,10 @@ from prorubric.audit.records import AuditResult, Effect, Hack, Price
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import RubricError, SourceError
 from prorubric.reward.folder import CONFIG, SUMMARY, TASKS
-from prorubric.rubric.files import parse_json, read_rows
+from prorubric.rubric.files import parse_json
 from prorubric.rubric.record import Record
 from prorubric.rubric.records import Task
+from prorubric.rubric.rows import read_rows
 
 RecordT = TypeVar("RecordT", bound=Record)
 

@@ -21,10 +21,11 @@ from prorubric.aggregate.schemes import SCHEMES, find_scheme
 from prorubric.aggregate.score import Score, score_plan
 from prorubric.errors import ConfigError, RubricError, SchemeError, SourceError
 from prorubric.judge.items import Reading, list_items
-from prorubric.rubric.files import parse_json, read_rows
+from prorubric.rubric.files import parse_json
 from prorubric.rubric.identity import remember
 from prorubric.rubric.record import Record, shorten
 from prorubric.rubric.records import Task
+from prorubric.rubric.rows import read_rows
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
 
 CONFIG, TASKS, VERDICTS, SCORES, SUMMARY = (

@@ -2,10 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from prorubric.datasets.load import Format, Reject, Stream, Subset, load_responses, load_tasks
+from prorubric.datasets.load import (
+    Format,
+    Reject,
+    Stream,
+    Subset,
+    describe_taken_id,
+    load_responses,
+    load_tasks,
+    show_example,
+)
 from prorubric.errors import ConfigError, SourceError
 from prorubric.reward.folder import REJECTS, ROW_SCHEMA
 from prorubric.rubric.files import open_rows
@@ -13,6 +23,7 @@ from prorubric.rubric.records import Response, Task
 
 SHOWN_REJECTS = 5
 _MOST_REJECTS = 10_000
+_SHOWN_IDS = 3
 
 
 @dataclass(slots=True)
@@ -27,6 +38,10 @@ class Rejects:
         self.count += 1
         if len(self.kept) < _MOST_REJECTS:
             self.kept.append(reject)
+
+    def first(self, path: str) -> str | None:
+        """The first row of a file that was left out, and why."""
+        return next((str(reject) for reject in self.kept if reject.path == path), None)
 
     def show(self) -> tuple[str, ...]:
         """The first few, a line each."""
@@ -55,12 +70,12 @@ def load_all_tasks(source: TaskSource, rejects: Rejects) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     for task in stream:
         if task.id in tasks:
-            rejects.add(Reject(source.tasks, stream.line, f"the id {task.id!r} is taken already; give each its own"))
+            rejects.add(Reject(source.tasks, stream.line, describe_taken_id(task.id)))
             continue
         tasks[task.id] = task
     if not tasks:
         skipped = f"no task has a criterion of the subset {source.subset}" if stream.skipped else "the file is empty"
-        why = rejects.kept[0] if rejects.kept else skipped
+        why = f"{rejects.kept[0]}; {show_example(source.tasks)}" if rejects.kept else skipped
         raise ConfigError(f"{source.tasks}: no task could be read; {why}")
     return tasks
 
@@ -86,15 +101,15 @@ def write_rejects(folder: Path, rejects: Rejects) -> None:
 def _pair(
     stream: Stream[Response], path: str, tasks: dict[str, Task], rejects: Rejects
 ) -> Iterator[tuple[Task, Response]]:
-    # One bit a sample: which samples of a task have been seen costs next to nothing.
-    seen: dict[str, int] = {}
+    seen: dict[str, set[int]] = {}
     for response in stream:
         task = tasks.get(response.task_id)
         if task is None:
-            rejects.add(Reject(path, stream.line, f"no task is called {response.task_id!r}; check the task_id"))
-        elif seen.get(task.id, 0) >> response.sample & 1:
+            known = ", ".join(islice(tasks, _SHOWN_IDS)) + (", …" if len(tasks) > _SHOWN_IDS else "")
+            rejects.add(Reject(path, stream.line, f"no task is called {response.task_id!r}; the tasks are {known}"))
+        elif response.sample in seen.setdefault(task.id, set()):
             reason = f"sample {response.sample} of {task.id!r} came before; number the samples of a task"
             rejects.add(Reject(path, stream.line, reason))
         else:
-            seen[task.id] = seen.get(task.id, 0) | 1 << response.sample
+            seen[task.id].add(response.sample)
             yield task, response

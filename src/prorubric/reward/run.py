@@ -16,6 +16,7 @@ from pydantic import Field, JsonValue
 
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import Format, Subset
+from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, JudgeConfig
@@ -31,7 +32,6 @@ from prorubric.reward.folder import (
     CONFIG,
     JOURNAL,
     READS_WORDS,
-    REJECTS,
     ROW_SCHEMA,
     RUN_FILES,
     SCORES,
@@ -111,6 +111,8 @@ class JudgeRunConfig(JudgeFiles):
 class JudgeResult(ScoredRun):
     """What a run gave and what it cost."""
 
+    unanswered: int
+    """Tasks without a response that was judged; 0 where `limit` ended the run."""
     rejected: int
     """Rows of tasks or responses that could not be read, or responses to no known task."""
     rejects: tuple[str, ...]
@@ -264,7 +266,8 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
     write_rejects(config.out, rejects)
     if not tally.responses:
         raise SourceError(
-            f"{config.responses}: no response could be judged; see {config.out / REJECTS} or fill the file"
+            f"{config.responses}: no response could be judged; "
+            f"{rejects.first(str(config.responses)) or 'the file is empty'}; {EXAMPLE}"
         )
     result = _summarize(config, inputs, tally, usage, rejects, round(time.monotonic() - started, 3))
     write_json(config.out / SUMMARY, result.model_dump(mode="json"))
@@ -306,6 +309,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         {name: one.verdicts for name, one in found.items()},
         probabilities=probabilities,
         reasons=reasons,
+        meta=judged.response.meta,
     )
 
 
@@ -316,6 +320,7 @@ def _summarize(
         folder=str(config.out),
         judge=config.judge,
         responses=tally.responses,
+        unanswered=0 if tally.responses == config.limit else len(inputs.tasks) - len(tally.seen),
         rejected=rejects.count,
         rejects=rejects.show(),
         schemes=tally.scores.summarize(inputs.schemes),

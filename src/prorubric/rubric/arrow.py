@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from prorubric.errors import RubricError, SourceError
 from prorubric.rubric.files import WriteRow, render_json
 from prorubric.rubric.record import shorten
+from prorubric.rubric.rows import MAX_FILE
 
 TASK_SCHEMA = pa.schema(
     {
@@ -47,6 +48,7 @@ RESPONSE_SCHEMA = pa.schema(
         "sample": pa.int64(),
         "model": pa.string(),
         "tokens": pa.int64(),
+        "meta": pa.string(),
     }
 )
 
@@ -61,6 +63,9 @@ def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     try:
         # Without reading ahead: memory must not grow with the file.
         with pq.ParquetFile(path, pre_buffer=False) as file:
+            for group in range(file.metadata.num_row_groups):
+                if file.metadata.row_group(group).total_byte_size > MAX_FILE.read():
+                    raise MAX_FILE.refuse(f"{path}: row group {group + 1}")
             for batch in file.iter_batches(batch_size=_BATCH):
                 for value in batch.to_pylist():
                     read += 1
@@ -73,7 +78,7 @@ def count_parquet(path: Path) -> int | None:
     """How many rows a parquet file says it has."""
     try:
         rows: int = pq.read_metadata(path).num_rows
-    except (pa.ArrowException, OSError):  # whoever reads it will say what is wrong with it
+    except (pa.ArrowException, OSError):  # reading it will say what is wrong with it
         return None
     return rows
 
@@ -124,7 +129,7 @@ def _find_misfit(rows: list[dict[str, Any]], schema: pa.Schema, before: int, err
         except _MISFITS as own:
             found, error = f"row {number}{_render_name(row)}", own
             break
-    return RubricError(f"{found} does not fit into parquet ({shorten(str(error))}); mend it or write jsonl")
+    return RubricError(f"{found} does not fit into parquet ({shorten(str(error))}); change it or write jsonl")
 
 
 def _render_name(row: Mapping[str, Any]) -> str:

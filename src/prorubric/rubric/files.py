@@ -1,29 +1,26 @@
-"""Rows in files: jsonl (plain, .gz, .zst), a JSON array, parquet. Read as a stream, written whole or not at all.
+"""Files written whole or not at all: rows as jsonl (also .gz, .zst), as a JSON array or parquet; small JSON; locks.
 
-A line that is not a JSON object is a `Row` with a fault, for the caller to count; a file that cannot be opened, that
-ends in the middle of its compression, or that the disk has no room for, is a `SourceError`. Memory does not grow with
-the number of rows, except for a `.json` file that holds one array, which has to be read whole. What is written appears
-under its name only when it is complete, and the same rows give the same bytes.
+A file that cannot be written is a `SourceError` that names it. What is written appears under its name only when it is
+complete, and the same rows give the same bytes. `rows` reads them.
 """
 
 import errno
 import glob
 import gzip
 import hashlib
-import io
 import json
+import math
 import os
+import re
 import sys
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
-from prorubric.errors import ConfigError, SourceError
+from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.rubric.record import shorten
 
 if TYPE_CHECKING:
@@ -35,29 +32,25 @@ except ImportError:  # not a Unix
     fcntl = None  # type: ignore[assignment]
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet")
+"""What is written, and read; a few more kinds are only read."""
 COMPRESSIONS = (".gz", ".zst")
 
-_ALLOWED = f"allowed: {', '.join(SUFFIXES)}, all but parquet also with {' or '.join(COMPRESSIONS)}"
-
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_LOOK_BYTES = 1 << 24
+
+_LONG_INTEGER = re.compile(r"[0-9][0-9]{19}")
+# Six times as fast over bytes as the expression: every digit becomes a 0, and twenty of them are looked for.
+_DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdecimal() else byte for byte in range(256))
 
 WriteRow = Callable[[Mapping[str, Any]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a file: its line (1-based; for parquet the row) and either its value or what is wrong with it."""
-
-    line: int
-    value: dict[str, Any] | None = None
-    fault: str | None = None
-
-
 def parse_json(text: bytes | str) -> Any:
-    """JSON as real files hold it: NaN and lone surrogates are read, for the records to refuse or keep."""
+    """JSON as real files hold it: NaN, lone surrogates and long integers too, for the records to refuse or keep."""
     try:
-        return orjson.loads(text)
+        # orjson rounds an integer of more than 64 bits to a float without a word.
+        in_text = isinstance(text, str) and _LONG_INTEGER.search(text)
+        in_bytes = isinstance(text, bytes) and b"0" * 20 in text.translate(_DIGITS_AS_ZEROS)
+        return json.loads(text) if in_text or in_bytes else orjson.loads(text)
     except orjson.JSONDecodeError:
         return json.loads(text)
 
@@ -65,68 +58,30 @@ def parse_json(text: bytes | str) -> Any:
 def render_json(value: object) -> bytes:
     """One line of JSON that `parse_json` gives back exactly; text that UTF-8 cannot hold is escaped."""
     try:
-        return orjson.dumps(value)
+        text = orjson.dumps(value)
     except TypeError:
-        return json.dumps(value, allow_nan=False).encode("ascii")
+        text = json.dumps(value).encode("ascii")
+    # orjson writes null for what JSON has no word for.
+    if any(word in text for word in (b"null", b"NaN", b"Infinity")) and not _is_finite(value):
+        raise RubricError(f"NaN and infinities are not JSON: {shorten(repr(value))}; write text, or leave them out")
+    return text
 
 
-def split_suffix(path: Path) -> tuple[str, str]:
+def _is_finite(value: object) -> bool:
+    if isinstance(value, dict | list | tuple):
+        return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def split_suffix(path: Path, known: Sequence[str] = SUFFIXES) -> tuple[str, str]:
     """A file's format and compression by its name, as in `('.jsonl', '.gz')`; the second is '' for none."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
     kind = suffixes[-1] if suffixes else ""
-    if kind not in SUFFIXES or (kind == ".parquet" and compression):
-        raise SourceError(f"{path}: the name does not end in a known format; {_ALLOWED}")
+    if kind not in known or (kind == ".parquet" and compression):
+        allowed = f"allowed: {', '.join(known)}, all but parquet also with {' or '.join(COMPRESSIONS)}"
+        raise SourceError(f"{path}: the name does not end in a known format; {allowed}")
     return kind, compression
-
-
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file, one at a time."""
-    if not path.exists():
-        raise SourceError(f"{path}: no such file; check the path")
-    kind, compression = split_suffix(path)
-    if not path.is_file():
-        raise SourceError(f"{path}: not a regular file; check the path")
-    if kind == ".parquet":
-        from prorubric.rubric.arrow import read_parquet  # noqa: PLC0415 - slow to load, and rarely needed
-
-        yield from (Row(line, value=value) for line, value in enumerate(read_parquet(path), 1))
-    else:
-        with _open_bytes(path, compression) as stream:
-            yield from _read_stream(path, stream, may_be_array=kind == ".json")
-
-
-def describe_instead_of_rows(path: Path) -> str | None:
-    """What a text file without readable rows holds in their place, where that can be told; for error messages only."""
-    try:
-        kind, compression = split_suffix(path)
-        if kind == ".parquet" or not path.is_file():
-            return None
-        with _open_bytes(path, compression) as stream:
-            text = stream.read(_LOOK_BYTES).decode("utf-8-sig", errors="replace").lstrip()
-        value, end = json.JSONDecoder().raw_decode(text)
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError):  # the caller has an error to report already
-        return None
-    if value == [] and not text[end:].strip():
-        return "the file is empty"
-    if isinstance(value, dict) and "\n" in text[:end]:
-        return "one object over many lines is no row"
-    return None
-
-
-def count_rows(path: Path) -> int | None:
-    """How many rows a file has, where that can be told without reading it through; for progress bars only."""
-    kind, compression = split_suffix(path)
-    if not path.is_file():
-        return None
-    if kind == ".parquet":
-        from prorubric.rubric.arrow import count_parquet  # noqa: PLC0415 - slow to load, and rarely needed
-
-        return count_parquet(path)
-    if compression or kind == ".json":
-        return None
-    with path.open("rb") as stream:
-        return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
 
 
 @contextmanager
@@ -210,60 +165,6 @@ def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
         if not path.exists() or path.stat().st_ino != os.fstat(lock.fileno()).st_ino:
             raise ConfigError(f"{path}: another process has just finished here; try again")
         yield
-
-
-def _read_stream(path: Path, stream: IO[bytes], may_be_array: bool) -> Iterator[Row]:
-    try:
-        first, line = stream.readline(), 1
-        while may_be_array and first and not first.strip():
-            first, line = stream.readline(), line + 1
-        if may_be_array and first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            yield from _read_array(path, first + stream.read())
-            return
-        while first:
-            row = _parse_line(line, first.removeprefix(b"\xef\xbb\xbf") if line == 1 else first)
-            if row is not None:
-                yield row
-            first, line = stream.readline(), line + 1
-    except (OSError, EOFError, zlib.error) as error:
-        raise SourceError(f"{path}: cannot be read to its end ({error}); the file is damaged or cut off") from error
-
-
-def _parse_line(number: int, line: bytes) -> Row | None:
-    if not line.strip():
-        return None
-    try:
-        return _as_row(number, parse_json(line))
-    except (ValueError, RecursionError) as error:
-        return Row(number, fault=f"not JSON ({shorten(str(error))}): {shorten(line.decode(errors='replace'))}")
-
-
-def _read_array(path: Path, text: bytes) -> Iterator[Row]:
-    try:
-        values = parse_json(text.removeprefix(b"\xef\xbb\xbf"))
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: not a JSON array ({shorten(str(error))}); one object a line works too") from error
-    for number, value in enumerate(values, 1):
-        yield _as_row(number, value)
-
-
-def _as_row(number: int, value: object) -> Row:
-    if isinstance(value, dict):
-        return Row(number, value=value)
-    return Row(number, fault=f"not a JSON object: {shorten(repr(value))}")
-
-
-@contextmanager
-def _open_bytes(path: Path, compression: str) -> Iterator[IO[bytes]]:
-    with ExitStack() as stack:
-        if compression == ".gz":
-            yield io.BufferedReader(stack.enter_context(gzip.open(path, "rb")))
-        elif compression == ".zst":
-            from prorubric.rubric.arrow import open_zstd  # noqa: PLC0415 - slow to load, and rarely needed
-
-            yield io.BufferedReader(stack.enter_context(open_zstd(path)))
-        else:
-            yield stack.enter_context(path.open("rb"))
 
 
 def _open_writer(path: Path, kind: str, compression: str, schema: "pa.Schema") -> AbstractContextManager[WriteRow]:

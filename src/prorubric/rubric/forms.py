@@ -1,4 +1,4 @@
-"""Tasks and responses as rows of a file, and back: `parse_task(render_task(task)) == task`.
+"""Tasks and responses as rows of a file, and tasks back: `parse_task(render_task(task)) == task`.
 
 A task has `id`, `messages`, `rubric` and, where they exist, `protocol`, `domain`, `source`, `reference`, `meta`. A key
 that is not known is refused, since a misspelt `protocol` would otherwise be lost without a word. Weights of dimensions
@@ -16,8 +16,7 @@ from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
 
 TASK_KEYS = ("id", "messages", "domain", "source", "rubric", "protocol", "reference", "meta")
-RESPONSE_KEYS = ("task_id", "response", "sample", "model", "tokens")
-_CRITERION_KEYS = ("criterion", "weight", "tags")
+CRITERION_KEYS = ("criterion", "weight", "tags")
 _DIMENSION_KEYS = ("name", "description", "indices", "weight")
 _MESSAGE_KEYS = ("role", "content")
 
@@ -75,18 +74,6 @@ def render_protocol(protocol: ProtocolRubric) -> list[JsonValue]:
     ]
 
 
-def parse_response(row: Mapping[str, Any]) -> Response:
-    """A row in our own form as a response."""
-    _check_keys(row, RESPONSE_KEYS, "response")
-    return Response(
-        task_id=row.get("task_id"),
-        text=row.get("response"),
-        sample=row["sample"] if row.get("sample") is not None else 0,
-        model=row.get("model"),
-        tokens=row.get("tokens"),
-    )
-
-
 def render_response(response: Response) -> dict[str, JsonValue]:
     """The response as a row in our own form."""
     row: dict[str, JsonValue] = {
@@ -95,13 +82,14 @@ def render_response(response: Response) -> dict[str, JsonValue]:
         "sample": response.sample,
         "model": response.model,
         "tokens": response.tokens,
+        "meta": dict(response.meta) or None,
     }
     return {key: value for key, value in row.items() if value is not None}
 
 
 def _parse_criterion(item: Mapping[str, Any], position: int) -> Criterion:
     place = f"criterion {position}"
-    _check_keys(item, _CRITERION_KEYS, place)
+    _check_keys(item, CRITERION_KEYS, place)
     try:
         tags = item["tags"] if item.get("tags") is not None else ()
         return Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags)

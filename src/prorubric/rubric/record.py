@@ -50,15 +50,15 @@ def config_record(cls: type[ConfigT]) -> type[ConfigT]:
 
 
 def summarize(error: ValidationError) -> str:
-    """The first fault of a validation error as one line; the number of the others is said, not listed."""
+    """The first fault of a validation error and the places of the others, as one line."""
     faults = error.errors(include_url=False)
     first = faults[0]
     place = _render_place(first["loc"])
     message = first["msg"].removeprefix("Value error, ")
     # A check that looks at the whole record names the value itself; the record's repr would say it worse.
     value = "" if not place or first["type"] == "missing" else f" (got {shorten(repr(first['input']))})"
-    others = f"; {len(faults) - 1} more" if len(faults) > 1 else ""
-    return f"{place}{': ' if place else ''}{message}{value}{others}"
+    others = ", ".join(dict.fromkeys(_render_place(fault["loc"]) for fault in faults[1:]))
+    return f"{place}{': ' if place else ''}{message}{value}{f'; also wrong: {others}' if others else ''}"
 
 
 def shorten(text: str, length: int = _SHOWN_CHARACTERS) -> str:

@@ -21,9 +21,8 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 
 _StrictText = Annotated[str, Field(strict=True)]
 _Index = Annotated[int, Field(strict=True)]
-_Count = Annotated[int, Field(strict=True, ge=0)]
-
 _LARGEST_INTEGER = 2**63 - 1
+_Count = Annotated[int, Field(strict=True, ge=0, le=_LARGEST_INTEGER)]
 
 
 class Criterion(Record):
@@ -218,6 +217,14 @@ class Response(Record):
     """Which of several answers to the same task this is."""
     model: str | None = None
     tokens: _Count | None = None
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
+    """Whatever else the file said; JSON values only."""
+
+    @field_validator("meta")
+    @classmethod
+    def _meta_survives_a_file(cls, meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        _refuse_large_integers(meta)
+        return meta
 
 
 def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> None:
@@ -263,11 +270,8 @@ def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
 
 
 def _refuse_large_integers(value: JsonValue) -> None:
-    if isinstance(value, dict):
-        for inner in value.values():
-            _refuse_large_integers(inner)
-    elif isinstance(value, list):
-        for inner in value:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
             _refuse_large_integers(inner)
     elif isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
         raise ValueError(f"{value} does not fit into 64 bits and would not survive a file; store it as text")

@@ -30,8 +30,9 @@ from prorubric.datasets.shapes import read_object
 from prorubric.errors import BreakerError, ConfigError, ModelError, ProRubricError, UnjudgedError
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, make_reward
-from prorubric.rubric.files import parse_json, read_rows, render_json
+from prorubric.rubric.files import parse_json, render_json
 from prorubric.rubric.record import config_record
+from prorubric.rubric.rows import read_rows
 from prorubric.train.known import describe_unknown
 from prorubric.train.step_log import StepLog
 from prorubric.train.verl_settings import OWN_OPTIONS, VerlRun, render_overrides

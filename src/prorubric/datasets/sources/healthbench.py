@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, parse_object, render_text
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_rubric, parse_messages, read_object
+from prorubric.datasets.shapes import make_rubric, parse_messages, read_first, read_object
 from prorubric.rubric.forms import parse_task, render_task
 from prorubric.rubric.records import Task
 
@@ -44,10 +44,10 @@ SCHEMA = pa.schema(
 
 
 def fits(row: Mapping[str, Any]) -> bool:
-    """Upstream rows name a prompt id; the others say where they come from."""
-    return {"prompt_id", "rubrics"} <= row.keys() or (
-        "reward_model" in row and "healthbench_prompt_id" in read_object(row.get("extra_info"))
-    )
+    """Upstream rows name a prompt id and points; the others say where they come from."""
+    if {"prompt_id", "rubrics"} <= row.keys():
+        return "points" in read_first(row["rubrics"])
+    return "reward_model" in row and "healthbench_prompt_id" in read_object(row.get("extra_info"))
 
 
 def parse(row: Mapping[str, Any]) -> Task:

@@ -1,18 +1,161 @@
-"""`tasks`: our own form, one task a line."""
+"""`plain`: rubric files as people write them, told by the names of their fields, in any spelling of capitals.
 
-from collections.abc import Mapping
+Each field has the names below, and the first that a row has is read. Criteria are texts or objects; without a single
+weight each weighs 1, and weights on some criteria only are refused. A negative weight is a behaviour to avoid. What no
+field holds goes into `meta`, what a criterion says beyond text and weight into its tags. A table has a row for each
+criterion, grouped by id, or by prompt where there is no id.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
-from prorubric.rubric.arrow import TASK_SCHEMA
-from prorubric.rubric.forms import parse_task, render_task
+from prorubric.datasets.ids import make_id
+from prorubric.datasets.shapes import (
+    TEXT_KEYS,
+    TIER_KEYS,
+    TIER_WEIGHTS,
+    WEIGHT_KEYS,
+    find_keys,
+    keep_rest,
+    make_criterion,
+    parse_id,
+    parse_messages,
+    parse_protocol,
+    read_items,
+    tag_rest,
+    unwrap_json,
+)
+from prorubric.errors import RubricError
+from prorubric.rubric.record import shorten
+from prorubric.rubric.records import Rubric, Task
+from prorubric.rubric.rows import Row
 
-NAME = "tasks"
-SCHEMA = TASK_SCHEMA
+NAME = "plain"
 
-parse = parse_task
-render = render_task
+NEEDED = {
+    "prompt": ("prompt", "question", "query", "messages"),
+    "rubric": ("rubric", "rubrics", "criteria", "checklist"),
+}
+FIELDS = {
+    **NEEDED,
+    "id": ("id", "task_id", "prompt_id", "question_id"),
+    "protocol": ("protocol",),
+    "reference": ("reference", "reference_answer"),
+    "domain": ("domain",),
+    "source": ("source",),
+    "meta": ("meta",),
+}
+_TABLE = {"id": FIELDS["id"], "prompt": NEEDED["prompt"], "criterion": (*TEXT_KEYS, *NEEDED["rubric"])}
+_TEXTS = ("reference", "domain", "source")
+_COLUMNS = (*TEXT_KEYS, *WEIGHT_KEYS, *TIER_KEYS, "tags")
+
+_SHOWN_KEYS = 20
+
+EXAMPLE = (
+    'a row that works: {"prompt": "How do I boil an egg?", "rubric": [{"criterion": "Says how long", "weight": 3}]}'
+)
+EXAMPLE_TABLE = (
+    "a table that works has the line prompt,criterion,weight and one for each criterion, "
+    "such as How do I boil an egg?,Says how long,3"
+)
 
 
 def fits(row: Mapping[str, Any]) -> bool:
-    """Our rows have exactly these three names for what every task has."""
-    return {"id", "messages", "rubric"} <= row.keys()
+    """A prompt and a rubric, by any of their names."""
+    return NEEDED.keys() <= find_keys(row, NEEDED).keys()
+
+
+def parse(row: Mapping[str, Any]) -> Task:
+    """One row."""
+    keys = find_keys(row, FIELDS)
+    for field, names in NEEDED.items():
+        if field not in keys:
+            raise RubricError(f"no {field}; give one under {', '.join(names)}")
+    found = {field: row[key] for field, key in keys.items()}
+    entries = unwrap_json(found["rubric"])
+    if isinstance(entries, list):
+        entries = [tag_rest(entry) for entry in entries]
+    items = list(read_items(entries))
+    weighted = [item.weight is not None or item.tier in TIER_WEIGHTS for item in items]
+    default = None if any(weighted) else 1.0
+    rubric = Rubric(criteria=tuple(make_criterion(item, i, default) for i, item in enumerate(items, 1)))
+    messages = parse_messages(found["prompt"])
+    texts = {field: found[field] for field in _TEXTS if isinstance(found.get(field), str) and found[field] != ""}
+    used = {key for field, key in keys.items() if field not in (*_TEXTS, "meta") or field in texts}
+    meta = keep_rest(row, used, keys.get("meta"))
+    if misspelt := "protocol" not in keys and get_close_matches("protocol", meta, 1, cutoff=0.8):
+        raise RubricError(f"unknown key {misspelt[0]!r}; did you mean protocol?")
+    return Task(
+        id=parse_id(found["id"]) if found.get("id", "") != "" else make_id(messages, rubric),
+        messages=messages,
+        rubric=rubric,
+        protocol=parse_protocol(rubric, found.get("protocol")),
+        **texts,
+        meta=meta,
+    )
+
+
+def describe_missing(rows: Iterable[Mapping[str, Any]], table: bool) -> str:
+    """Which field none of these rows has, and what they have instead."""
+    keys = sorted({str(key) for row in rows for key in row})
+    needed = {"prompt": _TABLE["prompt"], "criterion": _TABLE["criterion"][:3]} if table else NEEDED
+    found = find_keys(dict.fromkeys(keys, ""), _TABLE if table else NEEDED)
+    missing = [field for field in needed if field not in found] or [*needed]
+    names = " and no ".join(f"{field} (called {', '.join(needed[field])})" for field in missing)
+    shown = ", ".join(keys[:_SHOWN_KEYS]) + (f" and {len(keys) - _SHOWN_KEYS} more" * (len(keys) > _SHOWN_KEYS))
+    return f"found no {names} among {shown}"
+
+
+def gather(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows of a table, one for each criterion, as one row for each task.
+
+    A column that differs between the criteria of some task belongs to the criteria, any other to the task.
+    """
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        columns = find_keys(row.value or {}, _TABLE)
+        if row.value is None or not {"prompt", "criterion"} <= columns.keys():
+            yield row
+            continue
+        empty = [
+            name
+            for name in ("id" if "id" in columns else "prompt", "criterion")
+            if not row.value[columns[name]].strip()
+        ]
+        if empty:
+            yield Row(row.line, fault=f"the {empty[0]} is empty; fill it in, or remove the row")
+        else:
+            groups.setdefault(row.value[columns["id" if "id" in columns else "prompt"]], []).append(row)
+    differing = {
+        name
+        for group in groups.values()
+        for name in group[0].value or {}
+        if len({(row.value or {})[name] for row in group}) > 1
+    }
+    yield from (_join(group, differing) for group in groups.values())
+
+
+def _join(group: list[Row], differing: set[str]) -> Row:
+    """One task out of its rows in a table."""
+    task: dict[str, Any] = {}
+    entries: list[Any] = []
+    for row in group:
+        cells = {name: cell for name, cell in (row.value or {}).items() if cell.strip()}
+        keys = find_keys(cells, _TABLE)
+        prompt = keys.pop("prompt", None)
+        if prompt and task.setdefault(prompt, cells[prompt]) != cells[prompt]:
+            fault = f"line {row.line} has another prompt for the id {shorten(repr(cells[keys['id']]))}"
+            return Row(group[0].line, fault=f"{fault}; give each prompt its own id")
+        text = keys["criterion"]
+        listed = unwrap_json(cells.pop(text))
+        own = {
+            n for n in cells if (n in differing or n.strip().lower() in _COLUMNS) and n not in (prompt, keys.get("id"))
+        }
+        if isinstance(listed, list):
+            entries += listed
+            own = own & differing if len(group) > 1 else set()
+        else:
+            entries.append({"criterion": str(listed), **{name: cells[name] for name in own}})
+        task |= {name: cell for name, cell in cells.items() if name not in own}
+    return Row(group[0].line, value={**task, "rubric": entries})

@@ -9,24 +9,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import Item, make_criterion, parse_messages, read_items, unwrap_json
+from prorubric.datasets.shapes import (
+    CATEGORY_PREFIX,
+    Item,
+    make_criterion,
+    make_meta,
+    parse_messages,
+    read_first,
+    read_items,
+)
 from prorubric.rubric.reading import read_direction
 from prorubric.rubric.records import Criterion, Rubric, Task
 
 NAME = "rar"
 
+_KNOWN_KEYS = ("question", "prompt", "rubric", "id", "question_id", "domain", "reference_answer")
+
 
 def fits(row: Mapping[str, Any]) -> bool:
-    """A question with criteria that have a title or a description."""
-    items = unwrap_json(row.get("rubric"))
-    return ("question" in row or "prompt" in row) and _is_titled(items)
+    """A question with criteria that have a title and a description, or a description that begins with its tier."""
+    first = read_first(row.get("rubric"))
+    text = first.get("description")
+    titled = text is not None and ("title" in first or (isinstance(text, str) and CATEGORY_PREFIX.match(text)))
+    return ("question" in row or "prompt" in row) and bool(titled)
 
 
 def parse(row: Mapping[str, Any]) -> Task:
     """One row."""
     messages = parse_messages(row["question"] if row.get("question") is not None else row.get("prompt"))
     rubric = Rubric(criteria=tuple(_read_criterion(item, i) for i, item in enumerate(read_items(row.get("rubric")), 1)))
-    origin = str(row.get("question_source") or "")
     given = row.get("id") if row.get("id") is not None else row.get("question_id")
     return Task(
         id=str(given) if given is not None else make_id(messages, rubric),
@@ -35,7 +46,7 @@ def parse(row: Mapping[str, Any]) -> Task:
         domain=row.get("domain"),
         source=NAME,
         reference=row.get("reference_answer") or None,
-        meta={"question_source": origin} if origin else {},
+        meta=make_meta({key: value for key, value in row.items() if key not in _KNOWN_KEYS and value != ""}),
     )
 
 
@@ -47,12 +58,3 @@ def _read_criterion(item: Item, position: int) -> Criterion:
     duty = read_direction(criterion.text) == "requirement"
     size = abs(criterion.weight)
     return Criterion(text=criterion.text, weight=size if duty else -size, tags=criterion.tags)
-
-
-def _is_titled(items: Any) -> bool:
-    return (
-        isinstance(items, list)
-        and bool(items)
-        and isinstance(items[0], Mapping)
-        and ("description" in items[0] or "title" in items[0])
-    )

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_criterion, make_meta, parse_messages, parse_tags, read_items, unwrap_json
+from prorubric.datasets.shapes import (
+    make_criterion,
+    make_meta,
+    parse_messages,
+    parse_tags,
+    read_first,
+    read_items,
+    unwrap_json,
+)
 from prorubric.rubric.records import Rubric, Task
 
 NAME = "researchqa"
@@ -12,14 +20,7 @@ NAME = "researchqa"
 
 def fits(row: Mapping[str, Any]) -> bool:
     """A query whose items are called `rubric_item`."""
-    items = unwrap_json(row.get("rubric"))
-    return (
-        "query" in row
-        and isinstance(items, list)
-        and bool(items)
-        and isinstance(items[0], Mapping)
-        and "rubric_item" in items[0]
-    )
+    return "query" in row and "rubric_item" in read_first(row.get("rubric"))
 
 
 def parse(row: Mapping[str, Any]) -> Task:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_rubric, parse_messages, read_object
+from prorubric.datasets.shapes import make_rubric, parse_messages, read_first, read_object
 from prorubric.rubric.records import Task
 
 NAME = "rubrichub"
@@ -17,10 +17,10 @@ _DOMAINS = {"medical": "medicine", "chat": "dialogue", "writing": "writing", "sc
 
 
 def fits(row: Mapping[str, Any]) -> bool:
-    """RL rows carry rubrics beside the prompt or in `reward_model`, SFT rows beside a `query`."""
-    if "Rubrics" in row or {"query", "rubrics"} <= row.keys():
+    """RL rows carry rubrics beside the prompt or in `reward_model`, SFT rows beside a `query` and its `response`."""
+    if "prompt" in row and ("Rubrics" in row or _nested(row) is not None):
         return True
-    return "prompt" in row and _nested(row) is not None
+    return {"query", "response", "rubrics"} <= row.keys() and bool(read_first(row["rubrics"]))
 
 
 def parse(row: Mapping[str, Any]) -> Task:

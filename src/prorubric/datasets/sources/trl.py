@@ -12,7 +12,6 @@ from pydantic import JsonValue
 
 from prorubric.datasets.carry import MESSAGES_TYPE, check_id, check_prompt, parse_object, render_text
 from prorubric.datasets.shapes import read_object
-from prorubric.datasets.sources import plain
 from prorubric.rubric.forms import parse_task, render_task
 from prorubric.rubric.records import Task
 
@@ -23,7 +22,7 @@ SCHEMA = pa.schema({"prompt": MESSAGES_TYPE, "task_id": pa.string(), "task": pa.
 def fits(row: Mapping[str, Any]) -> bool:
     """JSON text of a task in our own form; a column of that name with anything else in it is somebody else's."""
     task = row.get("task")
-    return isinstance(task, str) and plain.fits(read_object(task))
+    return isinstance(task, str) and {"id", "messages", "rubric"} <= read_object(task).keys()
 
 
 def parse(row: Mapping[str, Any]) -> Task:

@@ -23,11 +23,10 @@ from prorubric.datasets.carry import (
     render_text,
 )
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import make_meta, make_rubric, parse_messages, read_object, unwrap_json
+from prorubric.datasets.shapes import make_meta, make_rubric, parse_messages, parse_protocol, read_object
 from prorubric.errors import RubricError
 from prorubric.rubric.forms import parse_task, render_task
-from prorubric.rubric.record import shorten
-from prorubric.rubric.records import ProtocolRubric, Rubric, Task
+from prorubric.rubric.records import Task
 
 NAME = "verl"
 
@@ -67,7 +66,7 @@ def parse(row: Mapping[str, Any]) -> Task:
         id=str(given) if given is not None else make_id(messages, rubric),
         messages=messages,
         rubric=rubric,
-        protocol=_read_protocol(rubric, extra.get("protocol")),
+        protocol=parse_protocol(rubric, extra.get("protocol")),
         domain=row.get("ability") or None,
         source=row.get("data_source") or NAME,
         reference=read_object(row.get("reward_model")).get("ground_truth") or None,
@@ -112,15 +111,3 @@ def _parse_own(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Task:
     if twice:
         raise RubricError(f"extra_info has {twice[0]!r} twice, itself and in meta; keep one")
     return Task(**{**dict(task), "meta": {**task.meta, **others}}) if others else task
-
-
-def _read_protocol(rubric: Rubric, value: Any) -> ProtocolRubric | None:
-    dimensions = unwrap_json(value)
-    if not dimensions:
-        return None
-    if not isinstance(dimensions, list) or not all(isinstance(dimension, Mapping) for dimension in dimensions):
-        raise RubricError(
-            f"the protocol is not a list of dimensions: {shorten(repr(dimensions))}; "
-            "give each a name, a description and indices"
-        )
-    return ProtocolRubric.of(rubric, dimensions)

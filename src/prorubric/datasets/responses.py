@@ -1,0 +1,61 @@
+"""Answers as people write them: a task's name, a text, and whatever else, which is kept in `meta`."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from prorubric.datasets.shapes import find_keys, keep_rest, parse_id
+from prorubric.errors import RubricError
+from prorubric.rubric.records import Response
+
+_TEXT_NAMES = ("response", "completion", "answer", "output")
+_FIELDS = {
+    "task_id": ("task_id", "id", "prompt_id", "question_id"),
+    "response": _TEXT_NAMES,
+    "sample": ("sample",),
+    "model": ("model",),
+    "tokens": ("tokens",),
+    "meta": ("meta",),
+}
+
+EXAMPLE = 'a row that works: {"task_id": "fever", "response": "Go in now."}'
+
+
+def parse_response(row: Mapping[str, Any], seen: Counter[str]) -> Response:
+    """One row. `seen` counts the rows of each task, and numbers those that do not say which sample they are."""
+    keys = find_keys(row, _FIELDS)
+    for field in ("task_id", "response"):
+        if field not in keys:
+            *names, last = _FIELDS[field]
+            found = ", ".join(map(str, row))
+            raise RubricError(f"no {field} among {found}; call it {', '.join(names)} or {last}")
+    others = find_keys(row, {name: (name,) for name in _TEXT_NAMES})
+    if "response" not in others and len(others) > 1:
+        raise RubricError(f"both {' and '.join(others.values())} could be the response; call the right one response")
+    task_id = parse_id(row[keys["task_id"]])
+    numbers = {field: _read_number(row[keys[field]]) for field in ("sample", "tokens") if field in keys}
+    model = row[keys["model"]] if isinstance(row.get(keys.get("model", "")), str) else None
+    used = {key for field, key in keys.items() if field != "meta" and (field != "model" or model is not None)}
+    response = Response(
+        task_id=task_id,
+        text=row[keys["response"]],
+        sample=seen[task_id] if numbers.get("sample") is None else numbers["sample"],
+        model=model or None,
+        tokens=numbers.get("tokens"),
+        meta=keep_rest(row, used, keys.get("meta")),
+    )
+    seen[task_id] += 1
+    return response
+
+
+def _read_number(value: Any) -> Any:
+    """A whole number as csv and pandas write it; anything else stays as it is, for the record to refuse."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and not value.strip():
+        return None
+    return (
+        int(value)
+        if isinstance(value, str) and value.isascii() and value.strip().isdigit() and len(value) < 20
+        else value
+    )

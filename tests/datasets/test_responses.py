@@ -1,0 +1,105 @@
+"""Answers as people write them."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prorubric import Reject, Response, load_responses
+from prorubric.datasets.responses import EXAMPLE
+from tests.datasets.rows import write_jsonl
+
+
+def read_all(path: Path) -> tuple[list[Response], list[str]]:
+    rejects: list[Reject] = []
+    found = list(load_responses(path, on_reject=rejects.append))
+    return found, [str(reject).removeprefix(f"{path}:") for reject in rejects]
+
+
+@pytest.mark.parametrize("name", ["task_id", "id"])
+@pytest.mark.parametrize("text", ["response", "completion", "answer", "output"])
+def test_every_name_of_task_and_text_is_understood(tmp_path: Path, name: str, text: str) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", {name: "t", text: "No."})
+    assert read_all(path) == ([Response(task_id="t", text="No.")], [])
+
+
+def test_a_missing_sample_is_numbered_by_order_within_the_task(tmp_path: Path) -> None:
+    rows = [{"id": name, "answer": text} for name, text in (("a", "1"), ("b", "2"), ("a", "3"), ("a", "4"))]
+    found, _ = read_all(write_jsonl(tmp_path / "a.jsonl", *rows))
+    assert [(r.task_id, r.sample, r.text) for r in found] == [
+        ("a", 0, "1"),
+        ("b", 0, "2"),
+        ("a", 1, "3"),
+        ("a", 2, "4"),
+    ]
+
+
+def test_other_keys_are_kept(tmp_path: Path) -> None:
+    row = {"task_id": "t", "response": "No.", "id": "r1", "checkpoint": 300, "meta": {"year": 2026}, "answer": "gold"}
+    (found,), rejects = read_all(write_jsonl(tmp_path / "a.jsonl", row))
+    assert (found.text, rejects) == ("No.", [])
+    assert found.meta == {"year": 2026, "id": "r1", "checkpoint": 300, "answer": "gold"}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_a_table_of_answers_is_read(tmp_path: Path, suffix: str) -> None:
+    text = 'ID,Output,sample,tokens,model,run\n1,"No, ""never""",0,12,m,x\n1,,,,,y\n2,Yes,5,,,\n'
+    path = tmp_path / f"a{suffix}"
+    if suffix.endswith(".gz"):
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    assert read_all(path) == (
+        [
+            Response(task_id="1", text='No, "never"', sample=0, tokens=12, model="m", meta={"run": "x"}),
+            Response(task_id="1", text="", sample=1, meta={"run": "y"}),
+            Response(task_id="2", text="Yes", sample=5, meta={"run": ""}),
+        ],
+        [],
+    )
+
+
+TOO_LARGE = "Input should be less than or equal to 9223372036854775807"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            {"task_id": "t", "text": "x"},
+            "no response among task_id, text; call it response, completion, answer or output",
+        ),
+        ({"response": "x"}, "no task_id among response; call it task_id, id, prompt_id or question_id"),
+        (
+            {"id": "t", "answer": "x", "output": "y"},
+            "both answer and output could be the response; call the right one response",
+        ),
+        ({"id": True, "answer": "x"}, "the id is True; give text or a whole number"),
+        ({"id": "t", "answer": "x", "sample": "two"}, "Response: sample: Input should be a valid integer (got 'two')"),
+        ({"id": "t", "answer": "x", "sample": 2**63}, f"Response: sample: {TOO_LARGE} (got 9223372036854775808)"),
+        ({"id": "t", "answer": "x", "sample": 2**64}, f"Response: sample: {TOO_LARGE} (got 18446744073709551616)"),
+        ({"id": "t", "answer": "x", "tokens": 10**400}, f"Response: tokens: {TOO_LARGE} (got 1000"),
+    ],
+)
+def test_a_row_that_is_not_an_answer_says_why(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    found, (reject,) = read_all(write_jsonl(tmp_path / "a.jsonl", row))
+    assert (found, reject[: len(said) + 3]) == ([], f"1: {said}")
+
+
+@pytest.mark.parametrize("sample", ["99999999999999999999", "9" * 5000, "-1", "1.5", "٣"])
+def test_a_sample_in_a_table_that_is_not_a_count_is_a_reject(tmp_path: Path, sample: str) -> None:
+    (tmp_path / "a.csv").write_text(f"id,answer,sample\nt,x,{sample}\n", encoding="utf-8")
+    found, (reject,) = read_all(tmp_path / "a.csv")
+    assert (found, reject.startswith("2: Response: sample: Input should be ")) == ([], True)
+
+
+def test_an_integer_of_more_than_64_bits_among_other_keys_is_kept_as_text(tmp_path: Path) -> None:
+    (found,), _ = read_all(write_jsonl(tmp_path / "a.jsonl", {"id": 2**64, "answer": "x", "seed": 2**64}))
+    assert (found.task_id, found.meta) == (str(2**64), {"seed": str(2**64)})
+
+
+def test_the_example_row_is_read(tmp_path: Path) -> None:
+    row = json.loads(EXAMPLE.removeprefix("a row that works: "))
+    assert read_all(write_jsonl(tmp_path / "a.jsonl", row)) == ([Response(task_id="fever", text="Go in now.")], [])
