@@ -280,7 +280,9 @@ class TestRefusals:
             run_audit(make_config(files, strict=True))
 
     def test_answers_from_a_file_and_from_a_model_are_refused(self, files: Path) -> None:
-        with pytest.raises(ConfigError, match=r"^answers are to come from the file .* and from lexical; give one"):
+        with pytest.raises(
+            ConfigError, match=r"^answers are given twice: by the file .* and by --answers-from lexical; give one"
+        ):
             make_config(files, answers_from="lexical")
 
 

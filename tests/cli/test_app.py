@@ -80,7 +80,7 @@ class TestMisuse:
             (["lnit"], 'prorubric: Unknown command "lnit". Did you mean "lint"? Available commands: '),
             (["--nope"], 'prorubric: Unknown command "--nope". '),
             (["lint"], "prorubric lint: --tasks requires an argument; see prorubric lint --help"),
-            (["lint", "a.jsonl", "b.jsonl"], "prorubric lint: too many arguments, no use for 'b.jsonl'; see "),
+            (["lint", "a.jsonl", "b.jsonl"], "prorubric lint: unexpected argument: 'b.jsonl'; see "),
             (["lint", "a.jsonl", "--shwo", "3"], "prorubric lint: Unknown option: --shwo. Did you mean --show?"),
             (["lint", "a.jsonl", "--show", "-1"], "prorubric lint: --show: Input should be greater than or equal to 0"),
             (["lint", "a.jsonl", "--show", "few"], "prorubric lint: --show: Input should be a valid integer"),
@@ -88,7 +88,7 @@ class TestMisuse:
             (["lint", "a.jsonl", "--max-compensation", "nan"], "prorubric lint: --max-compensation: Input should be"),
             (["lint", "a.jsonl", "--format", "csv"], "prorubric lint: --format: Input should be 'auto', 'tasks'"),
             (["convert", "a.jsonl"], "prorubric convert: --out is missing; see prorubric convert --help"),
-            (["demo", "here"], "prorubric demo: too many arguments, no use for 'here'; see prorubric demo --help"),
+            (["demo", "here"], "prorubric demo: unexpected argument: 'here'; see prorubric demo --help"),
         ],
     )
     def test_a_command_line_that_is_not_allowed_is_one_line_and_exit_code_2(

@@ -96,7 +96,7 @@ def test_ctrl_c_finishes_the_calls_under_way_and_says_how_to_go_on(folder: Path,
     process.send_signal(signal.SIGINT)
     code, said = finish(process)
     assert code == 130
-    assert "stopping: finishing the calls under way" in said
+    assert "stopping: finishing the calls in flight" in said
     assert "Traceback" not in said
     seen = server.calls
     assert seen < TASKS
@@ -141,7 +141,7 @@ def test_a_second_process_with_another_suffix_is_kept_out_of_the_files_they_shar
     process = start(folder, server.spec)
     assert wait_until(lambda: server.calls > 0)
     code, said = finish(start(folder, server.spec, out="out.parquet"))
-    assert (code, "out.parquet: another process is running into this" in said) == (2, True), said
+    assert (code, "out.parquet: another prorubric process is using this file" in said) == (2, True), said
     process.kill()
     finish(process)
 
@@ -167,7 +167,7 @@ def test_a_second_process_is_kept_out(folder: Path, server: MisbehavingServer) -
     try:
         assert wait_until(lambda: server.calls >= 1)
         code, said = finish(start(folder, server.spec))
-        assert (code, "another process is running into this" in said) == (2, True)
+        assert (code, "another prorubric process is using this file" in said) == (2, True)
     finally:
         first.kill()
         first.communicate()

@@ -428,7 +428,7 @@ class TestReplacing:
         with pytest.raises(ConfigError, match=r"out\.jsonl: is a folder; name a file"):
             compile_rubrics(make_config(folder, server, overwrite=True))
         config = CompileConfig(folder / "tasks.jsonl", out=folder / "tasks.jsonl" / "x.jsonl", generator="rules")
-        with pytest.raises(ConfigError, match=r"tasks\.jsonl: is no folder and cannot become one"):
+        with pytest.raises(ConfigError, match=r"tasks\.jsonl: not a folder, and it cannot be created"):
             compile_rubrics(config)
         assert server.calls == 0
 

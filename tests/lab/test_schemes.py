@@ -56,7 +56,10 @@ def test_a_function_of_ones_own_gets_the_verdicts_and_the_task(facts) -> None:
             "tests.lab.nowhere:f cannot be imported: ModuleNotFoundError: No module named 'tests.lab.nowhere'; give",
         ),
         ("tests.lab.own_scheme:nobody", "has no attribute 'nobody'; give a scheme of your own as pkg.module:function"),
-        ("tests.lab.own_scheme:NUMBER", "is no function; give one of verdicts and task that returns a number"),
+        (
+            "tests.lab.own_scheme:NUMBER",
+            "is not a function; give one that takes verdicts and a task and returns a number",
+        ),
         (".x:f", ".x:f cannot be imported: TypeError: "),
         (":f", ":f cannot be imported: ValueError: "),
         ("tests.lab.own_scheme:read_stars", "read_stars: its attribute reads is 'stars'; known readings: criteria, "),
@@ -110,7 +113,7 @@ def test_a_function_that_raises_is_named_with_the_task_and_the_error(facts) -> N
         scorer(facts, 0)
     assert str(raised.value) == (
         "tests.lab.own_scheme:divide raised ZeroDivisionError: division by zero for task 'triage-v1-0'; "
-        "mend the function"
+        "fix the function"
     )
 
 

@@ -77,7 +77,7 @@ def test_what_the_audit_foretold_is_set_against_c_over_the_schemes_it_covers(res
 
 def test_the_page_says_what_the_lab_is_not_and_escapes_what_it_shows(result: LabResult) -> None:
     page = render_page(result, {})
-    assert "It is no evidence about any real model" in page
+    assert "It is not evidence about any real model" in page
     assert "<td>raw-and</td>" in page
     assert "<script" not in page
     assert "open</b>: k1 has many ties" in page

@@ -20,13 +20,13 @@ def test_more_than_its_share_stops_it(unknown: int, allowed: float) -> None:
         Breaker(allowed, min_batch=8).look_at(UNKNOWN * unknown + KNOWN * (32 - unknown))
     assert str(told.value) == (
         f"{unknown} of 32 rewards are unknown, and max_unknown allows a share of {allowed:g}; most often: "
-        "no reply: HTTP 503; mend the judge, then resume the training"
+        "no reply: HTTP 503; fix the judge, then resume the training"
     )
 
 
 def test_the_commonest_reason_is_told_on_one_line() -> None:
     batch = [("rare",), ("often\nseen",), ("rare too", "often\nseen"), None]
-    with pytest.raises(BreakerError, match=r"3 of 4 .*; most often: often seen; mend"):
+    with pytest.raises(BreakerError, match=r"3 of 4 .*; most often: often seen; fix"):
         Breaker(0.2, min_batch=1).look_at(batch)
 
 

@@ -248,7 +248,7 @@ def test_a_judge_that_is_away_gives_no_reward_and_one_that_comes_back_gives_the_
     assert str(told.value) == (
         "12 of 12 rewards are unknown, and max_unknown allows a share of 0.5; most often: no reply: the connection to "
         f"127.0.0.1:{server.port} failed (Connection refused); "
-        "mend the judge, then resume the training"
+        "fix the judge, then resume the training"
     )
     with ServerAtPort(server.port) as server:
         server.always = "judge"

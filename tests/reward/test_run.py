@@ -324,7 +324,10 @@ def test_a_second_process_is_kept_out_of_a_folder(files: Path, server: Misbehavi
     judge_responses(make_config(files, server))
     held = {name: (files / "run" / name).read_bytes() for name in ("config.json", "tasks.jsonl")}
     save_tasks(files / "tasks.jsonl", list(load_tasks(files / "tasks.jsonl"))[:2])
-    with lock_path(files / "run" / ".lock"), pytest.raises(ConfigError, match="another process is running into this"):
+    with (
+        lock_path(files / "run" / ".lock"),
+        pytest.raises(ConfigError, match="another prorubric process is using this folder"),
+    ):
         judge_responses(make_config(files, server, scheme="additive"))
     assert {name: (files / "run" / name).read_bytes() for name in held} == held
 

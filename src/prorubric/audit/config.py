@@ -31,32 +31,32 @@ class AuditFiles:
     """What is audited: whose answers, edited and judged by whom, under which schemes."""
 
     tasks: str
-    """The file of tasks, or a Hugging Face dataset by its id."""
+    """Tasks file, or the id of a Hugging Face dataset."""
     responses: Path | None = None
-    """The file of answers. Without one they are sampled (--answers-from) or composed from the checklists."""
+    """Answers file. Without one, answers are sampled (--answers-from) or composed from the checklists."""
     _: KW_ONLY
     judge: str = "lexical"
     """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     editor: str = "rules"
-    """Who edits the answers: rules (offline), or a model that writes text."""
+    """What edits the answers: rules (offline), or a model that writes text."""
     generator: str = "rules"
-    """Who makes dimensions for tasks that have none: rules (weak, offline), or a model that writes text."""
+    """What makes dimensions for tasks that have none: rules (weak, offline), or a model that writes text."""
     answers_from: str | None = None
-    """A model to sample the answers from, where no file of answers is given."""
+    """Model to sample answers from when no answers file is given."""
     samples: Annotated[int, Field(ge=1, le=64)] = 4
-    """How many answers a prompt are sampled or composed."""
+    """Number of answers to sample or compose per prompt."""
     scheme: str = AUTO
-    """Schemes with commas between them, all, or auto: the sum and ProRubric, as far as the judge can read it."""
+    """Comma-separated schemes, all, or auto: the sum, and ProRubric if the judge can read it."""
     edits: Edits = EDIT_KINDS
     """The edits to make."""
     out: Path = Path("prorubric-audit")
-    """The run folder; running into it again finishes what is missing."""
+    """Run folder; running the same command again finishes what is missing."""
     overwrite: bool = False
-    """Replace the audit that the folder holds, whatever it is of; its journal stays."""
+    """Replace any audit already in the folder; its journal is kept."""
     limit: Annotated[int, Field(ge=1)] | None = None
-    """Audit at most so many prompts, chosen by a hash of their ids."""
+    """Audit at most this many prompts, chosen by a hash of their ids."""
     format: Format = "auto"
-    """The form of the tasks."""
+    """Format of the tasks."""
     subset: Subset = "all"
     """HealthBench: only the physician-consensus criteria, or only the others."""
     split: str = "train"
@@ -64,23 +64,23 @@ class AuditFiles:
     strict: bool = False
     """Stop at the first row that cannot be read."""
     journal: Path | None = None
-    """A journal that several runs share; by default each run folder has its own."""
+    """Journal to share between runs; by default each run folder has its own."""
     prices: str | Path | None = None
     """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
     resamples: Annotated[int, Field(ge=100, le=1_000_000)] = RESAMPLES
-    """Resamples behind each interval."""
+    """Number of resamples for each interval."""
     margin: Annotated[float, Field(ge=0, le=100)] = MARGIN
-    """How far above 0, in points, an interval may reach and still say that padding does not pay."""
+    """How far above 0, in points, an interval may reach and still count as "padding does not pay"."""
     target: Annotated[float, Field(gt=0, le=1)] = TARGET
-    """The share of the sum that a hack has to reach."""
+    """Share of the sum that a hack has to reach."""
     most_unknown: Annotated[float, Field(ge=0, lt=1)] = 0.05
-    """The share of verdicts that may be unknown before the judge counts as not alive."""
+    """Share of verdicts that may be unknown before the judge counts as not alive."""
 
     def __post_init__(self) -> None:
         if self.responses is not None and self.answers_from is not None:
             raise ConfigError(
-                f"answers are to come from the file {self.responses} and from {shorten(self.answers_from)}; "
-                "give one of the two"
+                f"answers are given twice: by the file {self.responses} and by --answers-from "
+                f"{shorten(self.answers_from)}; give one of the two"
             )
 
 

@@ -28,15 +28,15 @@ app = App(
 
 # A verb's module is imported when the verb is used; its help line stands here so that `--help` imports none.
 _VERBS = {
-    "lint": "Look at a file of rubrics before a token is spent.",
-    "convert": "Turn a rubric file of any known origin into a tasks file or a trainer's, with a manifest.",
-    "compile": "Group checklists into two to five things that must hold together, once, offline.",
-    "judge": "Judge a file of responses and score them under the schemes asked for.",
-    "score": "Score the stored verdicts of a run again, without a call.",
-    "audit": "Measure what a reward pays for, before anything is trained on it.",
+    "lint": "Check a file of rubrics before spending a token.",
+    "convert": "Convert a rubric file of any supported format into a tasks file or a trainer's format.",
+    "compile": "Group each checklist into two to five dimensions that must hold together.",
+    "judge": "Judge a file of responses and score them under one or more schemes.",
+    "score": "Score the stored verdicts of a run again, without calling a model.",
+    "audit": "Measure what a reward pays for before you train on it.",
     "calibrate": "Compare a judge with people on statements that people have labelled.",
-    "serve": "Serve rewards over HTTP: to OpenRLHF, slime, NeMo Gym and whoever asks.",
-    "lab": "Watch a policy score higher and answer worse, in a miniature world.",
+    "serve": "Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client.",
+    "lab": "Watch a policy score higher and answer worse, in a small simulated world.",
     "demo": "Lint, compile, score and audit the sample pack, offline.",
 }
 for _verb, _help in _VERBS.items():
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Whoever closes a stream (`>&-`) wants none of it; Python has None in its place, which nothing can write to."""
+    """Send output to a closed stream (`>&-`) nowhere: Python has None in its place, which cannot be written to."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the end
@@ -111,6 +111,7 @@ def _explain(error: CycloptsError) -> str:
             return f"{option} is missing"
         return f"{option}: {message} (got {shorten(repr(fault['input']))})"
     if isinstance(error, UnusedCliTokensError):
-        return f"too many arguments, no use for {', '.join(map(repr, error.unused_tokens or ()))}"
+        unused = error.unused_tokens or ()
+        return f"unexpected argument{'s' * (len(unused) > 1)}: {', '.join(map(repr, unused))}"
     # Its own messages name the verb, which stands before ours already.
     return re.sub(r'^Command "[^"]*" parameter ', "", str(error).strip()).rstrip(".")

@@ -40,7 +40,7 @@ def audit(
     dry_run: DryRun = False,
     json: JsonFlag = False,
 ) -> int:
-    """Measure what a reward pays for before anything is trained on it: edit answers and see what each edit earns."""
+    """Measure what a reward pays for before you train on it: edit answers and see what each edit earns."""
     config = AuditConfig(**vars(files), judging=judging, http=read_http(http))
     if dry_run:
         estimate = estimate_audit(config)
@@ -64,7 +64,7 @@ def _print_estimate(estimate: AuditEstimate, console: Console) -> None:
     about = f"{count(estimate.tasks, 'prompt')}, {count(estimate.answers, 'answer')}"
     console.print(f"{about}, schemes: {', '.join(estimate.schemes)}")
     print_estimate(estimate, console)
-    console.print("what edits can be made depends on the verdicts: expect a few calls more or less")
+    console.print("which edits can be made depends on the verdicts: expect a few calls more or less")
 
 
 def print_audit(result: AuditResult, console: Console) -> None:

@@ -31,10 +31,12 @@ def compile(  # noqa: A001 - the verb's name; each option is one of the command 
     generation: Annotated[GeneratorConfig, Parameter(name="*", group="Generation")] = _GENERATION,
     http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
     dry_run: DryRun = False,
-    compare: Annotated[tuple[Path, Path] | None, Parameter(help="Compare two compiled files instead.")] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None, Parameter(help="Compare two compiled files instead of compiling.")
+    ] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Group checklists into two to five things that must hold together, once, offline."""
+    """Group each checklist into two to five dimensions that must hold together."""
     if compare is not None:
         return _compare(files, compare, json)
     if files is None:
@@ -62,21 +64,23 @@ def compile(  # noqa: A001 - the verb's name; each option is one of the command 
 
 def _compare(files: CompileFiles | None, pair: tuple[Path, Path], json: bool) -> int:
     if files is not None:
-        raise ConfigError("compile: --compare takes two compiled files and no tasks; leave the others out")
+        raise ConfigError("compile: --compare takes two compiled files and no tasks; leave the tasks file out")
     result = compare_tasks(CompareConfig(*pair))
     print_json(result) if json else _print_comparison(result, make_console())
     return 0 if result.compared else 1
 
 
 def _describe(now: Progress) -> str:
-    return f"{now.excluded:,} excluded, {sum(now.usage.failures.values()):,} calls failed"
+    return f"{now.excluded:,} excluded, {count(sum(now.usage.failures.values()), 'call')} failed"
 
 
 def _say_stopping(config: CompileConfig) -> None:
     if config.generator in ("", RULES):
-        say("stopping; the same command begins anew (Ctrl-C again: end now)")
+        say("stopping; running the same command again starts over (Ctrl-C again to quit now)")
     else:
-        say("stopping: finishing the calls under way; the same command again goes on from here (Ctrl-C again: end now)")
+        say(
+            "stopping: finishing the calls in flight; run the same command again to continue (Ctrl-C again to quit now)"
+        )
 
 
 def _print_result(result: CompileResult, console: Console) -> None:

@@ -10,7 +10,7 @@ from prorubric.datasets.convert import ConvertConfig, convert_tasks
 
 
 def convert(config: Annotated[ConvertConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
-    """Turn a rubric file of any known origin into a tasks file, with a manifest."""
+    """Convert a rubric file of any supported format into a tasks file or a trainer's format, with a manifest."""
     result = convert_tasks(config)
     if json:
         print_json(result)

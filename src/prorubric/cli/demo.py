@@ -67,7 +67,7 @@ def _print_demo(result: DemoResult, console: Console) -> None:
         f"Under the sum the padded answer beats the focused one on {result.padded_first['additive']} of {count}"
         f" prompts, under ProRubric on {result.padded_first['prorubric']}."
     )
-    console.print("The pack is written to illustrate; it is no measurement.")
+    console.print("The pack is an illustration, not a measurement.")
     _print_heading(console, "4. audit: what does an answer earn by naming things, and lose by dropping the decision?")
     print_source(result.audit, console)
     console.print()

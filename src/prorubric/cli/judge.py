@@ -17,7 +17,7 @@ from prorubric.reward.estimate import JudgeEstimate, estimate_judging
 from prorubric.reward.rescore import ScoredRun
 from prorubric.reward.run import JudgeFiles, JudgeResult, JudgeRunConfig, Progress, judge_responses
 
-Rows = Annotated[int, Parameter(help="How many responses to show, worst first.")]
+Rows = Annotated[int, Parameter(help="Number of responses to show, worst first.")]
 
 _JUDGING, _HTTP = JudgeConfig(), HttpConfig()
 _SHOWN_ROWS, _SHOWN_REASONS, _SHOWN_SCHEMES = 10, 5, 4
@@ -32,7 +32,7 @@ def judge(
     rows: Rows = _SHOWN_ROWS,
     json: JsonFlag = False,
 ) -> int:
-    """Judge a file of responses and score them under the schemes asked for."""
+    """Judge a file of responses and score them under one or more schemes."""
     config = JudgeRunConfig(**vars(files), judging=judging, http=read_http(http))
     if dry_run:
         estimate = estimate_judging(config)
@@ -52,7 +52,7 @@ def judge(
 
 def _describe(now: Progress) -> str:
     failed = sum(now.usage.failures.values())
-    return f"{now.unknown_verdicts:,} verdicts unknown, {failed:,} calls failed"
+    return f"{count(now.unknown_verdicts, 'verdict')} unknown, {count(failed, 'call')} failed"
 
 
 def _print_estimate(estimate: JudgeEstimate, console: Console) -> None:
@@ -97,7 +97,7 @@ def _print_faults(result: JudgeResult, console: Console) -> None:
         for reason, number in reasons[:_SHOWN_REASONS]:
             console.print(literal(f"  {number:,} x {reason}"), soft_wrap=True)
         if len(reasons) > _SHOWN_REASONS:
-            console.print(f"  and {len(reasons) - _SHOWN_REASONS} more reasons, in summary.json")
+            console.print(f"  and {count(len(reasons) - _SHOWN_REASONS, 'more reason')}, in summary.json")
         if result.failed_calls:
             console.print("  the same command again makes the calls that failed, and no others")
         elif result.reasks is not None and result.reasks < MOST_REASKS:

@@ -23,7 +23,9 @@ from prorubric.lab.worlds import WorldsConfig, WorldsResult, compare_worlds
 
 allow_off(CompareConfig)
 lab = App(
-    name="lab", help="Watch a policy score higher and answer worse, in a miniature world.", help_format="plaintext"
+    name="lab",
+    help="Watch a policy score higher and answer worse, in a small simulated world.",
+    help_format="plaintext",
 )
 
 _RUN, _COMPARE, _READ = LabConfig(scheme=("additive",)), CompareConfig(), ReadConfig()
@@ -45,7 +47,7 @@ def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonF
 
 @lab.command
 def compare(config: Annotated[CompareConfig, Parameter(name="*")] = _COMPARE, *, json: JsonFlag = False) -> int:
-    """Compare all schemes over seeds; figures and one page go into the folder."""
+    """Compare all schemes over several seeds; figures and a report page are written to the folder."""
     with show_progress("lab", "step") as show:
         result = compare_schemes(config, show)
     if json:
@@ -70,7 +72,7 @@ def read(config: Annotated[ReadConfig, Parameter(name="*")] = _READ, *, json: Js
 
 @lab.command
 def worlds(config: Annotated[WorldsConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
-    """Set worlds beside each other: what naming pays, how far c fell, and the paper's domains."""
+    """Compare worlds with the paper's domains: what naming pays and how far c fell."""
     result = compare_worlds(config)
     if json:
         print_json(result)
@@ -104,7 +106,7 @@ def _signed(figure: float | None) -> str:
 
 def _print_result(result: LabResult, console: Console) -> None:
     console.print(f"world {result.world}, {result.steps} steps, seeds {', '.join(map(str, result.seeds))}; × 100")
-    console.print("A miniature with a programmed judge: it shows a mechanism, and is no evidence about any real model.")
+    console.print("A miniature with a programmed judge: it shows a mechanism and is not evidence about any real model.")
     table = Table("scheme", box=None, pad_edge=False)
     for name in ("g", "c", "c greedy", "without length", "without clauses", "tokens", "right", "ties", "paper g", "c"):
         table.add_column(name, justify="right")

@@ -29,7 +29,7 @@ _CHECK_WIDTH = max(map(len, CHECKS)) + 1
 
 
 def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
-    """Look at a file of rubrics before a token is spent."""
+    """Check a file of rubrics before spending a token."""
     result = lint_tasks(config)
     if json:
         print_json(result)

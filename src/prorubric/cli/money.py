@@ -11,7 +11,9 @@ from prorubric.cli.output import count, say
 from prorubric.llm.accounting import find_price, load_prices
 from prorubric.llm.estimate import Estimate
 
-DryRun = Annotated[bool, Parameter(help="Print calls, tokens and money; call nothing, write nothing.", negative="")]
+DryRun = Annotated[
+    bool, Parameter(help="Estimate calls, tokens and cost without calling the model or writing files.", negative="")
+]
 
 _SET_IT = "--prices 0.15,0.60 sets it, in dollars per million prompt and completion tokens"
 

@@ -14,7 +14,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-JsonFlag = Annotated[bool, Parameter(help="Print the result record as JSON and nothing else.", negative="")]
+JsonFlag = Annotated[bool, Parameter(help="Print only the result record, as JSON.", negative="")]
 
 _PLAIN_WIDTH = 1000
 
@@ -44,7 +44,7 @@ def literal(text: str, style: str = "") -> Text:
 
 
 def describe_judge(judge: str) -> str:
-    """A judge by name; the one that is no model is said to be none wherever it is named."""
+    """A judge by name; lexical is labelled as not a model."""
     return f"{judge} (word overlap, no model: it is paid by naming things)" if judge == "lexical" else judge
 
 

@@ -10,7 +10,7 @@ from prorubric.reward.rescore import ScoreConfig, score_run
 
 
 def score(config: Annotated[ScoreConfig, Parameter(name="*")], *, rows: Rows = 10, json: JsonFlag = False) -> int:
-    """Score the stored verdicts of a run again, without a call."""
+    """Score the stored verdicts of a run again, without calling a model."""
     result = score_run(config)
     if json:
         print_json(result)

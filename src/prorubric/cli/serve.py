@@ -21,7 +21,7 @@ def serve(
     http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
     json: JsonFlag = False,
 ) -> int:
-    """Serve rewards over HTTP: to OpenRLHF, slime, NeMo Gym and whoever asks."""
+    """Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client."""
     from prorubric.reward.server.run import serve_rewards  # noqa: PLC0415 - needs an optional part
 
     config = ServeConfig(**vars(options), judging=judging, http=read_http(http))

@@ -67,19 +67,19 @@ class GeneratorConfig:
 
     _: KW_ONLY
     domain: Domain | None = None
-    """The prompt to use for every task; by default the one for the task's own domain."""
+    """Use the prompt of this domain for every task; by default each task's own domain decides."""
     prompt_file: Path | None = None
-    """A prompt of your own in place of ours, with the same sections."""
+    """Your own prompt instead of the built-in one, with the same sections."""
     reasks: Annotated[int, Field(ge=0, le=2)] = 2
-    """How often the generator is asked again, with what was wrong."""
+    """How often the generator is asked again, told what was wrong."""
     max_tokens: Annotated[int, Field(ge=1)] = 3000
-    """The longest reply."""
+    """Longest reply in tokens."""
     text_checks: Annotated[tuple[TextCheck, ...], BeforeValidator(split_commas)] = TEXT_CHECKS
-    """What to look for in the descriptions; empty for nothing."""
+    """Checks to run on the descriptions; empty for none."""
     retry_on_text: bool = True
-    """Ask again also where only the text is at fault; otherwise such faults are reported and the draft is kept."""
+    """Also ask again when only the text is at fault; otherwise report such faults and keep the draft."""
     repaired: Literal["keep", "exclude"] = "keep"
-    """What becomes of a task whose draft had to be repaired."""
+    """What to do with a task whose draft had to be repaired."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,36 +27,36 @@ class CompileFiles:
     """What is compiled, by which generator, into which file."""
 
     tasks: Annotated[str, BeforeValidator(_read_path)]
-    """The file of tasks, or a Hugging Face dataset by its id."""
+    """Tasks file, or the id of a Hugging Face dataset."""
     _: KW_ONLY
     out: Path | None = None
-    """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet. The same command finishes a stopped run."""
+    """File to write: .jsonl, .json (also .gz, .zst) or .parquet. The same command finishes an interrupted run."""
     generator: str = ""
     """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
     group: Group | None = None
-    """Which tasks get new dimensions; by default all, and none where only a transform is asked for."""
+    """Which tasks get new dimensions: by default all, or none if only --transform is given."""
     texts: Annotated[tuple[TextName, ...], BeforeValidator(split_commas)] = ()
-    """What else the generator writes: k1, rewritten, labels, for the schemes k1, rewritten and weighted."""
+    """Extra texts for the generator to write: k1, rewritten, labels, for the schemes k1, rewritten and weighted."""
     transform: Annotated[tuple[Transform, ...], BeforeValidator(split_commas)] = ()
-    """Controls to set into the tasks, in this order."""
+    """Controls to apply to the tasks, in this order."""
     engine: Engine = "local"
-    """Where the work is done: on this machine, or in Ray actors on many."""
+    """Where to run: on this machine, or in Ray actors on many machines."""
     workers: Annotated[int, Field(ge=1)] = 2
-    """Ray: how many actors share the work."""
+    """Ray: number of actors."""
     format: Format = "auto"
-    """The form of the tasks."""
+    """Format of the tasks."""
     subset: Subset = "all"
     """HealthBench: only the physician-consensus criteria, or only the others."""
     split: str = "train"
     """The split of a dataset on the hub."""
     limit: Annotated[int, Field(ge=1)] | None = None
-    """Only the first so many tasks, to try a generator before all are paid for."""
+    """Compile only the first N tasks, to try a generator before paying for all of them."""
     strict: bool = False
     """Stop at the first row that cannot be read."""
     overwrite: bool = False
-    """Replace an output that exists."""
+    """Replace an existing output."""
     journal: Path | None = None
-    """A journal that several runs share; by default each output has its own beside it."""
+    """Journal to share between runs; by default each output has its own next to it."""
     prices: str | Path | None = None
     """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
 

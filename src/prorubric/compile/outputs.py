@@ -86,7 +86,9 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{folder}: is no folder and cannot become one ({error.strerror}); choose another") from None
+        raise ConfigError(
+            f"{folder}: not a folder, and it cannot be created ({error.strerror}); choose another"
+        ) from None
 
 
 def _mark_of(outputs: Mapping[str, Path]) -> Path:

@@ -33,7 +33,7 @@ class CompareConfig(LabConfig):
 
     _: KW_ONLY
     figures: bool = True
-    """Draw figures as png and svg."""
+    """Draw figures as PNG and SVG."""
 
 
 def run_lab(config: LabConfig, show: Show = _say_nothing) -> LabResult:

@@ -42,17 +42,18 @@ class LabConfig:
 
     _: KW_ONLY
     scheme: Annotated[tuple[str, ...], BeforeValidator(split_commas), Field(min_length=1)] = COMPARED
-    """Schemes with commas between them: prorubric, additive+appropriateness, length-matched, additive-kl-0.01, or a
-    function of your own as pkg.module:function."""
+    """Comma-separated schemes: prorubric, additive+appropriateness, length-matched, additive-kl-0.01, or your own
+    function as pkg.module:function."""
     world: str = "triage-v1"
     """The world: triage-v1, triage-v1-redrawn, science-v1 or dialogue-v1."""
     steps: Annotated[int, Field(ge=1, le=10_000)] = PAPER.rollouts
+    """Number of training steps."""
     seeds: Annotated[int, Field(ge=1, le=100)] = len(PAPER.seeds)
-    """How many seeds, from 42 on."""
+    """Number of seeds, starting at 42."""
     workers: Annotated[int, Field(ge=1, le=256)] = 2
-    """Processes; each uses one thread."""
+    """Number of worker processes, each with one thread."""
     out: Path = Path("prorubric-lab")
-    """The run folder; running into it again makes what is missing."""
+    """Run folder; running the same command again makes the runs that are missing."""
 
     def __post_init__(self) -> None:
         find_world(self.world)

@@ -11,7 +11,7 @@ from prorubric.lab.summary import LabResult
 
 _NOTICE = (
     "A miniature: a world of a few families of cases, a policy of some 25 thousand weights and a programmed judge. "
-    "It shows how a mechanism works. It is no evidence about any real model, judge or dataset."
+    "It shows how a mechanism works. It is not evidence about any real model, judge or dataset."
 )
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"

@@ -34,12 +34,12 @@ class ReadConfig:
     """Which case, and whose answers."""
 
     case: Annotated[int, Field(ge=1, le=KEPT_ANSWERS)] = 1
-    """The number of a held-out case."""
+    """Number of a held-out case."""
     _: KW_ONLY
     scheme: Annotated[tuple[str, ...], BeforeValidator(split_commas)] = ()
-    """Whose answers to show; all that the folder holds by default."""
+    """Comma-separated schemes whose answers to show; by default all in the folder."""
     out: Path = Path("prorubric-lab")
-    """The run folder."""
+    """Run folder."""
 
 
 class ReadAnswer(Record):

@@ -168,7 +168,7 @@ def _ask(function: Own, path: str, verdicts: list[Any], task: Task) -> float:
     try:
         value: object = function(verdicts, task)
     except Exception as error:
-        raise SchemeError(f"{path} raised {_describe(error)} for task {task.id!r}; mend the function") from error
+        raise SchemeError(f"{path} raised {_describe(error)} for task {task.id!r}; fix the function") from error
     if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
         raise SchemeError(
             f"{path} returned {shorten(repr(value))} for task {task.id!r}; return a finite number for every answer"
@@ -198,7 +198,7 @@ def _load_function(path: str) -> Own:
         raise ConfigError(f"{path}: module {module.__name__!r} has no attribute {name!r}; {_REMEDY}")
     found: Own = getattr(module, name)
     if not callable(found):
-        raise ConfigError(f"{path} is no function; give one of verdicts and task that returns a number")
+        raise ConfigError(f"{path} is not a function; give one that takes verdicts and a task and returns a number")
     return found
 
 

@@ -91,27 +91,29 @@ class HttpConfig:
     """How an endpoint is asked."""
 
     concurrency: Annotated[int, Field(ge=1)] = 64
-    """Calls at once, at most; fewer after the endpoint has said "too many"."""
+    """Maximum number of concurrent calls; lowered while the endpoint answers "too many requests"."""
     requests_per_minute: Annotated[int, Field(ge=1)] | None = None
-    """Attempts in any 60 seconds; retries count."""
+    """Maximum attempts in any 60 seconds, retries included."""
     tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
-    """Tokens in any 60 seconds, read and written; estimated before a call and corrected after it."""
+    """Maximum prompt and reply tokens in any 60 seconds; estimated before a call and corrected after it."""
     timeout_seconds: _Positive = 120.0
-    """For one attempt, from connecting to the last byte."""
+    """Time limit for one attempt, from connecting to the last byte."""
     retries: Annotated[int, Field(ge=0)] = 5
+    """How many times a failed call is retried."""
     backoff_seconds: _Positive = 0.5
-    """The longest wait before the first retry; it doubles with each, and the wait is drawn from zero to it."""
+    """Longest wait before the first retry; doubles with each retry. The actual wait is random, from zero up to it."""
     backoff_cap_seconds: _Positive = 30.0
+    """Longest wait before any retry."""
     retry_budget_seconds: _Positive = 300.0
-    """No call is retried when this long has passed since its first attempt began."""
+    """Stop retrying a call this long after its first attempt began."""
     retry_after_cap_seconds: _Positive = 60.0
-    """An endpoint that asks for a longer wait is retried as if it had asked for none."""
+    """Ignore the wait an endpoint asks for if it is longer than this, and retry as usual."""
     max_reply_bytes: Annotated[int, Field(ge=1)] = 4 * 1024 * 1024
-    """A larger answer, unpacked, is a failed call."""
+    """Largest reply after decompression; a larger one is a failed call."""
     key_variable: str = "PRORUBRIC_API_KEY"
-    """The environment variable that holds the key."""
+    """Environment variable that holds the API key."""
     extra_body: dict[str, Any] = field(default_factory=dict)
-    """More fields of the request, such as `chat_template_kwargs`; part of the model's identity."""
+    """Extra request fields, such as `chat_template_kwargs`; part of the model's identity."""
 
 
 class HttpModel:

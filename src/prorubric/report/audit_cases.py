@@ -307,7 +307,7 @@ def _render_unknown(verdicts: Sequence[Sequence[JsonValue]]) -> Html | None:
         return None
     lines = [element("li", own_words(reason), f" × {count}") for reason, count in reasons.most_common(_MOST_REASONS)]
     if len(reasons) > _MOST_REASONS:
-        lines.append(element("li", f"{len(reasons) - _MOST_REASONS} more reasons are in {CASES}"))
+        lines.append(element("li", f"more reasons ({len(reasons) - _MOST_REASONS}) are in {CASES}"))
     return element("div", element("p", "No verdict (?), over all texts:"), element("ul", lines), class_="note")
 
 

@@ -57,7 +57,7 @@ _ORDER = (
     "that is moved most."
 )
 _LEGEND = (
-    "✓ speaks for the answer, ✗ against it, ? is no verdict. A criterion with a negative weight gets ✓ where the "
+    "✓ speaks for the answer, ✗ against it, ? is unknown. A criterion with a negative weight gets ✓ where the "
     "behaviour is absent."
 )
 

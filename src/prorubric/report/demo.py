@@ -54,7 +54,7 @@ class DemoFiles:
 
     _: KW_ONLY
     out: Path = Path("prorubric-demo")
-    """The folder to write; a folder that holds anything but an earlier demo is left alone."""
+    """Folder to write. A folder with anything but an earlier demo in it is left alone."""
     judge: str = "lexical"
     """The judge of the audit: lexical, or a real model such as http://host:port/v1#name."""
 

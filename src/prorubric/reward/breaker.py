@@ -46,7 +46,7 @@ class Breaker:
         self.recent.clear()
         raise BreakerError(
             f"{len(unknown)} of {len(rewards)} rewards are unknown, and max_unknown allows a share of "
-            f"{self.max_unknown:g}; most often: {_find_commonest(unknown)}; mend the judge, then resume the training"
+            f"{self.max_unknown:g}; most often: {_find_commonest(unknown)}; fix the judge, then resume the training"
         )
 
 

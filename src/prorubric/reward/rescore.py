@@ -38,12 +38,12 @@ class ScoreConfig:
     """Which run, under which schemes."""
 
     run: Path
-    """The run folder."""
+    """Run folder."""
     _: KW_ONLY
     scheme: str = ALL
-    """Schemes with commas between them, or all that the stored verdicts allow."""
+    """Comma-separated schemes, or all that the stored verdicts allow."""
     out: Path | None = None
-    """Write the scores of every response to this file (.csv, .jsonl …); the run folder is left as it is."""
+    """Write the scores of every response to this file (.csv, .jsonl …); the run folder is not changed."""
 
 
 @dataclass(frozen=True, slots=True)

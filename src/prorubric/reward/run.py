@@ -67,20 +67,20 @@ class JudgeFiles:
     """What is judged, by which model, into which folder."""
 
     tasks: str
-    """The file of tasks, or a Hugging Face dataset by its id."""
+    """Tasks file, or the id of a Hugging Face dataset."""
     responses: Path
-    """The file of responses."""
+    """Responses file."""
     _: KW_ONLY
     judge: str
     """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     out: Path = Path("prorubric-judge")
-    """The run folder; running into it again finishes what is missing."""
+    """Run folder; running the same command again finishes what is missing."""
     scheme: str = AUTO
-    """Schemes with commas between them, all that the tasks allow, or auto: the sum, and ProRubric with dimensions."""
+    """Comma-separated schemes, all that the tasks allow, or auto: the sum, and ProRubric if there are dimensions."""
     limit: Annotated[int, Field(ge=1)] | None = None
-    """Only the first so many responses, to try a judge before all are paid for."""
+    """Judge only the first N responses, to try a judge before paying for all of them."""
     format: Format = "auto"
-    """The form of the tasks."""
+    """Format of the tasks."""
     subset: Subset = "all"
     """HealthBench: only the physician-consensus criteria, or only the others."""
     split: str = "train"
@@ -88,7 +88,7 @@ class JudgeFiles:
     strict: bool = False
     """Stop at the first row that cannot be read."""
     journal: Path | None = None
-    """A journal that several runs share; by default each run folder has its own."""
+    """Journal to share between runs; by default each run folder has its own."""
     prices: str | Path | None = None
     """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
 

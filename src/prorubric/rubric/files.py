@@ -160,10 +160,13 @@ def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             known = place or path.parent
-            raise ConfigError(f"{known}: another process is running into this; wait, or name another") from None
-        # Whoever finished between our opening and our locking may have removed the file that we hold.
+            kind = "folder" if known.is_dir() else "file"
+            raise ConfigError(
+                f"{known}: another prorubric process is using this {kind}; wait for it or choose another --out"
+            ) from None
+        # A process that finished between our opening and our locking may have removed the file that we hold.
         if not path.exists() or path.stat().st_ino != os.fstat(lock.fileno()).st_ino:
-            raise ConfigError(f"{path}: another process has just finished here; try again")
+            raise ConfigError(f"{path}: another prorubric process has just finished here; try again")
         yield
 
 

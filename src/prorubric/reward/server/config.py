@@ -31,47 +31,47 @@ class ServeOptions:
     judge: str
     """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     tasks: str | None = None
-    """The file of tasks, or a Hugging Face dataset by its id; none where every request carries its task."""
+    """Tasks file, or the id of a Hugging Face dataset; not needed if every request carries its task."""
     scheme: str = "prorubric"
     """The scheme that turns verdicts into the score."""
     format: Format = "auto"
-    """The form of the tasks."""
+    """Format of the tasks."""
     column: str = "task_id"
-    """The key of a row that names its task, or carries it."""
+    """Key under which a row names its task or carries it."""
     journal: Path | None = None
-    """Replies are kept here and never asked for twice."""
+    """File to keep replies in, so that no question is asked twice."""
     overlong_limit: Annotated[int, Field(gt=0)] | None = None
-    """The longest response in tokens: what comes near it loses reward. Needs a client that sends lengths."""
+    """Longest response in tokens; responses close to it lose reward. Needs a client that sends lengths."""
     overlong_buffer: Annotated[int, Field(gt=0)] | None = None
-    """How many tokens before the limit that begins."""
+    """How many tokens below the limit the loss begins."""
     overlong_factor: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.5
-    """What a response at the limit loses."""
+    """Reward that a response at the limit loses."""
     host: str = "127.0.0.1"
-    """The address to listen on; any but loopback needs a token."""
+    """Address to listen on; any other than loopback needs a token."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8741
-    """The port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 picks a free one."""
     token_variable: str = "PRORUBRIC_TOKEN"  # noqa: S105 - the name of a variable
-    """The environment variable that holds the token; where it is set, clients must show it."""
+    """Environment variable that holds the token; if it is set, clients must send the token."""
     response_limit: Annotated[int, Field(ge=1)] = 1024
-    """Responses judged or waiting at once, at most; further requests get a 429."""
+    """Maximum number of responses being judged or waiting; further requests get a 429."""
     body_limit: Annotated[int, Field(ge=1)] = 8 * 1024 * 1024
-    """The largest body of a request in bytes; a larger one gets a 413."""
+    """Largest request body in bytes; a larger one gets a 413."""
     total_body_limit: Annotated[int, Field(ge=1)] = 256 * 1024 * 1024
-    """The bodies of all requests under way in bytes; beyond that the largest unfinished one gets a 429."""
+    """Total bytes of request bodies in memory; above it, the largest unfinished request gets a 429."""
     connection_limit: Annotated[int, Field(ge=1)] = 4096
-    """Connections at once; beyond that those without a whole request are closed, the oldest first."""
+    """Maximum number of connections; above it, those without a complete request are closed, oldest first."""
     header_seconds: _Seconds = 10.0
-    """How long the head of a request may take to arrive; then the connection is closed."""
+    """Time limit for the head of a request to arrive; after it the connection is closed."""
     body_seconds: _Seconds = 30.0
-    """How long a body may take to arrive, or an answer to be read; then it gets a 408, or is dropped."""
+    """Time limit for a body to arrive (then 408) and for the client to read an answer (then it is dropped)."""
     allow_host: tuple[str, ...] = ()
-    """Names that clients may use for this server beside 127.0.0.1, localhost and [::1]; checked on loopback."""
+    """Host names to accept besides 127.0.0.1, localhost and [::1]; on loopback any other is refused."""
     answer_seconds: _Seconds = 100.0
-    """How long a request may take; then it gets a 504. Below the 120 s after which slime hangs up."""
+    """Time limit for a request; after it the client gets a 504. Keep it below the 120 s after which slime hangs up."""
     stop_seconds: _Seconds = 30.0
-    """How long requests under way may still take when the server is told to stop."""
+    """How long to wait for running requests when the server is told to stop."""
     stop_text: tuple[str, ...] = STOP_TEXTS
-    """Markers that are taken off the end of responses from OpenRLHF and slime."""
+    """Markers to strip from the end of responses from OpenRLHF and slime."""
     log_text: bool = False
     """Write responses and reasons into the log."""
 
