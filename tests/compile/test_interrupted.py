@@ -180,17 +180,33 @@ def ray_environment() -> Iterator[dict[str, str]]:
         yield {"RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0"}
 
 
-def find_workers(folder: str) -> list[int]:
-    """The processes of our own Ray that run an actor of ours."""
+def find_workers(folder: str, program: bytes = b"ray::_Worker") -> list[int]:
+    """The processes of our own Ray: those that run an actor of ours, or others by the beginning of their command."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            is_worker = entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::_Worker")
+            is_worker = entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(program)
             if is_worker and folder.encode() in (entry / "environ").read_bytes():
                 found.append(int(entry.name))
         except OSError:
             continue
     return found
+
+
+@pytest.mark.xdist_group("ray")
+def test_no_process_of_ray_outlives_a_killed_run(
+    folder: Path, server: MisbehavingServer, ray_environment: dict[str, str]
+) -> None:
+    server.think_seconds = 0.5
+    place = ray_environment["RAY_TMPDIR"]
+    process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
+    try:
+        assert wait_until(lambda: server.calls >= 16 or process.poll() is not None)
+        assert len(find_workers(place)) == 2
+    finally:
+        process.kill()
+        process.communicate()
+    assert wait_until(lambda: find_workers(place, b"") == [])
 
 
 @pytest.mark.xdist_group("ray")
