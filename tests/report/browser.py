@@ -26,7 +26,8 @@ NO_BROWSER = "no Chromium on this machine; install one to run the tests in a rea
 _OPTIONS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
-    "--remote-debugging-port=0",
+    # A page that was left is forgotten, and its memory with it.
+    *("--disable-features=BackForwardCache", "--remote-debugging-port=0"),
 )
 
 
@@ -47,6 +48,8 @@ class Page:
             self._events.clear()
             self.call("Page.navigate", url=place)
             self._runner.run(self._wait_for("Page.loadEventFired"))
+            if place == "about:blank":
+                self.call("HeapProfiler.collectGarbage")
         return self
 
     def look(self, width: int, *, dark: bool = False, height: int = 900) -> None:
