@@ -468,13 +468,22 @@ ALLOWED_GROWTH = 16_000_000
 """Bytes. The larger file holds 18,000 tasks more; their prompts alone are 27 MB, and verl's rows have them twice."""
 
 
+@pytest.fixture(scope="module")
+def few_and_many(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    paths = [tmp_path_factory.mktemp("tasks") / f"{count}.jsonl" for count in (FEW, MANY)]
+    for path in paths:
+        save_tasks(path, map(make_task, range(int(path.stem))))
+    return paths
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak memory of a process is read as on Linux")
 @pytest.mark.parametrize(("to", "suffix"), [("verl", ".parquet"), ("trl", ".parquet"), ("healthbench", ".jsonl.zst")])
-def test_ten_times_the_tasks_take_the_same_memory(tmp_path: Path, to: str, suffix: str) -> None:
+def test_ten_times_the_tasks_take_the_same_memory(
+    few_and_many: list[Path], tmp_path: Path, to: str, suffix: str
+) -> None:
     peaks = []
-    for count in (FEW, MANY):
-        save_tasks(tmp_path / f"{count}.jsonl", map(make_task, range(count)))
-        command = [sys.executable, "-c", CONVERT_ALL, f"{count}.jsonl", f"out-{count}{suffix}", to]
+    for path in few_and_many:
+        command = [sys.executable, "-c", CONVERT_ALL, str(path), f"out-{path.stem}{suffix}", to]
         environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))

@@ -8,15 +8,6 @@ import pytest
 from tests.llm.server import MisbehavingServer
 
 
-@pytest.fixture(scope="package", autouse=True)
-def imports_set_aside() -> Iterator[None]:
-    """What was there before need not be looked through after each test."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.fixture(autouse=True)
 def nothing_left_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An unclosed socket warns when it is collected, and a warning is an error. The developer's key stays out."""

@@ -24,10 +24,12 @@ from tests.patience import PATIENCE
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 NO_BROWSER = "no Chromium on this machine; install one to run the tests in a real browser"
 _OPTIONS = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
-    # A page that was left is forgotten, and its memory with it.
-    *("--disable-features=BackForwardCache", "--remote-debugging-port=0"),
+    *("--headless=new", "--no-sandbox", "--no-zygote", "--disable-gpu", "--in-process-gpu", "--disable-dev-shm-usage"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
+    # One process for pages, and a page that was left is forgotten: a quarter of the memory.
+    *("--renderer-process-limit=1", "--disable-site-isolation-trials"),
+    "--disable-features=BackForwardCache,SpareRendererForSitePerProcess,IsolateOrigins,site-per-process",
+    *("--no-first-run", "--hide-scrollbars", "--remote-debugging-port=0"),
 )
 
 
