@@ -229,6 +229,24 @@ class TestTables:
         (task,), rejects = self.read(tmp_path, 'prompt,rubric,weight\np,"[""a"", {""text"": ""b""}]",9\n')
         assert ([c["criterion"] for c in task["rubric"]], task["meta"], rejects) == (["a", "b"], {"weight": "9"}, [])
 
+    def test_lists_in_several_cells_of_a_task_are_joined_and_keep_what_differs(self, tmp_path: Path) -> None:
+        text = 'id,prompt,rubric,by\n1,p,"[""a"", {""text"": ""b""}]",Ann\n1,p,"[""c""]",Bob\n'
+        (task,), _ = self.read(tmp_path, text)
+        found = [(c["criterion"], c["tags"]) for c in task["rubric"]]
+        assert found == [("a", ["by:Ann"]), ("b", ["by:Ann"]), ("c", ["by:Bob"])]
+
+    @pytest.mark.parametrize("text", ['"Quoted"', '{"a": 1}', "[Draft] Says no", "12"])
+    def test_text_that_looks_like_json_is_text(self, tmp_path: Path, text: str) -> None:
+        cell = text.replace('"', '""')
+        (task,), _ = self.read(tmp_path, f'prompt,criterion\np,"{cell}"\n')
+        assert [c["criterion"] for c in task["rubric"]] == [text]
+
+    def test_tags_are_in_the_order_of_the_columns(self, tmp_path: Path) -> None:
+        columns = [f"c{number}" for number in range(30)]
+        rows = [",".join(["1", "p", name, *(f"{name}{column}" for column in columns)]) for name in ("x", "y")]
+        (task,), _ = self.read(tmp_path, "\n".join([",".join(["id", "prompt", "criterion", *columns]), *rows]))
+        assert task["rubric"][0]["tags"] == [f"{column}:x{column}" for column in columns]
+
     def test_an_id_with_two_prompts_is_refused_with_both_lines(self, tmp_path: Path) -> None:
         tasks, (said,) = self.read(tmp_path, "id,prompt,criterion\n1,p,a\n1,q,b\n2,p,c\n")
         assert [task["id"] for task in tasks] == ["2"]

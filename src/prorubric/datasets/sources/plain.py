@@ -118,15 +118,12 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
         if row.value is None or not {"prompt", "criterion"} <= columns.keys():
             yield row
             continue
-        empty = [
-            name
-            for name in ("id" if "id" in columns else "prompt", "criterion")
-            if not row.value[columns[name]].strip()
-        ]
+        name = "id" if "id" in columns else "prompt"
+        empty = next((field for field in (name, "criterion") if not row.value[columns[field]].strip()), None)
         if empty:
-            yield Row(row.line, fault=f"the {empty[0]} is empty; fill it in, or remove the row")
+            yield Row(row.line, fault=f"the {empty} is empty; fill it in, or remove the row")
         else:
-            groups.setdefault(row.value[columns["id" if "id" in columns else "prompt"]], []).append(row)
+            groups.setdefault(row.value[columns[name]], []).append(row)
     differing = {
         name
         for group in groups.values()
@@ -137,25 +134,26 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _join(group: list[Row], differing: set[str]) -> Row:
-    """One task out of its rows in a table."""
+    """One task out of its rows in a table. A cell may hold one criterion, or a list of them as JSON."""
     task: dict[str, Any] = {}
     entries: list[Any] = []
     for row in group:
         cells = {name: cell for name, cell in (row.value or {}).items() if cell.strip()}
         keys = find_keys(cells, _TABLE)
-        prompt = keys.pop("prompt", None)
+        prompt = keys.get("prompt")
         if prompt and task.setdefault(prompt, cells[prompt]) != cells[prompt]:
             fault = f"line {row.line} has another prompt for the id {shorten(repr(cells[keys['id']]))}"
             return Row(group[0].line, fault=f"{fault}; give each prompt its own id")
-        text = keys["criterion"]
-        listed = unwrap_json(cells.pop(text))
+        text = cells.pop(keys["criterion"])
+        listed = unwrap_json(text)
+        of_criterion = () if isinstance(listed, list) else _COLUMNS
         own = {
-            n for n in cells if (n in differing or n.strip().lower() in _COLUMNS) and n not in (prompt, keys.get("id"))
+            name: cell
+            for name, cell in cells.items()
+            if name not in (prompt, keys.get("id")) and (name in differing or name.strip().lower() in of_criterion)
         }
-        if isinstance(listed, list):
-            entries += listed
-            own = own & differing if len(group) > 1 else set()
-        else:
-            entries.append({"criterion": str(listed), **{name: cells[name] for name in own}})
+        for entry in listed if isinstance(listed, list) else [{"criterion": text}]:
+            fields = {"criterion": entry} if isinstance(entry, str) else entry
+            entries.append({**fields, **own} if isinstance(fields, Mapping) else entry)
         task |= {name: cell for name, cell in cells.items() if name not in own}
     return Row(group[0].line, value={**task, "rubric": entries})
