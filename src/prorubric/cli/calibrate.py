@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, describe_judge, literal, make_console, print_json
+from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
 from prorubric.judge.calibrate import Agreement, CalibrateConfig, CalibrateFiles, CalibrateResult, calibrate_judge
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -34,7 +34,8 @@ def calibrate(
 def _print_result(result: CalibrateResult, console: Console) -> None:
     console.print(
         literal(
-            f"judge {describe_judge(result.judge)} on {result.items:,} items labelled by {result.people} people; "
+            f"judge {describe_judge(result.judge)} on {count(result.items, 'item')} labelled by "
+            f"{result.people} {'person' if result.people == 1 else 'people'}; "
             f"{result.unknown:,} without a verdict"
         ),
         soft_wrap=True,
@@ -50,8 +51,8 @@ def _print_result(result: CalibrateResult, console: Console) -> None:
         _add(table, f"{tag}: judge", both["judge"])
         _add(table, f"{tag}: people", both["human"])
     console.print(table)
-    for reason, count in result.unknown_reasons.items():
-        console.print(literal(f"unknown: {count:,} x {reason}"), soft_wrap=True)
+    for reason, number in result.unknown_reasons.items():
+        console.print(literal(f"unknown: {number:,} x {reason}"), soft_wrap=True)
     if result.damaged:
         console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
 

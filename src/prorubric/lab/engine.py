@@ -42,8 +42,7 @@ class LabConfig:
 
     _: KW_ONLY
     scheme: Annotated[tuple[str, ...], BeforeValidator(split_commas), Field(min_length=1)] = COMPARED
-    """Comma-separated schemes: prorubric, additive+appropriateness, length-matched, additive-kl-0.01, or your own
-    function as pkg.module:function."""
+    """Comma-separated schemes, such as prorubric,additive-kl-0.01, or your own function as pkg.module:function."""
     world: str = "triage-v1"
     """The world: triage-v1, triage-v1-redrawn, science-v1 or dialogue-v1."""
     steps: Annotated[int, Field(ge=1, le=10_000)] = PAPER.rollouts
