@@ -39,7 +39,7 @@ class TestSamplePack:
             "prompts    12 with 48 answers (given)",
             "dimensions the file's own",
             "editor     rules",
-            "judge      lexical (word overlap, no model: it is paid by naming things)",
+            "judge      lexical (word overlap, no model: it rewards mentioning terms)",
         ]
 
     def test_the_headline_has_answer_reason_mean_reward_and_ties_of_each_scheme(

@@ -45,7 +45,7 @@ def literal(text: str, style: str = "") -> Text:
 
 def describe_judge(judge: str) -> str:
     """A judge by name; lexical is labelled as not a model."""
-    return f"{judge} (word overlap, no model: it is paid by naming things)" if judge == "lexical" else judge
+    return f"{judge} (word overlap, no model: it rewards mentioning terms)" if judge == "lexical" else judge
 
 
 def count(number: int, noun: str) -> str:

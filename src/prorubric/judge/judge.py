@@ -75,7 +75,7 @@ class JudgeConfig:
     max_tokens: Annotated[int, Field(ge=1)] = 1024
     """The longest reply."""
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    """Models that give probabilities: from where on a verdict is true."""
+    """Models that give probabilities: the probability at or above which a verdict is true."""
     unknown_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """Models that give probabilities: how near to the threshold a verdict is unknown."""
     prompt_file: Annotated[dict[str, Path], BeforeValidator(_name_prompt)] = field(default_factory=dict)
@@ -171,7 +171,7 @@ class Judge:
         return _SIDES.get((forth, back), "inconsistent")
 
     async def close(self) -> None:
-        """Let go of the model."""
+        """Close the model."""
         await self.model.close()
 
     async def _average_levels(self, case: _Case, items: tuple[Item, ...]) -> list[Verdict]:

@@ -1,6 +1,6 @@
 """No model at all: a lenient check whether the words of a statement occur close together in a response.
 
-This is word overlap, not understanding. It is paid by naming things: a response that copies the words of a criterion
+This is word overlap, not understanding. It rewards mentioning terms: a response that copies the words of a criterion
 gets the criterion, whether what it says about them is right, wrong or nothing. It cannot read form ("uses a table"),
 order, tone, synonyms or a contradiction in the same words. It exists so that everything runs on a fresh machine
 without a network, a key or a download, and every report has to label what came from it (`identity` is `lexical/1`).
