@@ -246,7 +246,10 @@ class TestMaking:
 
     @pytest.mark.parametrize(
         ("spec", "message"),
-        [("rulse", "no editor is called 'rulse'; known forms: rules, smollm2"), ("lexical", "writes no text")],
+        [
+            ("rulse", "no editor is called 'rulse'; known forms: rules, smollm2, .*; did you mean rules"),
+            ("lexical", "writes no text"),
+        ],
     )
     def test_what_names_no_editor_is_refused(self, spec: str, message: str) -> None:
         with pytest.raises(ConfigError, match=message):

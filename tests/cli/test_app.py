@@ -14,6 +14,8 @@ from prorubric.cli.output import count, make_console
 from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_program, write_tasks
 
 CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])
+COMMANDS = "commands: lint, convert, compile, judge, score, audit, calibrate, serve, lab, demo"
+UNKNOWN = "prorubric judge: unknown option"
 WRONG = ("wrong", [("Tells her to rest", 2.0), ("Clarity", 1.0)])
 
 
@@ -77,11 +79,23 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("arguments", "line"),
         [
-            (["lnit"], 'prorubric: Unknown command "lnit". Did you mean "lint"? Available commands: '),
-            (["--nope"], 'prorubric: Unknown command "--nope". '),
+            (["jugde"], f"prorubric: unknown command 'jugde'; did you mean judge? {COMMANDS}; see prorubric --help\n"),
+            (["--nope"], f"prorubric: unknown option '--nope'; {COMMANDS}; see prorubric --help\n"),
+            (["lab", "rnu"], "prorubric lab: unknown command 'rnu'; did you mean run? commands: run, compare, "),
             (["lint"], "prorubric lint: --tasks requires an argument; see prorubric lint --help"),
             (["lint", "a.jsonl", "b.jsonl"], "prorubric lint: unexpected argument: 'b.jsonl'; see "),
-            (["lint", "a.jsonl", "--shwo", "3"], "prorubric lint: Unknown option: --shwo. Did you mean --show?"),
+            (["lint", "a.jsonl", "--shwo", "3"], "prorubric lint: unknown option --shwo; did you mean --show? see "),
+            (
+                ["judge", "a", "b", "--judeg", "lexical"],
+                f"{UNKNOWN} --judeg; did you mean --judge? see prorubric judge",
+            ),
+            (["judge", "a", "b", "--judeg=lexical"], f"{UNKNOWN} --judeg; did you mean --judge? see prorubric judge"),
+            (["judge", "a", "b", "--zzzz"], f"{UNKNOWN} --zzzz; see prorubric judge --help\n"),
+            (["judge", "a", "b"], "prorubric judge: --judge is missing; see prorubric judge --help\n"),
+            (
+                ["serve", "--tsks", "x"],
+                "prorubric serve: unknown option --tsks; did you mean --tasks? see prorubric serve",
+            ),
             (["lint", "a.jsonl", "--show", "-1"], "prorubric lint: --show: Input should be greater than or equal to 0"),
             (["lint", "a.jsonl", "--show", "few"], "prorubric lint: --show: Input should be a valid integer"),
             (["lint", "a.jsonl", "--fail-on", "info"], "prorubric lint: --fail-on: Input should be 'error', 'warning'"),

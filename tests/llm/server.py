@@ -189,7 +189,8 @@ def refuse_field(name: str, *, in_words: bool = False) -> Behaviour:
 
 
 async def refuse_long_replies(exchange: Exchange) -> None:
-    error = {"message": "max_tokens is too large", "type": "invalid_request_error", "param": "max_tokens", "code": None}
+    said = f"max_tokens is too large: {exchange.body['max_tokens']}. This model supports at most 512 completion tokens"
+    error = {"message": said, "type": "invalid_request_error", "param": "max_tokens", "code": None}
     await exchange.send(400, json.dumps({"error": error}).encode())
 
 

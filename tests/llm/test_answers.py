@@ -142,3 +142,26 @@ def test_what_repeats_a_part_of_the_prompt_is_noticed(said: str) -> None:
 )
 def test_what_is_only_about_the_request_may_be_shown(said: str) -> None:
     assert not repeats_prompt(said, PROMPT)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_capped"),
+    [
+        (ServerError("max_tokens is too large: 1024. This model supports at most 512", "", "max_tokens"), True),
+        (ServerError("no", "integer_above_max_value", "max_completion_tokens"), True),
+        (ServerError("Input should be less than or equal to 512", "less_than_equal", "max_tokens"), True),
+        (ServerError("Invalid max_tokens value, the valid range of max_tokens is [1, 512]"), True),
+        (ServerError("max_tokens: 1024 > 512, which is the maximum allowed number of output tokens"), True),
+        (
+            ServerError("'max_tokens' is too large: 9. The maximum context length is 8 and you have 3 input tokens"),
+            False,
+        ),
+        (ServerError("too large", "context_length_exceeded", "max_tokens"), False),
+        (ServerError("Unsupported parameter: 'max_tokens'", "unsupported_parameter", "max_tokens"), False),
+        (ServerError("must be at least 16", "integer_below_min_value", "max_tokens"), False),
+        (ServerError("temperature is too large", "", "temperature"), False),
+        (ServerError("the answer is too large"), False),
+    ],
+)
+def test_a_limit_on_replies_is_told_from_one_on_the_prompt(error: ServerError, is_capped: bool) -> None:
+    assert error.caps_replies == is_capped

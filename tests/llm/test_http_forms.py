@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import Message
+from prorubric import Message, ModelError
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from tests.llm.asking import QUICK, ask, make_request, make_requests, run
@@ -65,11 +65,29 @@ def test_fields_that_are_forbidden_one_by_one_are_left_out(server: MisbehavingSe
     ]  # fmt: skip
 
 
-def test_a_value_that_is_refused_is_one_request_and_a_failure_with_its_fields(server: MisbehavingServer) -> None:
+TOO_LARGE = "max_tokens is too large: {}. This model supports at most 512 completion tokens"
+
+
+@pytest.mark.parametrize(
+    ("extra_body", "remedy"),
+    [({}, "1024; lower --max-tokens"), ({"max_tokens": 600}, "600; lower max_tokens in --extra-body")],
+)
+def test_a_longer_reply_than_the_endpoint_writes_ends_the_run_at_once(
+    server: MisbehavingServer, extra_body: dict[str, int], remedy: str
+) -> None:
     server.always = "refuses long replies"
-    reason = "HTTP 400 invalid_request_error (max_tokens): max_tokens is too large"
+    asked, _, remedy = remedy.partition("; ")
+    with pytest.raises(ModelError) as caught:
+        ask_in_turn(server, make_request(schema=SCHEMA), extra_body=extra_body)
+    said = f"HTTP 400 invalid_request_error (max_tokens): {TOO_LARGE.format(asked)}"
+    assert (str(caught.value), server.calls) == (f"{server.spec}: {said}; {remedy}", 1)
+
+
+def test_a_reply_that_is_too_long_for_one_text_is_one_failure_with_its_fields(server: MisbehavingServer) -> None:
+    server.always = "refuses long replies"
+    reason = f"HTTP 400 invalid_request_error (max_tokens): {TOO_LARGE.format(700)}"
     expected = Failure("http", reason, 1, 400, "invalid_request_error", "max_tokens")
-    assert ask(server, make_request(schema=SCHEMA)) == [expected]
+    assert ask(server, make_request(schema=SCHEMA, max_tokens=700, is_sized=True)) == [expected]
     assert server.calls == 1
 
 

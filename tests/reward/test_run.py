@@ -35,6 +35,7 @@ from prorubric.cli.app import run as run_program
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.folder import StoredVerdicts, read_verdicts
+from prorubric.reward.reasons import Reasons
 from prorubric.reward.rescore import ScoreConfig, score_run
 from prorubric.reward.run import JudgeResult, JudgeRunConfig, judge_responses
 from tests.aggregate.test_schemes import make_task
@@ -295,6 +296,19 @@ def test_reasons_with_particulars_are_counted_together(files: Path, server: Misb
     server.always = "judge with the wrong type"
     result = judge_responses(make_config(files, server, scheme="additive"))
     assert result.unknown_reasons == {"the verdict is …": 48}
+
+
+def test_the_numbers_of_a_reason_are_counted_with_it_unless_they_differ_and_a_status_always() -> None:
+    reasons = Reasons()
+    for said in ("HTTP 400: at most 512", "HTTP 400: at most 512", "HTTP 422: at most 512", "HTTP 429: 7 'Ada'"):
+        reasons.count(said)
+    assert reasons == {"HTTP 400: at most 512": 2, "HTTP 422: at most 512": 1, "HTTP 429: 7 …": 1}
+    for number in (1, 2, 7):
+        reasons.count(f"HTTP 429: {number} 'Ada'")
+    assert reasons == {"HTTP 400: at most 512": 2, "HTTP 422: at most 512": 1, "HTTP 429: … …": 4}
+    for letter in range(60):
+        reasons.count(chr(ord("A") + letter))
+    assert (len(reasons), reasons["other reasons"]) == (51, 13)
 
 
 def test_questions_that_come_twice_in_a_run_are_told_apart_from_an_earlier_run(
@@ -705,6 +719,16 @@ class TestProgram:
         assert "the same command again makes the calls that failed, and no others" in capsys.readouterr().out
         assert run_program(self.arguments(files, server)) == 0
         assert "1 call (0 failed, 0 retries), 11 replies of earlier runs" in capsys.readouterr().out
+
+    def test_a_longer_reply_than_the_endpoint_writes_ends_it_with_two_and_what_to_lower(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        server.always = "refuses long replies"
+        assert run_program(self.arguments(files, server)) == 2
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert shown.err.splitlines()[-1].startswith(f"prorubric: {server.spec}: HTTP 400 invalid_request_error (max_")
+        assert shown.err.endswith("; lower --max-tokens\n")
 
     def test_a_wrong_key_ends_it_with_two_and_one_line(
         self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]

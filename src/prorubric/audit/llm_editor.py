@@ -198,6 +198,7 @@ def _make_request(job: _Job) -> Request:
             Message(role="user", content="\n\n".join(parts)),
         ),
         max_tokens=_SMALL_REPLY + (len(job.case.answer) // 2 if question.whole else 0),
+        is_sized=True,
         schema=question.schema,
     )
 

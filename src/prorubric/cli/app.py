@@ -5,10 +5,12 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 
-from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Parameter, UnknownCommandError, UnusedCliTokensError
 from pydantic import ValidationError
 
 import prorubric
@@ -61,7 +63,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 2
     except CycloptsError as error:
         verb = f" {given[0]}" if given and given[0] in _VERBS else ""
-        say(f"prorubric{verb}: {_explain(error)}; see prorubric{verb} --help")
+        # First what is misspelt: it is why another option seems to be missing.
+        said = _find_unknown(error, given) or _explain(error)
+        say(f"prorubric{verb}: {said}{'' if said.endswith('?') else ';'} see prorubric{verb} --help")
         return 2
     except BrokenPipeError:
         raise
@@ -96,6 +100,24 @@ def _replace_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the end
+
+
+def _find_unknown(error: CycloptsError, given: Sequence[str]) -> str:
+    """The command or option that may be misspelt; "" where all of them are known."""
+    if isinstance(error, UnknownCommandError) and error.unused_tokens:
+        word, verbs = error.unused_tokens[0], [name for name in error.app or app if not name.startswith("-")]
+        kind = "option" if word.startswith("-") else "command"
+        near = get_close_matches(word, verbs, 1)
+        return f"unknown {kind} {word!r}; {f'did you mean {near[0]}? ' if near else ''}commands: {', '.join(verbs)}"
+    options = (error.app or app).assemble_argument_collection()
+    for word in takewhile("--".__ne__, given):
+        name = word.partition("=")[0]
+        try:
+            _ = name.startswith("--") and options.match(name)
+        except ValueError:
+            near = get_close_matches(name, [known for option in options for known in option.names], 1)
+            return f"unknown option {name}" + (f"; did you mean {near[0]}?" if near else "")
+    return ""
 
 
 def _explain(error: CycloptsError) -> str:

@@ -27,7 +27,7 @@ from prorubric.compile.work import TEXT_OF, CompileJob, CompileWorker, Done, Pla
 from prorubric.datasets.load import Reject, Stream, load_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
-from prorubric.llm.make import FORMS, hint_at_address, make_text_model
+from prorubric.llm.make import FORMS, hint_at_model, make_text_model
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.arrow import TASK_SCHEMA
@@ -134,7 +134,7 @@ def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
     if config.generator and not any(sign in config.generator for sign in ":/") and config.generator not in _ONE_WORD:
         raise ConfigError(
             f"no generator is called {config.generator!r}; known forms: {RULES}, {FORMS.removeprefix('lexical, ')}; "
-            f"{hint_at_address(config.generator, config.http)}"
+            f"{hint_at_model(config.generator, (RULES, 'smollm2'), config.http)}"
         )
     return make_text_model(config.generator, config.http, usage) if config.generator not in ("", RULES) else None
 

@@ -43,6 +43,10 @@ _PLAIN_WORDS = frozenset(
     """.split()
 )
 """Words of errors that say nothing about a prompt, even where they are in it."""
+_REPLY_LENGTH = ("max_tokens", "max_completion_tokens")
+_ABOVE_MOST = ("integer_above_max_value", "less_than_equal")
+_ABOVE_MOST_WORDS = ("too large", "too high", "at most", "maximum", "exceed", "less than or equal", "valid range")
+_PROMPT_LENGTH = ("context length", "input token", "prompt", "in the messages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,21 @@ class ServerError:
     """Its code, or else its type."""
     param: str = ""
     """The field of the request that it is about."""
+
+    @property
+    def caps_replies(self) -> bool:
+        """True where the endpoint writes no reply of the length that was asked for, however short the prompt."""
+        said = self.message.casefold()
+        is_about_length = self.param in _REPLY_LENGTH or (
+            not self.param and any(name in said for name in _REPLY_LENGTH)
+        )
+        if (
+            not is_about_length
+            or self.code == "context_length_exceeded"
+            or any(words in said for words in _PROMPT_LENGTH)
+        ):
+            return False
+        return self.code in _ABOVE_MOST or any(words in said for words in _ABOVE_MOST_WORDS)
 
 
 def parse_error(body: bytes) -> ServerError:

@@ -271,7 +271,7 @@ class HttpModel:
             code=code or None,
             param=param or None,
         )
-        self._raise_if_hopeless(answer, 402 if error.code == _NO_CREDIT else answer.status, fault.reason, call)
+        self._raise_if_hopeless(answer, error, fault, call)
         return fault
 
     def _show(self, said: str, call: "_Call") -> str:
@@ -279,13 +279,16 @@ class HttpModel:
         shown = shorten(self._key.scrub(said), SHOWN_CHARACTERS)
         return "" if repeats_prompt(shown, call.request) else shown
 
-    def _raise_if_hopeless(self, answer: "_Answer", status: int, reason: str, call: "_Call") -> None:
+    def _raise_if_hopeless(self, answer: "_Answer", error: "ServerError", fault: "_Fault", call: "_Call") -> None:
         if 300 <= answer.status < 400:
             target = self._show(answer.headers.get("Location", ""), call) or "another address"
             raise ModelError(f"{self._name}: HTTP {answer.status}: moved to {target}; write that address")
-        remedy = _HOPELESS.get(status)
+        remedy = _HOPELESS.get(402 if error.code == _NO_CREDIT else answer.status)
+        if answer.status in _REJECTING and error.caps_replies and not (fault.is_adapted or call.request.is_sized):
+            in_body = next((name for name in ("max_tokens", _NEWER_NAME) if name in self.config.extra_body), None)
+            remedy = f"lower {in_body} in --extra-body" if in_body else "lower --max-tokens"
         if remedy is not None:
-            raise ModelError(f"{self._name}: {reason}; {remedy.format(variable=self._key.describe())}")
+            raise ModelError(f"{self._name}: {fault.reason}; {remedy.format(variable=self._key.describe())}")
 
     def _raise_if_dead(self, fault: "_Fault", failure: Failure) -> None:
         """Count the calls in a row that got no reply, and end the run where nobody seems to be there."""

@@ -4,6 +4,8 @@ Misuse raises before a token is spent: `ConfigError` for a string that names not
 cannot be used, `MissingExtraError` for one whose optional part is not installed.
 """
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from prorubric.errors import ConfigError
@@ -37,15 +39,21 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         return LocalModel(spec)
     if spec.startswith("scripted:"):
         return load_script(Path(spec.removeprefix("scripted:")))
-    if "#" in spec or "/v1" in spec:
-        raise ConfigError(f"the model {spec!r} looks like an endpoint without http:// in front; write http://{spec}")
+    if "#" in spec or "/v1" in spec or "://" in spec:
+        scheme, _, rest = spec.rpartition("://")
+        fault = f"is an address with {scheme}://" if scheme else "looks like an endpoint without http:// in front"
+        place, _, name = rest.partition("#")
+        path = "" if "/" in place.rstrip("/") else "/v1"
+        raise ConfigError(f"the model {spec!r} {fault}; write http://{place.rstrip('/')}{path}#{name or 'name'}")
     if ":" in spec and all(part.isidentifier() for part in spec.replace(":", ".").split(".")):
         return import_model(spec, FORMS)
-    raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}; {hint_at_address(spec, http)}")
+    raise ConfigError(f"no model is called {spec!r}; known forms: {FORMS}; {hint_at_model(spec, http=http)}")
 
 
-def hint_at_address(spec: str, http: HttpConfig | None = None) -> str:
-    """How a model behind an endpoint is named, for one that was given by its name alone."""
+def hint_at_model(spec: str, words: Sequence[str] = ("lexical", "smollm2"), http: HttpConfig | None = None) -> str:
+    """The word that may be misspelt, or how a model behind an endpoint is named that was given by its name alone."""
+    if near := get_close_matches(spec, words, 1):
+        return f"did you mean {near[0]}?"
     address = next((address for start, address in _ADDRESSES.items() if spec.startswith(start)), "https://host/v1")
     variable = (http or HttpConfig()).key_variable
     return f"a model behind an endpoint is {address}#{spec or 'name'}, with its key in {variable}"

@@ -24,6 +24,8 @@ class Request:
 
     messages: tuple[Message, ...]
     max_tokens: int = 1024
+    is_sized: bool = field(default=False, kw_only=True)
+    """Whether `max_tokens` follows from the length of a text, and not from an option."""
     temperature: float = 0.0
     top_p: float = 1.0
     schema: Mapping[str, Any] | None = None
