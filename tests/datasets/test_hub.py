@@ -90,7 +90,7 @@ def test_a_dataset_that_cannot_be_found_is_refused(hub: Path) -> None:
 
 
 def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="the dataset cannot be opened"):
+    with pytest.raises(SourceError, match=r"the dataset cannot be opened .*; it is a folder: name a file in it"):
         ids(tmp_path)
 
 
@@ -104,6 +104,14 @@ def test_without_the_library_the_command_that_installs_it_is_named(hub: Path, mo
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"'owner/name' from the hub .*pip install '\.\[hub\]' in a checkout"):
         ids("owner/name")
+
+
+def test_without_the_library_a_folder_is_answered_with_what_to_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(SourceError, match=rf"^{tmp_path}: is a folder; name a file "):
+        ids(tmp_path)
 
 
 def test_a_dataset_can_be_converted_and_its_input_has_no_hash(hub: Path, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_a_file_of_junk_is_recognised_or_refused(
     try:
         tasks, rejects = read(path)
     except SourceError:
-        with pytest.raises(SourceError, match=r"found no .* a row that works: "):
+        with pytest.raises(SourceError, match=r"(found no|null in every row).* a row that works: "):
             load_tasks(path)
     else:
         assert len(tasks) + len(rejects) == len(rows)

@@ -106,6 +106,29 @@ class TestWeights:
         said = reject_one(tmp_path, {"prompt": "?", "rubric": [{"criterion": "a", key: 5}]})
         assert f"a criterion has {key!r}; call it weight" in said
 
+    @pytest.mark.parametrize(
+        "rubric",
+        [
+            [{"criterion": "a", "importance": 5}, {"criterion": "b", "importance": -5}],
+            {"items": [{"criterion": "b", "importance": "-5"}]},
+            [{"name": "D", "criteria": ["a", {"text": "b", "importance": -5.0}]}],
+        ],
+    )
+    def test_a_penalty_under_an_unknown_name_is_refused_and_not_read_as_1(self, tmp_path: Path, rubric: Any) -> None:
+        said = reject_one(tmp_path, {"prompt": "?", "rubric": rubric})
+        assert said.endswith(
+            ":1: the criteria have no weight, and 'importance' has a negative number (-5); "
+            "rename it to weight if it is one, else drop it"
+        )
+
+    def test_beside_weights_a_negative_number_is_a_tag(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "a", "weight": 2, "score": -5}]}
+        assert read_one(tmp_path, row).rubric.criteria[0].tags == ("score:-5",)
+
+    def test_two_names_of_the_weight_are_refused(self, tmp_path: Path) -> None:
+        said = reject_one(tmp_path, {"prompt": "?", "rubric": [{"criterion": "a", "weight": 5, "points": -5}]})
+        assert said.endswith(":1: a criterion has both weight and points; keep the one that is its weight")
+
     def test_tiers_stand_in_for_weights(self, tmp_path: Path) -> None:
         row = {"prompt": "?", "rubric": ["[Hard Rule] a", {"text": "b", "importance": "Optional"}]}
         assert read_one(tmp_path, row).rubric.weights == (1.0, 0.3)
@@ -122,10 +145,18 @@ class TestWhatElseARowSays:
         assert read_one(tmp_path, row).meta == {"year": 2026, "difficulty": 3, "by": {"who": "Ann"}}
 
     def test_a_second_name_of_the_same_field_is_kept_in_meta(self, tmp_path: Path) -> None:
-        row = {"prompt": "a", "question": "b", "rubric": ["c"], "criteria": ["d"], "id": 1, "task_id": 2}
-        task = read_one(tmp_path, row)
-        assert (task.id, task.messages[0].content, task.rubric.criteria[0].text) == ("1", "a", "c")
-        assert task.meta == {"question": "b", "criteria": ["d"], "task_id": 2}
+        task = read_one(tmp_path, {"prompt": "a", "question": "a", "rubric": ["c"], "id": 1, "task_id": 2})
+        assert (task.id, task.messages[0].content, task.meta) == ("1", "a", {"question": "a", "task_id": 2})
+
+    @pytest.mark.parametrize(
+        ("extra", "said"),
+        [
+            ({"question": "b"}, "both prompt and question could be the prompt; keep one of them"),
+            ({"criteria": ["b"]}, "both rubric and criteria could be the rubric; keep one of them"),
+        ],
+    )
+    def test_two_prompts_or_two_rubrics_are_refused(self, tmp_path: Path, extra: dict[str, Any], said: str) -> None:
+        assert reject_one(tmp_path, {"prompt": "a", "rubric": ["c"], **extra}).endswith(f":1: {said}")
 
     def test_fields_of_a_criterion_are_kept_as_tags(self, tmp_path: Path) -> None:
         entry = {"criterion": "a", "weight": 2, "tags": ["x"], "axis": "safety", "note": {"n": 1}, "text": "b"}
@@ -164,11 +195,9 @@ class TestWhatElseARowSays:
 
     def test_what_json_does_not_hold_is_kept_as_text(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
-        path.write_text(
-            '{"prompt": "?", "rubric": ["a"], "n": 18446744073709551616, "x": [NaN, Infinity], "gone": NaN}'
-        )
+        path.write_text('{"prompt": "?", "rubric": ["a"], "n": 18446744073709551616, "x": [NaN, Infinity], "y": NaN}')
         (task,) = load_tasks(path, strict=True)
-        assert task.meta == {"n": "18446744073709551616", "x": ["nan", "inf"]}
+        assert task.meta == {"n": "18446744073709551616", "x": ["NaN", "Infinity"], "y": "NaN"}
 
     def test_types_of_parquet_that_json_does_not_know_are_kept_as_text(self, tmp_path: Path) -> None:
         row = {
@@ -271,6 +300,22 @@ class TestTables:
         assert reject.startswith(f"{tmp_path / 't.csv'}:3: {said}")
 
     @pytest.mark.parametrize(
+        ("record", "said"),
+        [
+            ("1,p,b, or c,2", "5 cells under 4 column names; put a cell that contains ',' in double quotes"),
+            ("1,p,,2", "the criterion is empty; fill it in, or remove the row"),
+            (",,b,2", "the id is empty; fill it in, or remove the row"),
+            (",p,b,2", "the id is empty; fill it in, or remove the row"),
+        ],
+    )
+    def test_a_task_is_rejected_whole_where_a_record_of_it_cannot_be_read(
+        self, tmp_path: Path, record: str, said: str
+    ) -> None:
+        tasks, rejects = self.read(tmp_path, f"id,prompt,criterion,weight\n2,q,a,1\n1,p,a,1\n{record}\n2,q,c,3\n")
+        assert [task["id"] for task in tasks] == ["2"]
+        assert rejects == [f"{tmp_path / 't.csv'}:3: line 4 of this task cannot be read: {said}"]
+
+    @pytest.mark.parametrize(
         ("header", "missing"),
         [
             ("prompt,weight", "found no criterion (called criterion, description, text) among prompt, weight"),
@@ -300,6 +345,15 @@ def test_a_file_that_lacks_a_field_is_told_which_and_shown_a_row(
     with pytest.raises(SourceError) as caught:
         load_tasks(path)
     assert str(caught.value).startswith(f"{path}: found {missing}; {EXAMPLE}; for another layout give --format tasks|")
+
+
+def test_a_field_that_is_null_is_named(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "t.jsonl", {"prompt": "?", "rubric": None})
+    with pytest.raises(SourceError) as caught:
+        load_tasks(path)
+    assert str(caught.value).startswith(f"{path}: rubric is null in every row; {EXAMPLE}")
+    _, (reject,) = read(write_jsonl(path, {"prompt": "?", "rubric": ["a"]}, {"prompt": None, "rubric": ["a"]}))
+    assert str(reject) == f"{path}:2: prompt is null; give one under prompt, question, query, messages"
 
 
 def test_the_example_row_is_read(tmp_path: Path) -> None:

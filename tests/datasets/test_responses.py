@@ -103,3 +103,13 @@ def test_an_integer_of_more_than_64_bits_among_other_keys_is_kept_as_text(tmp_pa
 def test_the_example_row_is_read(tmp_path: Path) -> None:
     row = json.loads(EXAMPLE.removeprefix("a row that works: "))
     assert read_all(write_jsonl(tmp_path / "a.jsonl", row)) == ([Response(task_id="fever", text="Go in now.")], [])
+
+
+def test_a_text_that_is_null_is_named(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", {"task_id": "t", "answer": None})
+    assert read_all(path) == ([], ["1: answer is null; give text, or leave the row out"])
+
+
+def test_nan_among_other_keys_is_kept_as_text(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"task_id": "t", "response": "No.", "x": NaN}')
+    assert read_all(tmp_path / "a.jsonl")[0][0].meta == {"x": "NaN"}

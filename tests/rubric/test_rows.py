@@ -49,6 +49,37 @@ class TestReading:
         assert [row.line for row in rows] == [1, 2, 3]
         assert said in str(rows[1].fault)
 
+    @pytest.mark.parametrize(
+        ("name", "text", "said"),
+        [
+            ("t.jsonl", '[{"a": 1}]', "a row is one JSON object, and a file with an array of them is called .json"),
+            ("t.jsonl", '[\n{"a": 1}\n]', "a row is one JSON object, and a file with an array of them is called .json"),
+            ("t.jsonl", '{"a": 1}\r{"a": 2}\r', "its lines end in CR only; convert them to LF"),
+        ],
+    )
+    def test_a_file_of_another_kind_is_told_what_to_do(self, tmp_path: Path, name: str, text: str, said: str) -> None:
+        (tmp_path / name).write_bytes(text.encode())
+        assert str(next(read_rows(tmp_path / name)).fault).endswith(f"; {said}")
+
+    def test_a_table_without_line_feeds_is_told_what_to_do(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_bytes(b"a,b\r1,2\r")
+        assert refusal(tmp_path / "t.csv").endswith("; its lines end in CR only; convert them to LF")
+
+    @pytest.mark.parametrize("more", ["", ', "n": 18446744073709551616', r', "s": "\ud800"', ', "x": NaN'])
+    def test_a_key_that_comes_twice_is_a_fault(self, tmp_path: Path, more: str) -> None:
+        path = tmp_path / "t.jsonl"
+        path.write_text(
+            f'{{"id": "a", "id": "b"{more}}}\n{{"id": "a:b", "in": {{"k": 1, "k" : 1}}}}\n{{"id": ": :"{more}}}\n'
+        )
+        first, second, third = read_rows(path)
+        assert (first.line, first.fault) == (1, "the key 'id' comes twice in one object; keep one")
+        assert (second.line, second.fault) == (2, "the key 'k' comes twice in one object; keep one")
+        assert third.fault is None
+
+    def test_a_key_that_comes_twice_in_an_array_is_an_error(self, tmp_path: Path) -> None:
+        (tmp_path / "t.json").write_text('[{"id": "a"}, {"id": "a", "id": "b"}]')
+        assert refusal(tmp_path / "t.json") == ": the key 'id' comes twice in one object; keep one"
+
     def test_several_members_of_gzip_and_frames_of_zstd_are_read_through(self, tmp_path: Path) -> None:
         one, two = b'{"a":1}\n', b'{"a":2}\n'
         (tmp_path / "t.jsonl.gz").write_bytes(gzip.compress(one) + gzip.compress(two))

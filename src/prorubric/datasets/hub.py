@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 from logging import ERROR, getLogger
+from pathlib import Path
 
 from prorubric.errors import MissingExtraError, SourceError
 from prorubric.rubric.files import COMPRESSIONS
@@ -25,15 +26,17 @@ def read_hub(name: str, split: str) -> Iterator[Row]:
 
         from datasets import load_dataset  # noqa: PLC0415 - optional, and slow to import
     except ImportError:
+        if Path(name).is_dir() and not is_hub_id(name):
+            remedy = "name a file (a folder laid out like a dataset is read with pip install 'prorubric[hub]')"
+            raise SourceError(f"{name}: is a folder; {remedy}") from None
         raise MissingExtraError.of(f"reading the dataset {name!r} from the hub", "hub") from None
     logging.set_verbosity_error()  # what goes wrong is said by us, once
     getLogger("huggingface_hub").setLevel(ERROR)
     try:
         values = iter(load_dataset(name, split=split, streaming=True))
     except Exception as error:
-        raise SourceError(
-            f"{name}: the dataset cannot be opened ({shorten(str(error), 160)}); check name and split"
-        ) from error
+        remedy = "check name and split" + ("; it is a folder: name a file in it" if Path(name).is_dir() else "")
+        raise SourceError(f"{name}: the dataset cannot be opened ({shorten(str(error), 160)}); {remedy}") from error
     for number in count(1):
         try:
             value = next(values)

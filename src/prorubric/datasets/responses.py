@@ -27,8 +27,9 @@ def parse_response(row: Mapping[str, Any], seen: Counter[str]) -> Response:
     for field in ("task_id", "response"):
         if field not in keys:
             *names, last = _FIELDS[field]
-            found = ", ".join(map(str, row))
-            raise RubricError(f"no {field} among {found}; call it {', '.join(names)} or {last}")
+            wrong = f"no {field} among {', '.join(map(str, row))}; call it {', '.join(names)} or {last}"
+            null = next((key for key in row if str(key).strip().lower() in _FIELDS[field]), None)
+            raise RubricError(f"{null} is null; give text, or leave the row out" if null else wrong)
     others = find_keys(row, {name: (name,) for name in _TEXT_NAMES})
     if "response" not in others and len(others) > 1:
         raise RubricError(f"both {' and '.join(others.values())} could be the response; call the right one response")

@@ -6,9 +6,11 @@ here only where it has one meaning. What has none raises `RubricError` and becom
 means "true is bad" is not decided here: polarity belongs to the source.
 """
 
+import json
 import math
 import re
 from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, time
 from difflib import get_close_matches
@@ -103,13 +105,35 @@ def parse_id(value: Any) -> str:
 
 def read_items(value: Any) -> Iterator[Item]:
     """The criteria of one prompt: a list of objects, texts or dimensions that hold criteria, or JSON text of it."""
-    value = unwrap_json(value)
-    if isinstance(value, Mapping):
-        value = _entries(value)
+    value = list_entries(value)
     if not isinstance(value, list) or not value:
         raise RubricError(f"the rubric is not a list of criteria: {shorten(repr(value))}; give at least one in a list")
     for position, entry in enumerate(value, 1):
         yield from _read_entry(unwrap_json(entry), position)
+
+
+def list_entries(value: Any) -> Any:
+    """A rubric as a list; an object has it under a known name, or gives weights by text, or dimensions by name."""
+    value = unwrap_json(value)
+    if not isinstance(value, Mapping):
+        return value
+    parts = _find_parts(value)
+    if parts is not None:
+        return parts
+    if all(isinstance(part, int | float) for part in value.values()):
+        return [{"criterion": text, "weight": weight} for text, weight in value.items()]
+    return [{"name": name, **part} if isinstance(part, Mapping) else part for name, part in value.items()]
+
+
+def find_numbers(entries: Any) -> Iterator[tuple[str, float]]:
+    """Every field of criteria, and of dimensions that hold some, whose value is a number or text of one."""
+    for entry in map(unwrap_json, entries if isinstance(entries, list) else ()):
+        if isinstance(entry, Mapping):
+            for key, value in entry.items():
+                if isinstance(value, int | float | str) and not isinstance(value, bool) and key not in TEXT_KEYS:
+                    with suppress(ValueError, OverflowError):
+                        yield str(key), float(value)
+            yield from find_numbers(_find_parts(entry))
 
 
 def make_rubric(value: Any) -> Rubric:
@@ -164,8 +188,8 @@ def parse_tags(value: Any) -> tuple[str, ...]:
 
 
 def make_meta(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What else a row says, without what is missing; what JSON does not know, such as dates, as text."""
-    return {key: _as_json(value) for key, value in fields.items() if value is not None and value == value}  # noqa: PLR0124 - NaN
+    """What else a row says, without what is null; what JSON does not know, such as dates and NaN, as text."""
+    return {key: _as_json(value) for key, value in fields.items() if value is not None}
 
 
 def keep_rest(row: Mapping[str, Any], used: Container[str], meta_key: str | None = None) -> dict[str, Any]:
@@ -186,11 +210,13 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     given, entry = entry, {str(key).strip().lower(): value for key, value in entry.items()}
     parts = next((key for key in _PARTS_KEYS if isinstance(unwrap_json(entry.get(key)), list)), None)
     tiers = (key for key in TIER_KEYS if str(entry.get(key)).strip().lower() in TIER_WEIGHTS)
-    weights = (key for key in WEIGHT_KEYS if entry.get(key) not in (None, ""))
+    weights = [key for key in WEIGHT_KEYS if entry.get(key) not in (None, "")]
+    if len(weights) > 1:
+        raise RubricError(f"a criterion has both {weights[0]} and {weights[1]}; keep the one that is its weight")
     texts = [key for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()]
     if not parts and not texts:
         return given
-    used = {next(weights, None), *(("name", "dimension", parts) if parts else (texts[0], next(tiers, None)))}
+    used = {*weights, *(("name", "dimension", parts) if parts else (texts[0], next(tiers, None)))}
     rest = {key: value for key, value in entry.items() if key not in used | {"tags", "title"}}
     for key in rest:
         if key not in WEIGHT_KEYS and get_close_matches(key, WEIGHT_KEYS, cutoff=0.8):
@@ -280,25 +306,16 @@ def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
         return None
     if isinstance(value, str) and value.strip().lower() in TIER_WEIGHTS:
         return TIER_WEIGHTS[value.strip().lower()]
-    refusal = RubricError(
-        f"criterion {position}: the weight is not a number: {shorten(repr(value))}; give a number other than 0"
+    wrong = "not a number"
+    with suppress(TypeError, ValueError):
+        try:
+            if not isinstance(value, bool):
+                return float(value)
+        except OverflowError:
+            wrong = "too large"
+    raise RubricError(
+        f"criterion {position}: the weight is {wrong}: {shorten(repr(value))}; give a number other than 0"
     )
-    if isinstance(value, bool):
-        raise refusal
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise refusal from None
-
-
-def _entries(value: Mapping[str, Any]) -> Any:
-    """A rubric as an object: the list under one of the known names, weights by text, or dimensions by name."""
-    parts = _find_parts(value)
-    if parts is not None:
-        return parts
-    if all(isinstance(part, int | float) for part in value.values()):
-        return [{"criterion": text, "weight": weight} for text, weight in value.items()]
-    return [{"name": name, **part} if isinstance(part, Mapping) else part for name, part in value.items()]
 
 
 def _is_conversation(turns: Any) -> bool:
@@ -340,5 +357,6 @@ def _as_json(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, str | bool | NoneType):
         return value
-    fits = (isinstance(value, int) and abs(value) < 2**63) or (isinstance(value, float) and math.isfinite(value))
-    return value if fits else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else json.dumps(value)
+    return value if isinstance(value, int) and abs(value) < 2**63 else str(value)

@@ -14,14 +14,17 @@ import io
 import json
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from prorubric.errors import ConfigError, SourceError
+import orjson
+
+from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.rubric import files
 from prorubric.rubric.files import parse_json, split_suffix
 from prorubric.rubric.record import shorten
@@ -31,6 +34,8 @@ SUFFIXES = (*files.SUFFIXES, *TABLES, ".yaml", ".yml")
 
 _LOOK_BYTES = 1 << 24
 _CHUNK = 1 << 20
+_ARRAY = "a row is one JSON object, and a file with an array of them is called .json"
+_NO_LINE_FEEDS = "its lines end in CR only; convert them to LF"
 # The longer marks first: UTF-32 begins like UTF-16.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -70,6 +75,8 @@ class Row:
     line: int
     value: dict[str, Any] | None = None
     fault: str | None = None
+    partial: dict[str, str] | None = None
+    """Of a record of a table that has a fault: the cells up to it, which may name what it belongs to."""
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -175,12 +182,21 @@ def _parse_lines(lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
         if not line.strip():
             continue
         try:
-            yield _as_row(number, parse_json(line))
+            value = parse_json(line)
+            _refuse_repeated_keys(line, value)
+            yield _as_row(number, value)
         except UnicodeDecodeError as error:
             yield Row(number, fault=describe_encoding(error))
+        except RubricError as error:
+            yield Row(number, fault=str(error))
         except (ValueError, RecursionError) as error:
             shown = shorten(line.decode(errors="replace"))
-            yield Row(number, fault=f"not JSON ({shorten(str(error))}): {shown}; a row is one JSON object")
+            remedy = "a row is one JSON object"
+            if b"\r" in line.strip():
+                remedy = _NO_LINE_FEEDS
+            elif line.lstrip().startswith(b"["):
+                remedy = _ARRAY
+            yield Row(number, fault=f"not JSON ({shorten(str(error))}): {shown}; {remedy}")
 
 
 def _read_json(path: Path, stream: IO[bytes]) -> Iterator[Row]:
@@ -195,6 +211,10 @@ def _read_json(path: Path, stream: IO[bytes]) -> Iterator[Row]:
         if isinstance(error, UnicodeDecodeError):
             raise
         raise SourceError(f"{path}: not a JSON array ({shorten(str(error))}); one object a line works too") from error
+    try:
+        _refuse_repeated_keys(text, value)
+    except RubricError as error:
+        raise SourceError(f"{path}: {error}") from None
     if isinstance(value, list):
         yield from (_as_row(number, row) for number, row in enumerate(value, 1))
     else:
@@ -204,7 +224,23 @@ def _read_json(path: Path, stream: IO[bytes]) -> Iterator[Row]:
 def _as_row(number: int, value: object) -> Row:
     if isinstance(value, dict):
         return Row(number, value=value)
-    return Row(number, fault=f"not a JSON object: {shorten(repr(value))}; a row is one JSON object")
+    remedy = _ARRAY if isinstance(value, list) else "a row is one JSON object"
+    return Row(number, fault=f"not a JSON object: {shorten(repr(value))}; {remedy}")
+
+
+def _refuse_repeated_keys(text: bytes, value: object) -> None:
+    """Raise RubricError where an object of a JSON text has a key twice, of which parsing keeps the last only."""
+    # Rendered again, such an object has fewer colons; only then is the text parsed a second time, slowly.
+    with suppress(TypeError):
+        if text.count(b":") <= orjson.dumps(value).count(b":"):
+            return
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        twice = next((key for key, count in Counter(key for key, _ in pairs).items() if count > 1), None)
+        if twice is not None:
+            raise RubricError(f"the key {shorten(repr(twice))} comes twice in one object; keep one")
+
+    json.loads(text, object_pairs_hook=check)
 
 
 def _read_table(path: Path, stream: IO[bytes]) -> Iterator[Row]:
@@ -230,9 +266,11 @@ def _read_table(path: Path, stream: IO[bytes]) -> Iterator[Row]:
                 yield Row(line, value=dict(zip(names, cells, strict=True)))
             else:
                 fault = f"{len(cells)} cells under {len(names)} column names; put a cell that contains"
-                yield Row(line, fault=f"{fault} {separator!r} in double quotes")
+                partial = dict(zip(names, cells, strict=False))
+                yield Row(line, fault=f"{fault} {separator!r} in double quotes", partial=partial)
     except csv.Error as error:
-        raise SourceError(f"{path}:{reader.line_num}: not a table ({error}); check the double quotes") from error
+        remedy = _NO_LINE_FEEDS if "\r" in head.rstrip() else "check the double quotes"
+        raise SourceError(f"{path}:{reader.line_num}: not a table ({error}); {remedy}") from error
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """`plain`: rubric files as people write them, told by the names of their fields, in any spelling of capitals.
 
-Each field has the names below, and the first that a row has is read. Criteria are texts or objects; without a single
-weight each weighs 1, and weights on some criteria only are refused. A negative weight is a behaviour to avoid. What no
-field holds goes into `meta`, what a criterion says beyond text and weight into its tags. A table has a row for each
-criterion, grouped by id, or by prompt where there is no id.
+Each field has the names below. Two prompts or two rubrics in a row are refused; of other fields the first is read.
+Criteria are texts or objects; without a single weight each weighs 1, and weights on some criteria only are refused. A
+negative weight is a behaviour to avoid. What no field holds goes into `meta`, what a criterion says beyond text and
+weight into its tags. A table has a row for each criterion, grouped by id, or by prompt where there is no id.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,9 @@ from prorubric.datasets.shapes import (
     TIER_WEIGHTS,
     WEIGHT_KEYS,
     find_keys,
+    find_numbers,
     keep_rest,
+    list_entries,
     make_criterion,
     parse_id,
     parse_messages,
@@ -71,14 +73,24 @@ def parse(row: Mapping[str, Any]) -> Task:
     keys = find_keys(row, FIELDS)
     for field, names in NEEDED.items():
         if field not in keys:
-            raise RubricError(f"no {field}; give one under {', '.join(names)}")
+            null = next((f"{key} is null" for key in row if str(key).strip().lower() in names), f"no {field}")
+            raise RubricError(f"{null}; give one under {', '.join(names)}")
+        first, *others = find_keys(row, {name: (name,) for name in names}).values()
+        if second := next((key for key in others if row[key] != row[first]), None):
+            raise RubricError(f"both {first} and {second} could be the {field}; keep one of them")
     found = {field: row[key] for field, key in keys.items()}
-    entries = unwrap_json(found["rubric"])
+    entries = given = list_entries(found["rubric"])
     if isinstance(entries, list):
         entries = [tag_rest(entry) for entry in entries]
     items = list(read_items(entries))
     weighted = [item.weight is not None or item.tier in TIER_WEIGHTS for item in items]
     default = None if any(weighted) else 1.0
+    for name, number in find_numbers(given) if default else ():
+        if number < 0:
+            raise RubricError(
+                f"the criteria have no weight, and {name!r} has a negative number ({number:g}); "
+                "rename it to weight if it is one, else drop it"
+            )
     rubric = Rubric(criteria=tuple(make_criterion(item, i, default) for i, item in enumerate(items, 1)))
     messages = parse_messages(found["prompt"])
     texts = {field: found[field] for field in _TEXTS if isinstance(found.get(field), str) and found[field] != ""}
@@ -98,10 +110,16 @@ def parse(row: Mapping[str, Any]) -> Task:
 
 def describe_missing(rows: Iterable[Mapping[str, Any]], table: bool) -> str:
     """Which field none of these rows has, and what they have instead."""
+    rows = list(rows)
     keys = sorted({str(key) for row in rows for key in row})
     needed = {"prompt": _TABLE["prompt"], "criterion": _TABLE["criterion"][:3]} if table else NEEDED
     found = find_keys(dict.fromkeys(keys, ""), _TABLE if table else NEEDED)
-    missing = [field for field in needed if field not in found] or [*needed]
+    missing = [field for field in needed if field not in found]
+    if not missing:
+        null = [key for field, key in found.items() if not any(field in find_keys(row, NEEDED) for row in rows)]
+        return (
+            f"{' and '.join(null) or ' or '.join(found.values())} {'are' if len(null) > 1 else 'is'} null in every row"
+        )
     names = " and no ".join(f"{field} (called {', '.join(needed[field])})" for field in missing)
     shown = ", ".join(keys[:_SHOWN_KEYS]) + (f" and {len(keys) - _SHOWN_KEYS} more" * (len(keys) > _SHOWN_KEYS))
     return f"found no {names} among {shown}"
@@ -113,17 +131,28 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
     A column that differs between the criteria of some task belongs to the criteria, any other to the task.
     """
     groups: dict[str, list[Row]] = {}
+    faults: list[tuple[str, Row]] = []
+    above = {"prompt": "", "key": ""}
     for row in rows:
-        columns = find_keys(row.value or {}, _TABLE)
-        if row.value is None or not {"prompt", "criterion"} <= columns.keys():
+        cells = row.value or row.partial or {}
+        columns = find_keys(cells, _TABLE)
+        key = "id" if "id" in columns else "prompt"
+        if row.value is None:
+            faults.append((cells.get(columns.get(key, ""), ""), row))
+        elif not {"prompt", "criterion"} <= columns.keys():
             yield row
-            continue
-        name = "id" if "id" in columns else "prompt"
-        empty = next((field for field in (name, "criterion") if not row.value[columns[field]].strip()), None)
-        if empty:
-            yield Row(row.line, fault=f"the {empty} is empty; fill it in, or remove the row")
+        elif empty := [name for name in (key, "criterion") if not cells[columns[name]].strip()]:
+            fault = f"the {empty[0]} is empty; fill it in, or remove the row"
+            # Spreadsheets leave out what the row above says.
+            below = empty[0] == key and cells[columns["prompt"]].strip() in ("", above["prompt"])
+            faults.append((above["key"] if below else cells[columns[key]], Row(row.line, fault=fault)))
         else:
-            groups.setdefault(row.value[columns[name]], []).append(row)
+            above = {"prompt": cells[columns["prompt"]], "key": cells[columns[key]]}
+            groups.setdefault(above["key"], []).append(row)
+    for name, row in faults:
+        # A task without one of its criteria is another task.
+        group = groups.pop(name, None)
+        yield Row(group[0].line, fault=f"line {row.line} of this task cannot be read: {row.fault}") if group else row
     differing = {
         name
         for group in groups.values()
