@@ -149,16 +149,16 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
         else:
             above = {"prompt": cells[columns["prompt"]], "key": cells[columns[key]]}
             groups.setdefault(above["key"], []).append(row)
-    for name, row in faults:
-        # A task without one of its criteria is another task.
-        group = groups.pop(name, None)
-        yield Row(group[0].line, fault=f"line {row.line} of this task cannot be read: {row.fault}") if group else row
     differing = {
         name
         for group in groups.values()
         for name in group[0].value or {}
         if len({(row.value or {})[name] for row in group}) > 1
     }
+    for name, row in faults:
+        # A task without one of its criteria is another task.
+        group = groups.pop(name, None)
+        yield Row(group[0].line, fault=f"line {row.line} of this task cannot be read: {row.fault}") if group else row
     yield from (_join(group, differing) for group in groups.values())
 
 
