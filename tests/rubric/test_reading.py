@@ -229,4 +229,4 @@ def test_reading_time_grows_with_the_length_of_the_text_and_not_with_its_square(
     # A pattern that backtracks would take minutes on these; CPU time, so that a busy machine does not decide.
     start = time.process_time()
     read_kind(text), read_direction(text), find_unjudgeable(text)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 5  # at most 0.4 s on an idle machine
