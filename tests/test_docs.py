@@ -99,6 +99,12 @@ def list_anchors(page: Path) -> set[str]:
     return {slugify(heading.strip(), "-") for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    pages = [str(page.relative_to(ROOT / "docs")) for page in sorted((ROOT / "docs").rglob("*.md"))]
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("nav:")[2]
+    assert [page for page in pages if f": {page}\n" not in navigation] == []
+
+
 class Links(HTMLParser):
     """The places that a page of the site names, and what it loads or links to there."""
 
