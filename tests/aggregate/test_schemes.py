@@ -312,7 +312,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("scheme", ["conjunctive", "prorubric", "graded", "additive+appropriateness"])
     def test_a_scheme_that_needs_dimensions_says_so_before_any_verdict(self, scheme: str) -> None:
-        with pytest.raises(SchemeError, match="compile a protocol rubric first"):
+        with pytest.raises(SchemeError, match=r"; make dimensions with prorubric compile, or use --scheme additive$"):
             make_plan(make_task([6, 4]), scheme)
 
     def test_a_sum_without_a_positive_weight_is_refused(self) -> None:

@@ -126,7 +126,7 @@ class TestProgram:
     def test_the_cost_is_told_before_and_after(self, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         run_program(self.arguments(files, "--prices", "1,1"))
         shown = capsys.readouterr()
-        told = shown.err.split("calls to make")[0].removeprefix("6 answers: ").strip()
+        told = shown.err.split("calls to make")[0].removeprefix("6 answers: about ").strip()
         after = next(line for line in shown.out.splitlines() if " calls (0 failed, 0 retries)" in line)
         assert after.startswith(f"{told} calls (0 failed, 0 retries)")
         assert "tokens, about $0." in after

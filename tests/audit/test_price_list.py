@@ -61,6 +61,10 @@ class TestHack:
         bought = "29% of the sum can be bought without the heaviest criterion, 80% is needed"
         assert found.reason == f"{bought}; 1 verdicts are unknown"
 
+    def test_criteria_of_the_same_weight_are_counted(self) -> None:
+        assert find_hack(make_task(2, 5, 5, 5), forms((False, True, True, True)), target=0.5).as_heavy == 3
+        assert find_hack(make_task(2, 5, 5, 6), forms((False, True, True, True))).as_heavy == 1
+
     def test_no_words_no_hack(self) -> None:
         assert not find_hack(make_task(2, 5), Forms({}, (), {}, ())).possible
 

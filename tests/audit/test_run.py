@@ -240,7 +240,7 @@ class TestRefusals:
         with pytest.raises(ProRubricError, match=message) as error:
             run_audit(make_config(files, **change))
         assert "\n" not in str(error.value)
-        assert not (files / "run/cases.jsonl").exists()
+        assert not (files / "run").exists()
 
     @pytest.mark.parametrize("change", [{"responses": Path("nowhere.jsonl")}, {"scheme": "additive,addition"}])
     def test_what_no_task_could_mend_is_refused_before_dimensions_are_made(
@@ -266,7 +266,9 @@ class TestRefusals:
 
     def test_an_empty_file_of_responses(self, files: Path) -> None:
         (files / "responses.jsonl").write_text("")
-        with pytest.raises(ConfigError, match=r"responses\.jsonl: there is no answer to audit"):
+        with pytest.raises(
+            ConfigError, match=r"responses\.jsonl: there is no answer to audit; the file is empty; a row"
+        ):
             run_audit(make_config(files))
 
     def test_only_responses_to_no_task(self, files: Path) -> None:

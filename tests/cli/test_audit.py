@@ -9,7 +9,7 @@ import pytest
 
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.cli.app import run
-from prorubric.cli.audit import print_audit
+from prorubric.cli.audit import print_audit, print_hack
 from prorubric.cli.output import make_console
 from prorubric.datasets.samples import SAMPLE_RESPONSES, SAMPLE_TASKS
 from tests.audit.shapes import save_shape, save_small
@@ -202,6 +202,43 @@ class TestOneLine:
         assert [line for line in lines if "never made" in line] == [
             "never made: in-part (no unmet criterion has two parts of which one can be stated)"
         ]
+
+
+class TestHack:
+    @pytest.fixture
+    def result(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> AuditResult:
+        assert run(arguments(tmp_path, "Keyword", "--target", "0.7", "--json")) == 0
+        return AuditResult(**json.loads(capsys.readouterr().out))
+
+    def show(self, result: AuditResult, capsys: pytest.CaptureFixture[str], **change: float) -> list[str]:
+        """The first line and the last of the hack, where the answer to the first prompts earns so much."""
+        hacks = [
+            hack.model_copy(update={"answer_rewards": {"additive": change.get(f"answer_{place}", 0.0)}})
+            for place, hack in enumerate(result.hacks)
+        ]
+        print_hack(result.model_copy(update={"hacks": tuple(hacks)}), make_console())
+        lines = capsys.readouterr().out.splitlines()
+        return [lines[0], " ".join("".join(lines[2:]).split()).partition("leaves out ")[2]]
+
+    def test_one_that_earns_no_more_than_the_answer_does_not_work(
+        self, result: AuditResult, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        better = {f"answer_{place}": 0.9 for place in range(len(result.hacks))}
+        first, last = self.show(result, capsys, **better)
+        assert first.startswith(f"hack: reaches the target on {result.hacks_possible} of ")
+        assert last.endswith("earns additive 0.70 (the answer 0.90); no more than the answer")
+
+    def test_one_that_earns_more_is_shown_first(self, result: AuditResult, capsys: pytest.CaptureFixture[str]) -> None:
+        first, last = self.show(result, capsys, answer_0=0.9)
+        assert first.startswith("hack: works on ")
+        assert first.endswith("; the shortest that earns more than the answer:")
+        assert last.endswith("(the answer 0.00)")
+
+    def test_equal_weights_have_no_heaviest(self, result: AuditResult, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.show(result, capsys)[1].startswith("criterion 1, the heaviest; ")
+        tied = result.hacks[0].model_copy(update={"as_heavy": 4})
+        one = result.model_copy(update={"hacks": (tied,)})
+        assert self.show(one, capsys)[1].startswith("criterion 1, one of the heaviest; ")
 
 
 class TestJson:

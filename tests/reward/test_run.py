@@ -288,6 +288,7 @@ def test_where_no_answer_could_be_read_the_line_says_why(files: Path, text: str,
     path.write_text(text)
     with pytest.raises(SourceError) as caught:
         judge_responses(make_offline_config(files))
+    assert not (files / "run").exists()
     assert str(caught.value).startswith(f"{path}: no response could be judged; {reason.format(path=path)}")
     assert str(caught.value).endswith('a row that works: {"task_id": "fever", "response": "Go in now."}')
 
@@ -337,6 +338,7 @@ def test_a_second_process_is_kept_out_of_a_folder(files: Path, server: Misbehavi
 
     judge_responses(make_config(files, server))
     held = {name: (files / "run" / name).read_bytes() for name in ("config.json", "tasks.jsonl")}
+    (files / "run/summary.json").unlink()  # as if it were still running
     save_tasks(files / "tasks.jsonl", list(load_tasks(files / "tasks.jsonl"))[:2])
     with (
         lock_path(files / "run" / ".lock"),
@@ -539,6 +541,32 @@ def test_only_the_first_responses_are_judged_with_a_limit_and_the_others_later(
     assert (whole.responses, whole.cached, server.calls) == (12, 5, 12)
 
 
+@pytest.mark.parametrize(
+    ("limit", "kept", "said"),
+    [
+        (2, 12, r"run: holds a finished run of 12 responses, and the limit is 2 now; name another folder with --out$"),
+        (
+            None,
+            3,
+            r"run: holds a finished run, and the content of responses \(\S+responses.jsonl\) has changed since; ",
+        ),
+    ],
+)
+def test_a_finished_run_is_not_replaced_by_a_smaller_one_and_an_interrupted_run_goes_on(
+    files: Path, limit: int | None, kept: int, said: str
+) -> None:
+    config = make_offline_config(files)
+    judge_responses(config)
+    before = (files / "run/verdicts.jsonl").read_bytes()
+    lines = (files / "responses.jsonl").read_text().splitlines(keepends=True)
+    (files / "responses.jsonl").write_text("".join(lines[:kept]))
+    with pytest.raises(ConfigError, match=said):
+        judge_responses(replace(config, limit=limit))
+    assert (files / "run/verdicts.jsonl").read_bytes() == before
+    (files / "run/summary.json").unlink()
+    assert judge_responses(replace(config, limit=limit)).responses == (limit or kept)
+
+
 def test_a_scheme_that_does_not_fit_is_refused_before_a_call(files: Path, server: MisbehavingServer) -> None:
     with pytest.raises(SchemeError, match="no scheme is called 'sum'"):
         judge_responses(make_config(files, server, scheme="additive,sum"))
@@ -602,6 +630,44 @@ class TestRescoring:
         judge_responses(make_config(files, server))
         with pytest.raises(SchemeError, match="prorubric needs verdicts on dimensions, the run has criteria"):
             score_run(ScoreConfig(files / "run", scheme="prorubric"))
+
+    def test_a_file_that_exists_is_replaced_only_on_demand(
+        self, files: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        judge_responses(make_offline_config(files))
+        answers = files / "responses.jsonl"
+        before = answers.read_bytes()
+        arguments = ["score", str(files / "run"), "--out", str(answers)]
+        assert run_program(arguments) == 2
+        said = f"{answers}: exists already; choose another name or pass --overwrite\n"
+        assert capsys.readouterr().err == f"prorubric: {said}"
+        assert answers.read_bytes() == before
+        assert run_program([*arguments, "--overwrite"]) == 0
+        assert list(json.loads(answers.read_text().splitlines()[0])) == ["task_id", "sample", "scores"]
+
+    @pytest.mark.parametrize(
+        "name", ["verdicts.jsonl", "config.json", "tasks.jsonl", "scores.csv", "rejects.jsonl", "journal.sqlite"]
+    )
+    def test_what_the_run_wrote_is_never_replaced(self, files: Path, name: str) -> None:
+        judge_responses(make_offline_config(files))
+        before = {path.name: path.read_bytes() for path in (files / "run").iterdir()}
+        (files / "link").symlink_to(files / "run")
+        for folder in ("run", "link"):
+            with pytest.raises(ConfigError, match=f"{name}: belongs to the run; choose another name$"):
+                score_run(ScoreConfig(files / "run", out=files / folder / name, overwrite=True))
+        assert {path.name: path.read_bytes() for path in (files / "run").iterdir()} == before
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            ("s.txt", "allowed: .csv, .jsonl, .ndjson, .json, .parquet, "),
+            ("s.csv.gz", "csv is written without compression; choose another name"),
+        ],
+    )
+    def test_a_name_that_cannot_be_written_says_what_can(self, files: Path, name: str, said: str) -> None:
+        judge_responses(make_offline_config(files))
+        with pytest.raises(ProRubricError, match=said):
+            score_run(ScoreConfig(files / "run", out=files / name))
 
 
 class TestTables:
@@ -678,6 +744,8 @@ class TestTables:
                     == shown
                 )
                 assert (f"lowest {shown} of 12 responses, by additive:" in lines) is (shown > 0)
+            assert run_program([*arguments, "--rows", "-1"]) == 2
+            assert "rows" in capsys.readouterr().err
 
 
 class TestProgram:

@@ -52,7 +52,8 @@ def make_plan(task: Task, scheme: str | Scheme) -> Plan:
     found = find_scheme(scheme) if isinstance(scheme, str) else scheme
     if task.protocol is None and (found.needs_dimensions or found.appropriateness):
         raise SchemeError(
-            f"task {task.id!r}: {found.name} needs dimensions and the task has none; compile a protocol rubric first"
+            f"task {task.id!r}: {found.name} needs dimensions and the task has none; "
+            "make dimensions with prorubric compile, or use --scheme additive"
         )
     dimensions = task.protocol.dimensions if task.protocol else ()
     weights = found.weigh(task)

@@ -100,15 +100,16 @@ class Forms:
 
 def find_hack(task: Task, forms: Forms, target: float = TARGET) -> Hack:
     """The cheapest names and sentences that reach the target."""
-    bought = forms.cheapest()
-    positive = sum(weight for weight in task.rubric.weights if weight > 0)
-    gains = [task.rubric.weights[i - 1] / positive for i in bought]
+    bought, weights = forms.cheapest(), task.rubric.weights
+    left_out = {"heaviest": find_heaviest(task), "as_heavy": weights.count(max(weights))}
+    positive = sum(weight for weight in weights if weight > 0)
+    gains = [weights[i - 1] / positive for i in bought]
     chosen = _choose_cheapest([estimate_tokens(text) for text in bought.values()], gains, target)
     if chosen is None:
         reason = f"{sum(gains):.0%} of the sum can be bought without the heaviest criterion, {target:.0%} is needed"
         if forms.unknown:
             reason += f"; {forms.unknown} verdicts are unknown"
-        return Hack(task_id=task.id, heaviest=find_heaviest(task), claimed=False, possible=False, reason=reason)
+        return Hack(task_id=task.id, **left_out, claimed=False, possible=False, reason=reason)
     criteria = tuple([*bought][position] for position in chosen)
     named = tuple(i for i in criteria if bought[i] == forms.names.get(i))
     stated = [bought[i] for i in criteria if i not in named]
@@ -116,7 +117,7 @@ def find_hack(task: Task, forms: Forms, target: float = TARGET) -> Hack:
     text = "\n\n".join(filter(None, paragraphs))
     return Hack(
         task_id=task.id,
-        heaviest=find_heaviest(task),
+        **left_out,
         claimed=True,
         possible=False,
         reason="not judged yet",

@@ -154,6 +154,8 @@ class Hack(Record):
     task_id: str
     heaviest: int
     """The 1-based place of the criterion that is left out."""
+    as_heavy: int = 1
+    """How many criteria weigh as much as this one, with itself."""
     claimed: bool
     """By the verdicts on single names and sentences the target can be reached."""
     possible: bool
@@ -175,6 +177,12 @@ class Hack(Record):
     """Judged: what the text earns under each scheme, in [0, 1]."""
     answer_rewards: dict[str, float | None] = Field(default_factory=dict)
     """What the unedited answer earns."""
+
+    @property
+    def gains(self) -> bool:
+        """False where the text is known to earn no more than the answer, whatever the scheme."""
+        pairs = [(reward, self.answer_rewards.get(scheme)) for scheme, reward in self.rewards.items()]
+        return any(reward is None or answer is None or reward > answer for reward, answer in pairs)
 
 
 class SchemeLine(Record):

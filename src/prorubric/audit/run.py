@@ -5,6 +5,7 @@ another prompt) and with probes of what naming buys. Every reply is in the journ
 stopped is finished by running it again. What could not be read, answered, edited or judged is counted with its reason.
 """
 
+import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
@@ -30,7 +31,7 @@ from prorubric.audit.setting import (
 )
 from prorubric.audit.summary import Found, share_unknown, summarize
 from prorubric.compile.compiler import LINEAGE, RULES
-from prorubric.errors import SourceError
+from prorubric.errors import ProRubricError, SourceError
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge
 from prorubric.llm.accounting import Usage, estimate_cost, load_prices
@@ -84,12 +85,18 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
     prices = load_prices(config.prices)
     check_asked(config)
     check_folder(config)
+    is_new = not config.out.exists()
     config.out.mkdir(parents=True, exist_ok=True)
     with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
         check_folder(config)  # again: another audit may have ended here since
         remove_partials(*(config.out / name for name in AUDIT_FILES))
         async with AsyncExitStack() as stack:
-            models = make_models(config, journal)
+            try:
+                models = make_models(config, journal)
+            except ProRubricError:
+                if is_new:
+                    shutil.rmtree(config.out, ignore_errors=True)
+                raise
             stack.push_async_callback(models.close)
             start = await prepare(config, models, chosen, everything, rejects)
             tasks, schemes, cases = start.tasks, start.schemes, start.cases

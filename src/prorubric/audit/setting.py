@@ -10,6 +10,7 @@ from prorubric.audit.judging import Case
 from prorubric.compile.compiler import RULES, Compiler
 from prorubric.compile.rules import LABEL
 from prorubric.datasets.load import Reject
+from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order
@@ -93,10 +94,11 @@ async def find_answers(
 
     Answers to tasks that are `known` and not audited, because of `--limit` or a reject, are passed over.
     """
+    empty = False
     if config.responses is not None:
-        given = pair_responses(config.responses, known, rejects, config.strict)
+        given = [*pair_responses(config.responses, known, rejects, config.strict)]
         pairs = [(task, response) for task, response in given if task.id in tasks]
-        source = "given"
+        source, empty = "given", not given
     elif model is not None:
         sampling = SamplingConfig(samples=config.samples)
         stream = sample_answers(model, tasks.values(), sampling, 2 * config.http.concurrency)
@@ -106,10 +108,9 @@ async def find_answers(
         composed = [answer for task in tasks.values() for answer in compose_answers(task, config.samples)]
         pairs, source = _pair(tasks, composed, config.tasks, config.samples, rejects), FROM_CHECKLISTS
     if not pairs:
-        first = rejects.first(str(config.responses)) or (rejects.show() or (None,))[0]
-        raise ConfigError(
-            f"{config.responses or config.tasks}: there is no answer to audit{f'; {first}' if first else ''}"
-        )
+        why = rejects.first(str(config.responses)) or (f"the file is empty; {EXAMPLE}" if empty else None)
+        why = why or next(iter(rejects.show()), None)
+        raise ConfigError(f"{config.responses or config.tasks}: there is no answer to audit{f'; {why}' if why else ''}")
     return [Case(task, response) for task, response in pairs], source
 
 

@@ -49,7 +49,7 @@ def audit(
     models = (config.judge, config.editor, config.generator, config.answers_from)
     if any(may_cost(model, config.prices) for model in models if model):
         estimate = estimate_audit(config)
-        say_estimate(count(estimate.answers, "answer"), estimate)
+        say_estimate(count(estimate.answers, "answer"), estimate, exact=False)
     with show_progress("judging", "text") as show:
         result = audit_rewards(config, lambda now: show(now.judged, "", now.expected))
     if json:
@@ -174,21 +174,27 @@ def _describe_rewards(forecast: Forecast) -> str:
 
 
 def print_hack(result: AuditResult, console: Console) -> None:
-    """The shortest hack, spelled out."""
+    """The shortest hack that earns more than the answer, or else the shortest, spelled out."""
     if not result.hacks:
         console.print(f"hack: none found on {count(result.tasks, 'prompt')} ({_describe_claims(result)})")
         return
-    hack = result.hacks[0]
+    paying = [hack for hack in result.hacks if hack.gains]
+    hack = (paying or result.hacks)[0]
+    works = "works" if paying else "reaches the target"
+    shortest = "the shortest" if hack is result.hacks[0] else "the shortest that earns more than the answer"
+    heaviest = "the heaviest" if hack.as_heavy == 1 else "one of the heaviest"
     earned = ", ".join(
         f"{scheme} {_show(hack.rewards.get(scheme))} (the answer {_show(hack.answer_rewards.get(scheme))})"
         for scheme in result.schemes
     )
     console.print(
-        f"hack: works on {result.hacks_possible:,} of {count(result.tasks, 'prompt')} ({_describe_claims(result)});"
-        " the shortest:"
+        f"hack: {works} on {result.hacks_possible:,} of {count(result.tasks, 'prompt')} ({_describe_claims(result)});"
+        f" {shortest}:"
     )
     print_hanging(console, Text("  "), literal(f"{hack.task_id}: {' '.join(hack.text.split())}", "italic"))
-    print_hanging(console, Text("  "), Text(f"leaves out criterion {hack.heaviest}, the heaviest; earns {earned}"))
+    more = "" if paying else "; no more than the answer"
+    about = f"leaves out criterion {hack.heaviest}, {heaviest}; earns {earned}{more}"
+    print_hanging(console, Text("  "), Text(about))
 
 
 def _describe_claims(result: AuditResult) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 from rich.console import Console
 from rich.table import Table
 
@@ -17,7 +17,7 @@ from prorubric.reward.estimate import JudgeEstimate, estimate_judging
 from prorubric.reward.rescore import ScoredRun
 from prorubric.reward.run import JudgeFiles, JudgeResult, JudgeRunConfig, Progress, judge_responses
 
-Rows = Annotated[int, Parameter(help="Number of responses to show, worst first.")]
+Rows = Annotated[int, Parameter(help="Number of responses to show, worst first.", validator=validators.Number(gte=0))]
 
 _JUDGING, _HTTP = JudgeConfig(), HttpConfig()
 _SHOWN_ROWS, _SHOWN_REASONS, _SHOWN_SCHEMES = 10, 5, 4

@@ -23,9 +23,9 @@ def may_cost(model: str, prices: str | Path | None) -> bool:
     return model.startswith(("http://", "https://")) or find_price(model, load_prices(prices)) is not None
 
 
-def say_estimate(what: str, estimate: Estimate) -> None:
+def say_estimate(what: str, estimate: Estimate, *, exact: bool = True) -> None:
     """One line on stderr before the first call."""
-    calls = f"{count(estimate.calls, 'call')} to make"
+    calls = f"{'' if exact else 'about '}{count(estimate.calls, 'call')} to make"
     if estimate.cached:
         calls += f", {_describe_cached(estimate.cached, estimate.repeated)}"
     tokens = f"about {estimate.prompt_tokens:,} + {estimate.completion_tokens:,} tokens"

@@ -219,6 +219,7 @@ def _find_heaviest(audit: AuditFolder, hacks: Sequence[Hack]) -> dict[str, str]:
 def _render_hack(hack: Hack, heaviest: str | None, shown: Shown) -> Html:
     anchor = shown.anchors.get(hack.task_id)
     lengths = f"{hack.tokens} tokens; the answer has {hack.answer_tokens}"
+    most = "what weighs most" if hack.as_heavy == 1 else f"one of the {hack.as_heavy} criteria that weigh most"
     rows = [
         (name, _list_reward(hack.rewards.get(name), strong=True), _list_reward(hack.answer_rewards.get(name)))
         for name in {**hack.rewards, **hack.answer_rewards}
@@ -227,7 +228,7 @@ def _render_hack(hack: Hack, heaviest: str | None, shown: Shown) -> Html:
         "details",
         element("summary", own_words(hack.task_id, class_="id"), element("span", lengths, class_="most")),
         own_words(hack.text, "blockquote"),
-        note("It leaves out what weighs most: ", own_words(heaviest)) if heaviest else None,
+        note(f"It leaves out {most}: ", own_words(heaviest)) if heaviest else None,
         table("Rewards of the hack", ("reward × 100", "hack", "answer"), rows),
         element("p", element("a", "The task in full", href=f"#{anchor}")) if anchor else None,
         class_="hack",

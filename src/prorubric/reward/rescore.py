@@ -10,10 +10,12 @@ from pydantic import JsonValue
 
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_tasks
-from prorubric.errors import SchemeError, SourceError
+from prorubric.errors import ConfigError, SchemeError, SourceError
 from prorubric.reward.folder import (
     ALL,
+    JOURNAL,
     ROW_SCHEMA,
+    RUN_FILES,
     TASKS,
     SchemeSummary,
     SchemeTally,
@@ -25,12 +27,13 @@ from prorubric.reward.folder import (
     render_score_row,
     score_readings,
 )
-from prorubric.rubric.files import open_rows
+from prorubric.rubric.files import COMPRESSIONS, SUFFIXES, open_rows, split_suffix
 from prorubric.rubric.record import Record, config_record
 from prorubric.rubric.records import Task
 from prorubric.rubric.tables import open_csv, render_html
 
 _SHOWN_IN_NOTEBOOKS = 10
+_CSV = ".csv"
 
 
 @config_record
@@ -44,6 +47,8 @@ class ScoreConfig:
     """Comma-separated schemes, or all that the stored verdicts allow."""
     out: Path | None = None
     """Write the scores of every response to this file (.csv, .jsonl …); the run folder is not changed."""
+    overwrite: bool = False
+    """Replace an output that exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,8 @@ class ScoreResult(ScoredRun):
 
 def score_run(config: ScoreConfig) -> ScoreResult:
     """Score every response of a run again."""
+    if config.out:
+        _check_out(config.out, config.run, config.overwrite)
     tasks = _load_tasks(config.run)
     first = next(iter(read_verdicts(config.run)), None)
     if first is None:
@@ -147,13 +154,23 @@ def read_scores(folder: Path, schemes: Sequence[str]) -> Iterator[ScoredResponse
 @contextmanager
 def open_scores(path: Path, schemes: Sequence[str]) -> Iterator[Callable[[ScoredResponse], None]]:
     """A function that writes the scores of one response: a table where the name ends in .csv, else with bounds."""
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() == _CSV:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_csv(path, ("task_id", "sample", *schemes)) as write:
             yield lambda response: write(response.to_row())
     else:
         with open_rows(path, ROW_SCHEMA) as write:
             yield lambda response: write(render_score_row(response.task_id, response.sample, response.scores))
+
+
+def _check_out(path: Path, run: Path, overwrite: bool) -> None:
+    """Raise where scores cannot be written to a file, or would replace one that is to be kept."""
+    if path.resolve().parent == run.resolve() and path.resolve().name in (*RUN_FILES, JOURNAL):
+        raise ConfigError(f"{path}: belongs to the run; choose another name")
+    if split_suffix(path, (_CSV, *SUFFIXES)) in {(_CSV, compression) for compression in COMPRESSIONS}:
+        raise ConfigError(f"{path}: csv is written without compression; choose another name")
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
 
 
 def _load_tasks(folder: Path) -> dict[str, Task]:

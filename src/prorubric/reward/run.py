@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -53,13 +53,14 @@ from prorubric.reward.folder import (
 from prorubric.reward.inputs import Rejects, load_all_tasks, pair_responses, write_rejects
 from prorubric.reward.reasons import Reasons
 from prorubric.reward.rescore import ScoredResponse, ScoredRun, open_scores
-from prorubric.rubric.files import lock_path, open_rows, remove_partials, write_json
+from prorubric.rubric.files import hash_file, lock_path, open_rows, remove_partials, write_json
 from prorubric.rubric.record import config_record, render_config, shorten
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown
 
 _CHARACTERS_PER_TOKEN = 4
+_CONTENT = "content"
 
 
 @config_record
@@ -218,11 +219,15 @@ def open_inputs(config: JudgeRunConfig, rejects: Rejects, usage: Usage) -> Input
     tasks = load_all_tasks(config, rejects)
     schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging, config.judge)
     cases = islice(pair_responses(config.responses, tasks, rejects, config.strict), config.limit)
+    first = next(cases, None)
+    if first is None:
+        why = rejects.first(str(config.responses)) or "the file is empty"
+        raise SourceError(f"{config.responses}: no response could be judged; {why}; {EXAMPLE}")
     unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
     prices = load_prices(config.prices)
     model = make_model(config.judge, config.http, usage)
     Judge(model, config.judging)  # a prompt file that cannot be used is found now
-    return Inputs(tasks, cases, schemes, left_out, unread, model, prices)
+    return Inputs(tasks, chain([first], cases), schemes, left_out, unread, model, prices)
 
 
 async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeResult:
@@ -234,6 +239,7 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
         "config": render_config(config),
         "schemes": list(inputs.schemes),
         "judge_identity": inputs.model.identity,
+        _CONTENT: {"tasks": hash_file(Path(config.tasks)), "responses": hash_file(config.responses)},
         "versions": describe_versions(),
     }
     _check_folder(config.out, about)  # before a lock is left in a folder that is somebody else's
@@ -264,11 +270,6 @@ async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeR
         finally:
             await judge.close()
     write_rejects(config.out, rejects)
-    if not tally.responses:
-        raise SourceError(
-            f"{config.responses}: no response could be judged; "
-            f"{rejects.first(str(config.responses)) or 'the file is empty'}; {EXAMPLE}"
-        )
     result = _summarize(config, inputs, tally, usage, rejects, round(time.monotonic() - started, 3))
     write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result
@@ -290,6 +291,26 @@ def _check_folder(folder: Path, about: Mapping[str, Any]) -> None:
                 f"{folder}: holds a run with another {key.replace('_', ' ')} ({shorten(str(old.get(key)))}, "
                 f"not {shorten(str(new[key]))}); name another folder with --out"
             )
+    if (folder / SUMMARY).is_file() and (folder / VERDICTS).is_file():
+        _check_finished(folder, before, about)
+
+
+def _check_finished(folder: Path, before: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """Raise `ConfigError` where other inputs would replace the verdicts of a finished run. A larger limit goes on."""
+    with (folder / VERDICTS).open("rb") as stream:
+        count = sum(1 for _ in stream)
+    limit = about["config"]["limit"]
+    for key, found in before.get(_CONTENT, {}).items():
+        if found != about[_CONTENT][key]:
+            raise ConfigError(
+                f"{folder}: holds a finished run, and the content of {key} ({about['config'][key]}) has changed since; "
+                "name another folder with --out"
+            )
+    if limit is not None and limit < count:
+        raise ConfigError(
+            f"{folder}: holds a finished run of {count} responses, and the limit is {limit} now; "
+            "name another folder with --out"
+        )
 
 
 def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
