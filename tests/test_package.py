@@ -91,7 +91,7 @@ def test_the_version_is_the_one_of_the_distribution() -> None:
 
 def test_the_core_needs_few_packages_and_none_of_the_heavy_ones() -> None:
     core = {re.split("[<>=]", need)[0] for need in requires("prorubric") or [] if "extra ==" not in need}
-    assert core == {"aiohttp", "cyclopts", "numpy", "orjson", "pyarrow", "pydantic", "rich"}
+    assert core == {"aiohttp", "cyclopts", "numpy", "orjson", "pyarrow", "pydantic", "pyyaml", "rich"}
 
 
 def test_torch_is_pinned_in_the_project_s_own_environment() -> None:

@@ -52,7 +52,7 @@ def test_again_is_another_draw_of_the_same_question() -> None:
     case.outcomes["again"] = Edit(kind="again", text=case.response.text)
     for name in (ANSWER, "again"):
         examine(case, name, Watched())
-    assert [request.draw for request in seen] == [0, 1_000_000]
+    assert [request.draw for request in seen] == [0, 1_100_000]
     assert seen[0].messages == seen[1].messages
 
 
@@ -60,7 +60,7 @@ def test_redrawn_keeps_draws_apart() -> None:
     model = ScriptedModel(lambda request: str(request.draw))
     question = (Message(role="user", content="?"),)
     replies = [asyncio.run(Redrawn(model).complete(Request(question, draw=draw))) for draw in (0, 1)]
-    assert [getattr(reply, "text", None) for reply in replies] == ["1000000", "1000001"]
+    assert [getattr(reply, "text", None) for reply in replies] == ["1100000", "1100001"]
 
 
 def test_compliance_turns_penalties_round_and_keeps_what_is_not_known() -> None:

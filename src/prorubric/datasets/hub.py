@@ -27,7 +27,7 @@ def read_hub(name: str, split: str) -> Iterator[Row]:
         from datasets import load_dataset  # noqa: PLC0415 - optional, and slow to import
     except ImportError:
         if Path(name).is_dir() and not is_hub_id(name):
-            remedy = "name a file (a folder laid out like a dataset is read with pip install 'prorubric[hub]')"
+            remedy = "name a file (a folder laid out like a dataset needs the extra [hub])"
             raise SourceError(f"{name}: is a folder; {remedy}") from None
         raise MissingExtraError.of(f"reading the dataset {name!r} from the hub", "hub") from None
     logging.set_verbosity_error()  # what goes wrong is said by us, once
