@@ -27,7 +27,7 @@ OURS = """
 import json, resource, sys, time
 from pathlib import Path
 from prorubric.llm.http import HttpConfig
-from prorubric.reward.run import JudgeRunConfig, judge_responses
+from prorubric.verbs.judge import JudgeRunConfig, judge_responses
 url, folder, concurrency = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 config = JudgeRunConfig(
     str(folder / "tasks.jsonl"), folder / "responses.jsonl", judge=f"{url}#stub", out=folder / f"run-{time.time_ns()}",

@@ -17,7 +17,7 @@ from pathlib import Path
 from prorubric import HttpConfig, Judge, RewardConfig, RubricReward, load_samples
 from prorubric.datasets.samples import SAMPLE_TASKS
 from prorubric.llm.model import Reply, Request
-from prorubric.reward.folder import score_readings
+from prorubric.runs.verdicts import score_readings
 
 ROOT = Path(__file__).parents[1]
 BATCH, CALLS, ROUNDS, LATENCY, PORT = 512, 500, 5, 0.05, 20_517

@@ -66,3 +66,19 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real rubric data lies beside a developer's checkout only (../shared/data)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def healthbench_file(shared_data: Path) -> Path:
+    return _require(shared_data / "healthbench_500/healthbench_500.parquet")
+
+
+@pytest.fixture(scope="session")
+def scholarqa_file(shared_data: Path) -> Path:
+    return _require(shared_data / "scholarqa/test_configs_snippets.json")
+
+
+def _require(path: Path) -> Path:
+    if not path.is_file():
+        pytest.skip(f"the real data is not here: {path} is missing")
+    return path

@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from prorubric.rubric.labels import LABEL_TAG, LABELS
-from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
+from prorubric.text.show import is_blank
 
 texts = st.text(min_size=1, max_size=40).filter(lambda text: not is_blank(text))
 # A second label would be a fault of its own; hypothesis finds the word for it in our source.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from prorubric.aggregate.score import score as score
     from prorubric.aggregate.score import score_plan as score_plan
     from prorubric.audit.config import AuditConfig as AuditConfig
-    from prorubric.audit.estimate import AuditEstimate as AuditEstimate
-    from prorubric.audit.estimate import estimate_audit as estimate_audit
     from prorubric.audit.records import AuditResult as AuditResult
     from prorubric.compile.compare import CompareConfig as CompareConfig
     from prorubric.compile.compare import CompareResult as CompareResult
@@ -35,18 +33,7 @@ if TYPE_CHECKING:
     from prorubric.compile.compiler import Compiled as Compiled
     from prorubric.compile.compiler import Compiler as Compiler
     from prorubric.compile.compiler import GeneratorConfig as GeneratorConfig
-    from prorubric.compile.config import CompileConfig as CompileConfig
-    from prorubric.compile.estimate import CompileEstimate as CompileEstimate
-    from prorubric.compile.estimate import estimate_compile as estimate_compile
-    from prorubric.compile.run import CompileResult as CompileResult
-    from prorubric.compile.run import compile_rubrics as compile_rubrics
-    from prorubric.datasets.convert import ConvertConfig as ConvertConfig
-    from prorubric.datasets.convert import ConvertResult as ConvertResult
-    from prorubric.datasets.convert import convert_tasks as convert_tasks
     from prorubric.datasets.export import export_tasks as export_tasks
-    from prorubric.datasets.lint_file import LintConfig as LintConfig
-    from prorubric.datasets.lint_file import LintResult as LintResult
-    from prorubric.datasets.lint_file import lint_tasks as lint_tasks
     from prorubric.datasets.load import Reject as Reject
     from prorubric.datasets.load import Stream as Stream
     from prorubric.datasets.load import load_responses as load_responses
@@ -63,30 +50,16 @@ if TYPE_CHECKING:
     from prorubric.errors import RubricError as RubricError
     from prorubric.errors import SchemeError as SchemeError
     from prorubric.errors import SourceError as SourceError
-    from prorubric.judge.calibrate import CalibrateConfig as CalibrateConfig
-    from prorubric.judge.calibrate import CalibrateResult as CalibrateResult
-    from prorubric.judge.calibrate import calibrate_judge as calibrate_judge
     from prorubric.judge.judge import Judge as Judge
     from prorubric.judge.judge import JudgeConfig as JudgeConfig
     from prorubric.judge.judge import Judgement as Judgement
-    from prorubric.lab.compare import compare_schemes as compare_schemes
-    from prorubric.lab.compare import run_lab as run_lab
     from prorubric.lab.engine import LabConfig as LabConfig
     from prorubric.lab.summary import LabResult as LabResult
     from prorubric.llm.http import HttpConfig as HttpConfig
     from prorubric.llm.make import make_model as make_model
     from prorubric.llm.scripted import ScriptedModel as ScriptedModel
-    from prorubric.report.audit import audit_rewards as audit_rewards
-    from prorubric.report.demo import DemoConfig as DemoConfig
-    from prorubric.report.demo import DemoResult as DemoResult
-    from prorubric.report.demo import run_demo as run_demo
-    from prorubric.reward.estimate import JudgeEstimate as JudgeEstimate
-    from prorubric.reward.estimate import estimate_judging as estimate_judging
     from prorubric.reward.monitor import Monitor as Monitor
     from prorubric.reward.monitor import MonitorConfig as MonitorConfig
-    from prorubric.reward.rescore import ScoreConfig as ScoreConfig
-    from prorubric.reward.rescore import ScoreResult as ScoreResult
-    from prorubric.reward.rescore import score_run as score_run
     from prorubric.reward.reward import Case as Case
     from prorubric.reward.reward import Overlong as Overlong
     from prorubric.reward.reward import Reward as Reward
@@ -94,9 +67,6 @@ if TYPE_CHECKING:
     from prorubric.reward.reward import RewardParts as RewardParts
     from prorubric.reward.reward import RubricReward as RubricReward
     from prorubric.reward.reward import make_reward as make_reward
-    from prorubric.reward.run import JudgeResult as JudgeResult
-    from prorubric.reward.run import JudgeRunConfig as JudgeRunConfig
-    from prorubric.reward.run import judge_responses as judge_responses
     from prorubric.reward.server.config import ServeConfig as ServeConfig
     from prorubric.reward.server.config import Serving as Serving
     from prorubric.reward.server.run import serve_rewards as serve_rewards
@@ -114,6 +84,36 @@ if TYPE_CHECKING:
     from prorubric.rubric.save import save_tasks as save_tasks
     from prorubric.rubric.verdict import Unknown as Unknown
     from prorubric.rubric.verdict import Verdict as Verdict
+    from prorubric.verbs.audit import audit_rewards as audit_rewards
+    from prorubric.verbs.audit_estimate import AuditEstimate as AuditEstimate
+    from prorubric.verbs.audit_estimate import estimate_audit as estimate_audit
+    from prorubric.verbs.calibrate import CalibrateConfig as CalibrateConfig
+    from prorubric.verbs.calibrate import CalibrateResult as CalibrateResult
+    from prorubric.verbs.calibrate import calibrate_judge as calibrate_judge
+    from prorubric.verbs.compile import CompileResult as CompileResult
+    from prorubric.verbs.compile import compile_rubrics as compile_rubrics
+    from prorubric.verbs.compile_config import CompileConfig as CompileConfig
+    from prorubric.verbs.compile_estimate import CompileEstimate as CompileEstimate
+    from prorubric.verbs.compile_estimate import estimate_compile as estimate_compile
+    from prorubric.verbs.convert import ConvertConfig as ConvertConfig
+    from prorubric.verbs.convert import ConvertResult as ConvertResult
+    from prorubric.verbs.convert import convert_tasks as convert_tasks
+    from prorubric.verbs.demo import DemoConfig as DemoConfig
+    from prorubric.verbs.demo import DemoResult as DemoResult
+    from prorubric.verbs.demo import run_demo as run_demo
+    from prorubric.verbs.judge import JudgeResult as JudgeResult
+    from prorubric.verbs.judge import JudgeRunConfig as JudgeRunConfig
+    from prorubric.verbs.judge import judge_responses as judge_responses
+    from prorubric.verbs.judge_estimate import JudgeEstimate as JudgeEstimate
+    from prorubric.verbs.judge_estimate import estimate_judging as estimate_judging
+    from prorubric.verbs.lab import compare_schemes as compare_schemes
+    from prorubric.verbs.lab import run_lab as run_lab
+    from prorubric.verbs.lint import LintConfig as LintConfig
+    from prorubric.verbs.lint import LintResult as LintResult
+    from prorubric.verbs.lint import lint_tasks as lint_tasks
+    from prorubric.verbs.score import ScoreConfig as ScoreConfig
+    from prorubric.verbs.score import ScoreResult as ScoreResult
+    from prorubric.verbs.score import score_run as score_run
 
 _HOMES = {
     "aggregate.advantages": ("Advantages", "group_advantages"),

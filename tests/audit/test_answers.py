@@ -8,7 +8,6 @@ from hypothesis import given
 
 from prorubric.audit.answers import COMPOSED, NoAnswer, SamplingConfig, compose_answers, sample_answers
 from prorubric.audit.phrases import statement_of
-from prorubric.audit.sentences import list_bare
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.samples import SAMPLE_TASKS
 from prorubric.errors import ConfigError
@@ -16,6 +15,7 @@ from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.model import Failure, Model, Outcome, Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
+from prorubric.text.units import list_bare
 from tests.llm.server import MisbehavingServer
 from tests.strategies import tasks
 

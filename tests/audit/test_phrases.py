@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric.audit.phrases import LABELS, first_requirement, name_of, statement_of, topic_of
-from prorubric.audit.sentences import list_bare
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.samples import SAMPLE_TASKS
+from prorubric.text.units import list_bare
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from prorubric.audit.config import AuditConfig
 from prorubric.audit.setting import add_dimensions, choose_tasks, find_answers, keep_judgeable, need_dimensions
 from prorubric.datasets.load import Reject
 from prorubric.llm.scripted import ScriptedModel
-from prorubric.reward.inputs import Rejects
+from prorubric.runs.inputs import Rejects
 from tests.audit.judges import Writer
 from tests.audit.shapes import make_tasks
 

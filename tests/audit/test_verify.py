@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric.audit.edits import Edit, EditKind
-from prorubric.audit.sentences import split_sentences
 from prorubric.audit.verify import check_edit, compare, find_leak, is_asked_for, list_met, list_targets
+from prorubric.text.units import split_sentences
 from tests.audit.editing import ANSWER, CASE, make_case, make_edit
 
 NAMING = "Other points are a lumbar puncture, cold baths, a rectal thermometer and an early birth."

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from prorubric import Criterion, Rubric, SchemeError, Task, find_scheme, load_samples, make_plan, score
 from prorubric.compile.bake import TRANSFORMS, Transform
-from prorubric.compile.clauses import remove_failure_clauses
 from prorubric.compile.compiler import Compiler
-from prorubric.compile.transforms import APPROPRIATENESS_TEXT
 from prorubric.compile.work import Plan, process
 from prorubric.judge.items import Item, list_items
+from prorubric.judge.texts import APPROPRIATENESS_TEXT
 from prorubric.rubric.labels import relabel
 from prorubric.rubric.verdict import Verdict
+from prorubric.text.failure_clauses import remove_failure_clauses
 from tests.aggregate.test_schemes import make_task, verdicts_for
 from tests.llm.asking import run
 from tests.strategies import tasks, texts

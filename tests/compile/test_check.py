@@ -13,14 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric import Criterion, Message, Rubric, Task, load_samples, load_tasks
-from prorubric.compile.check import (
-    TEXT_CHECKS,
-    TextCheck,
-    find_exclusion,
-    find_faults,
-    find_text_faults,
-    list_words,
-)
+from prorubric.compile.check import TEXT_CHECKS, TextCheck, find_exclusion, find_faults, find_text_faults, list_words
 from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.compile.rules import draft_by_rules
 

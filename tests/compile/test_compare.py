@@ -32,7 +32,7 @@ from prorubric.compile.compare import (
     describe_protocol,
 )
 from prorubric.compile.rules import draft_by_rules
-from prorubric.rubric.rows import read_rows
+from prorubric.files.read import read_rows
 
 PLAIN = "The reader knows what to do."
 CLAUSE = "The reader knows what to do. Fails if it waits."

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from prorubric import SourceError, load_tasks
 from prorubric.datasets.load import FORMATS
-from prorubric.rubric.files import parse_json, render_json
+from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.forms import parse_task, render_task
 from tests.datasets.rows import ROWS, RUBRICHUB_SFT, read
 

@@ -8,8 +8,8 @@ import pytest
 from prorubric import SAMPLE_TASKS, LintConfig, SampleAnswer, Task, lint_tasks, load_samples, load_tasks
 from prorubric.datasets.samples import ANSWER_KINDS
 from prorubric.rubric.labels import LABELS
-from prorubric.rubric.record import is_blank
 from prorubric.rubric.verdict import is_unknown
+from prorubric.text.show import is_blank
 
 
 @pytest.fixture(scope="module")

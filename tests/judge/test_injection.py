@@ -5,11 +5,11 @@ import re
 import pytest
 
 from prorubric import Criterion, Message, Rubric, Task
+from prorubric.files.json import render_json
 from prorubric.judge.judge import CANARY, Judge, JudgeConfig
 from prorubric.llm.fence import clean, fence, make_mark
 from prorubric.llm.model import Request
 from prorubric.llm.scripted import ScriptedModel
-from prorubric.rubric.files import render_json
 from prorubric.rubric.verdict import Unknown
 from tests.aggregate.test_schemes import make_task
 from tests.judge.attacks import ALL_TRUE, ATTACKS

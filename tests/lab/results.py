@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from prorubric.files.write import write_json
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
 from prorubric.lab.incentive import Audit, audit_policy
@@ -13,7 +14,6 @@ from prorubric.lab.moves import END
 from prorubric.lab.results import BaseResult, Point, RunResult
 from prorubric.lab.setting import HELD_OUT_CASES, HELD_OUT_SEED, KEPT_ANSWERS
 from prorubric.lab.world import make_world
-from prorubric.rubric.files import write_json
 
 
 def make_measure(c: float, g: float = 0.3) -> Measure:

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from prorubric.compile.clauses import has_failure_clause
 from prorubric.lab.checklist import KINDS, PADDING, Targets, make_checklists
 from prorubric.lab.world import WORLDS, make_world
 from prorubric.rubric.labels import find_label
-from prorubric.rubric.reading import read_kind
+from prorubric.text.criterion_wording import read_kind
+from prorubric.text.failure_clauses import has_failure_clause
 from tests.lab.answering import CASES
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from prorubric.files.json import parse_json
+from prorubric.files.write import write_json
 from prorubric.lab.engine import LabConfig, _check_folder, _is_audited, _is_made, _join
 from prorubric.lab.results import BaseResult
 from prorubric.lab.schemes import hash_own
-from prorubric.rubric.files import parse_json, write_json
 from tests.compile.running import is_running
 from tests.lab.results import make_base, make_run, write_folder
 from tests.llm.server import wait_until

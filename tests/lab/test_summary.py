@@ -4,11 +4,11 @@ import pytest
 
 from prorubric.errors import ConfigError, SourceError
 from prorubric.lab.incentive import EDITS
-from prorubric.lab.page import render_page
 from prorubric.lab.read import ReadConfig, read_case
 from prorubric.lab.statistics import rank_correlation
 from prorubric.lab.summary import LabResult, find_paper_column, summarize
 from prorubric.lab.worlds import WorldsConfig, compare_worlds
+from prorubric.report.lab_page import render_page
 from tests.lab.results import make_base, make_run, write_folder
 
 SCHEMES = ["additive", "prorubric", "raw-and"]

@@ -21,11 +21,11 @@ from prorubric.audit.price_list import estimate_tokens
 from prorubric.audit.records import AuditResult, Hack, Price
 from prorubric.audit.summary import Found, summarize
 from prorubric.datasets.samples import SampleAnswer
-from prorubric.reward.folder import describe_versions, score_readings
-from prorubric.rubric.files import write_json
+from prorubric.files.write import write_json
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
+from prorubric.runs.verdicts import describe_versions, score_readings
 
 SCHEMES = (
     "additive",

@@ -21,10 +21,10 @@ from typing import Any, cast
 import pyarrow as pa
 
 from prorubric import ProtocolRubric, Task, Unknown, Verdict, find_scheme, load_samples, load_tasks, save_tasks, score
+from prorubric.files.read import read_rows
+from prorubric.files.write import open_rows
 from prorubric.judge.items import Reading, list_items
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.rubric.files import open_rows
-from prorubric.rubric.rows import read_rows
 
 JUDGE = "tests.train.parity:HashJudge"
 SCHEMES = ("prorubric", "additive", "graded", "prorubric+appropriateness")

@@ -10,9 +10,9 @@ import pytest
 
 from prorubric import SAMPLE_TASKS, load_tasks
 from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.files.read import read_rows
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.rubric.forms import render_task
-from prorubric.rubric.rows import read_rows
 from prorubric.train.ms_swift import ProRubricORM, fill_unknown, register, save_rows
 from tests.train.parity import SCHEMES, load_pairs, render_rewards, reward_options
 from tests.train.running import ROOT, run_in, start_in, trainers

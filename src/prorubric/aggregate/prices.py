@@ -18,10 +18,10 @@ import numpy as np
 from prorubric.aggregate.plan import Plan, make_plan
 from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
-from prorubric.rubric.reading import read_kind
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict, is_unknown
+from prorubric.text.criterion_wording import read_kind
 
 _TOP_LEVEL = 3
 

@@ -14,9 +14,10 @@ from pydantic import Field, model_validator
 from prorubric.aggregate.plan import Plan, make_plan
 from prorubric.aggregate.schemes import BOOLEAN, Scheme
 from prorubric.errors import SchemeError
-from prorubric.rubric.record import Record, shorten
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, is_unknown
+from prorubric.text.show import shorten
 
 _Fraction = Annotated[float, Field(ge=0, le=1)]
 

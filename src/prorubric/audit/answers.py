@@ -15,8 +15,9 @@ from prorubric.audit.phrases import statement_of
 from prorubric.audit.rules_editor import draw_number
 from prorubric.llm.model import Failure, Model, Request
 from prorubric.llm.together import run_in_order
-from prorubric.rubric.record import Record, config_record, is_blank
+from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Response, Task
+from prorubric.text.show import is_blank
 
 COMPOSED = "composed"
 """The model of answers that no model wrote."""

@@ -13,8 +13,9 @@ from prorubric.datasets.load import Format, Subset
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.reward.folder import AUTO
-from prorubric.rubric.record import config_record, shorten, split_commas
+from prorubric.rubric.base import config_record, split_commas
+from prorubric.runs.verdicts import AUTO
+from prorubric.text.show import shorten
 
 
 def _drop_repeats(names: tuple[EditKind, ...]) -> tuple[EditKind, ...]:

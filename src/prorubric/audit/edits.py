@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
 
 EditKind = Literal[

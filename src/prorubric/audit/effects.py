@@ -14,14 +14,7 @@ import numpy.typing as npt
 from prorubric.audit.edits import INTEGRATED, MARGIN, NAMING, SUBSTANCE
 from prorubric.audit.paper import find_paper_effect, find_paper_share
 from prorubric.audit.records import Effect, Forecast, Share
-from prorubric.audit.statistics import (
-    RESAMPLES,
-    Bootstrap,
-    Floats,
-    Integers,
-    group_spread,
-    number_prompts,
-)
+from prorubric.audit.statistics import RESAMPLES, Bootstrap, Floats, Integers, group_spread, number_prompts
 
 PLACEMENT = f"{INTEGRATED} against {SUBSTANCE}"
 _NAMED, _SATISFIED = "named, of both", "satisfied, of both"

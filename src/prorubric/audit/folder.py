@@ -14,12 +14,13 @@ from prorubric.audit.edits import Edit, NotMade
 from prorubric.audit.judging import Case
 from prorubric.audit.summary import Found
 from prorubric.errors import ConfigError
-from prorubric.reward.folder import CONFIG, REJECTS, ROW_SCHEMA, SUMMARY, TASKS, describe_versions, read_setting
-from prorubric.rubric.files import hash_file, open_rows, write_json
-from prorubric.rubric.record import render_config, shorten
+from prorubric.files.write import hash_file, open_rows, write_json
+from prorubric.rubric.base import render_config
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import render_verdict
+from prorubric.runs.verdicts import CONFIG, REJECTS, ROW_SCHEMA, SUMMARY, TASKS, describe_versions, read_setting
+from prorubric.text.show import shorten
 
 VERB = "audit"
 CASES, PRICES, HACKS = "cases.jsonl", "prices.jsonl", "hacks.jsonl"

@@ -9,9 +9,9 @@ from prorubric.audit.liveness import AGAIN
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge
 from prorubric.judge.stream import judge_stream
-from prorubric.reward.folder import score_readings
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.runs.verdicts import score_readings
 
 ANSWER = "answer"
 """The text that everything is compared with: the answer as it is."""

@@ -16,7 +16,6 @@ from typing import Any, TypeGuard
 from prorubric.audit.edits import PAIRS, Edit, EditCase, EditKind, NotMade
 from prorubric.audit.phrases import demand_of
 from prorubric.audit.place import append, insert, number_sentences, remove
-from prorubric.audit.sentences import split_sentences
 from prorubric.audit.verify import (
     LARGEST_ADDITION,
     NAMED,
@@ -29,13 +28,14 @@ from prorubric.audit.verify import (
 )
 from prorubric.compile.draft import Fault, find_object
 from prorubric.compile.prompt import render_retry
+from prorubric.files.json import render_json
 from prorubric.llm.fence import fence, render_conversation
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 from prorubric.llm.together import run_together
-from prorubric.rubric.files import render_json
-from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Message
+from prorubric.text.show import is_blank
+from prorubric.text.units import split_sentences
 
 VERSION = "llm-editor/2"
 """Changes with anything here that changes a question or what is made of a reply."""

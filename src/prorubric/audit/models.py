@@ -14,8 +14,8 @@ from prorubric.judge.judge import MOST_REASKS
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_model, keep_text, make_model, require_text
-from prorubric.llm.model import Around, Model, Outcome, Request, YesNoModel
+from prorubric.llm.make import keep_model, make_model, require_text, with_journal
+from prorubric.llm.model import Model, ModelWrapper, Outcome, Request, YesNoModel
 from prorubric.llm.yes_no_cache import CachedYesNo
 
 # Far above any draw that a judge makes by itself, and a first attempt as theirs are.
@@ -57,7 +57,7 @@ def make_models(config: AuditConfig, journal: Journal) -> Models:
     )
 
 
-class Redrawn(Around[Model]):
+class Redrawn(ModelWrapper[Model]):
     """A model that writes text, asked for other draws."""
 
     async def complete(self, request: Request) -> Outcome:
@@ -81,10 +81,10 @@ class _Door:
         model = self._make(spec)
         if isinstance(model, YesNoModel):
             return CachedYesNo(model, self._journal, self.usage[spec], draw=ANOTHER_DRAW)
-        return Redrawn(keep_text(model, self._journal, self.usage[spec]))
+        return Redrawn(with_journal(model, self._journal, self.usage[spec]))
 
     def open_text(self, spec: str) -> Model:
-        return keep_text(require_text(self._make(spec)), self._journal, self.usage[spec])
+        return with_journal(require_text(self._make(spec)), self._journal, self.usage[spec])
 
     def _make(self, spec: str) -> Model | YesNoModel:
         if spec not in self._made:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prorubric.audit.statistics import Estimate
-from prorubric.rubric.files import parse_json
+from prorubric.files.json import parse_json
 
 _FILE = Path(__file__).parent / "paper_results.json"
 # Edits by our names and by the paper's.

@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from prorubric.audit.sentences import list_bare
 from prorubric.llm.lexical import find_content_words, is_content, stem
-from prorubric.rubric.reading import read_direction, read_kind
+from prorubric.text.criterion_wording import read_direction, read_kind
+from prorubric.text.units import list_bare
 
 Topic = Literal["asking", "form", "warning", "checks", "later", "causes", "handling", "background", "other"]
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from prorubric.rubric.record import Record
-from prorubric.rubric.tables import render_html
+from prorubric.files.tables import render_html
+from prorubric.rubric.base import Record
 
 Answer = Literal["yes", "no", "no (near the floor)", "no (near the ceiling)", "unclear", "no verdict"]
 

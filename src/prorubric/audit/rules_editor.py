@@ -14,7 +14,6 @@ from prorubric.audit.needless import NEEDLESS
 from prorubric.audit.phrases import LABELS, first_requirement, name_of, statement_of, topic_of
 from prorubric.audit.place import Pieces, append, insert, remove
 from prorubric.audit.rewording import reword
-from prorubric.audit.sentences import bullet_of, is_prose, is_whole
 from prorubric.audit.verify import (
     FEWEST_SENTENCES,
     FEWEST_SHARED,
@@ -33,6 +32,7 @@ from prorubric.audit.verify import (
 )
 from prorubric.compile.prompt import find_domain
 from prorubric.llm.lexical import LETTERS, is_english
+from prorubric.text.units import bullet_of, is_prose, is_whole
 
 NAME = "rules"
 IDENTITY = "rules/2"

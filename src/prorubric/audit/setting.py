@@ -14,9 +14,9 @@ from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order
-from prorubric.reward.folder import ALL, check_judging, choose_schemes
-from prorubric.reward.inputs import Rejects, pair_responses
 from prorubric.rubric.records import Response, Task
+from prorubric.runs.inputs import Rejects, pair_responses
+from prorubric.runs.verdicts import ALL, check_judging, choose_schemes
 
 FROM_CHECKLISTS = "composed from the checklists, by no model"
 NO_DIMENSIONS = "none: no scheme reads them"

@@ -18,8 +18,8 @@ from prorubric.audit.paper import find_paper_redundancy
 from prorubric.audit.price_list import estimate_tokens
 from prorubric.audit.records import Check, EditCount, Effect, FixedChange, Hack, Price
 from prorubric.audit.statistics import Bootstrap, Floats, number_prompts
-from prorubric.reward.reasons import Reasons
 from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.runs.reasons import Reasons
 
 _SHOWN_PRICES, _SHOWN_HACKS = 20, 20
 _DIGITS = 9

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from prorubric.audit.edits import Edit, EditCase, EditKind
 from prorubric.audit.phrases import GENERIC, demand_of, first_requirement
-from prorubric.audit.sentences import diff_lists, list_bare
 from prorubric.llm.lexical import find_content_words
+from prorubric.text.units import diff_lists, list_bare
 
 NAMED = (2, 6)
 """How many items or topics a naming edit names: as many as are unmet, up to the paper's 6."""

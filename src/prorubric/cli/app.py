@@ -16,7 +16,7 @@ from pydantic import ValidationError
 import prorubric
 from prorubric.cli.output import drop_stdout, make_console, say
 from prorubric.errors import ProRubricError
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 app = App(
     name="prorubric",

@@ -13,12 +13,12 @@ from prorubric.cli.output import JsonFlag, count, literal, make_console, print_j
 from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareConfig, CompareResult, Mean, SideSummary, compare_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
-from prorubric.compile.config import CompileConfig, CompileFiles
-from prorubric.compile.estimate import estimate_compile
-from prorubric.compile.outputs import check_outputs
-from prorubric.compile.run import CompileResult, Progress, compile_rubrics
 from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
+from prorubric.verbs.compile import CompileResult, Progress, compile_rubrics
+from prorubric.verbs.compile_config import CompileConfig, CompileFiles
+from prorubric.verbs.compile_estimate import estimate_compile
+from prorubric.verbs.compile_outputs import check_outputs
 
 allow_off(GeneratorConfig)
 _GENERATION, _HTTP = GeneratorConfig(), HttpConfig()

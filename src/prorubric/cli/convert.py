@@ -6,7 +6,7 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json
-from prorubric.datasets.convert import ConvertConfig, convert_tasks
+from prorubric.verbs.convert import ConvertConfig, convert_tasks
 
 
 def convert(config: Annotated[ConvertConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:

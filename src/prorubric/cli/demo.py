@@ -14,7 +14,7 @@ from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging,
 from prorubric.cli.progress import show_progress
 from prorubric.datasets.samples import ANSWER_KINDS, AnswerKind
 from prorubric.llm.http import HttpConfig
-from prorubric.report.demo import DemoConfig, DemoFiles, DemoResult, run_demo
+from prorubric.verbs.demo import DemoConfig, DemoFiles, DemoResult, run_demo
 
 _FILES, _HTTP = DemoFiles(), HttpConfig()
 

@@ -13,9 +13,9 @@ from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import MOST_REASKS, JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.reward.estimate import JudgeEstimate, estimate_judging
-from prorubric.reward.rescore import ScoredRun
-from prorubric.reward.run import JudgeFiles, JudgeResult, JudgeRunConfig, Progress, judge_responses
+from prorubric.verbs.judge import JudgeFiles, JudgeResult, JudgeRunConfig, Progress, judge_responses
+from prorubric.verbs.judge_estimate import JudgeEstimate, estimate_judging
+from prorubric.verbs.score import ScoredRun
 
 Rows = Annotated[int, Parameter(help="Number of responses to show, worst first.", validator=validators.Number(gte=0))]
 

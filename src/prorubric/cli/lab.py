@@ -11,7 +11,6 @@ from rich.text import Text
 from prorubric.cli.options import allow_off
 from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging, print_json, say
 from prorubric.cli.progress import show_progress
-from prorubric.lab.compare import CompareConfig, compare_schemes, run_lab
 from prorubric.lab.engine import LabConfig
 from prorubric.lab.goals import ENOUGH_ROWS
 from prorubric.lab.measure import WITHOUT, Measure
@@ -20,6 +19,7 @@ from prorubric.lab.rows import SchemeRow
 from prorubric.lab.statistics import Spread
 from prorubric.lab.summary import LabResult
 from prorubric.lab.worlds import WorldsConfig, WorldsResult, compare_worlds
+from prorubric.verbs.lab import CompareConfig, compare_schemes, run_lab
 
 allow_off(CompareConfig)
 lab = App(

@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from prorubric.cli.output import JsonFlag, count, literal, make_console, print_hanging, print_json
-from prorubric.datasets.lint_file import LintConfig, LintResult, Spread, lint_tasks
 from prorubric.datasets.load import show_example
 from prorubric.rubric.lint import CHECKS, TaskLint
+from prorubric.verbs.lint import LintConfig, LintResult, Spread, lint_tasks
 
 _MEANING = {
     "unjudgeable": "criteria no answer could be judged on",

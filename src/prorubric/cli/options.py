@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from prorubric.files.json import parse_json
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.rubric.files import parse_json
 
 
 def allow_off(record: Any) -> None:

@@ -70,7 +70,7 @@ def say(message: str) -> None:
 
 def print_json(result: "BaseModel") -> None:
     """The result record on stdout."""
-    from prorubric.rubric.files import render_json  # noqa: PLC0415 - brings pyarrow, which `--help` can do without
+    from prorubric.files.json import render_json  # noqa: PLC0415 - brings pyarrow, which `--help` can do without
 
     try:
         sys.stdout.write(render_json(result.model_dump(mode="json")).decode() + "\n")

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from prorubric.cli.output import count, say
 from prorubric.errors import SourceError
-from prorubric.rubric.rows import count_rows
+from prorubric.files.read import count_rows
 
 _SECONDS_BETWEEN_LINES = 10.0
 

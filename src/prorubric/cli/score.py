@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from prorubric.cli.judge import Rows, print_schemes, print_worst
 from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
-from prorubric.reward.rescore import ScoreConfig, score_run
+from prorubric.verbs.score import ScoreConfig, score_run
 
 
 def score(config: Annotated[ScoreConfig, Parameter(name="*")], *, rows: Rows = 10, json: JsonFlag = False) -> int:

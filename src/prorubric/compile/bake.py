@@ -14,8 +14,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from prorubric.compile.clauses import remove_failure_clauses
-from prorubric.compile.transforms import (
+from prorubric.errors import SchemeError
+from prorubric.judge.texts import (
     APPROPRIATENESS_DESCRIPTION,
     APPROPRIATENESS_NAME,
     APPROPRIATENESS_TEXT,
@@ -25,9 +25,9 @@ from prorubric.compile.transforms import (
     read_one,
     render_group,
 )
-from prorubric.errors import SchemeError
 from prorubric.rubric.labels import LABEL_TAG, find_label, relabel
 from prorubric.rubric.records import Criterion, ProtocolRubric, Rubric, Task
+from prorubric.text.failure_clauses import remove_failure_clauses
 
 Transform = Literal["raw-and", "no-failure", "k1", "k1-mechanical", "weighted", "rewritten", "appropriateness"]
 BAKED = "baked"

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from prorubric.compile.clauses import split_clauses
 from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.compile.repair import counts_from_zero
 from prorubric.llm.lexical import find_content_words, is_content
-from prorubric.rubric.record import is_blank
 from prorubric.rubric.records import Task
+from prorubric.text.failure_clauses import split_clauses
+from prorubric.text.show import is_blank
 
 FEWEST, MOST = 2, 5
 TextCheck = Literal["clause", "name", "sentences", "mentions", "quotes", "generic"]

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from prorubric.compile.clauses import has_failure_clause
 from prorubric.datasets.load import Format, Reject, count_reasons, load_tasks
 from prorubric.errors import ConfigError, RubricError
-from prorubric.rubric.files import open_rows
-from prorubric.rubric.record import Record, config_record
+from prorubric.files.write import open_rows
+from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import ProtocolRubric, Rubric, Task
+from prorubric.text.failure_clauses import has_failure_clause
 
 _EXAMPLES = 5
 

@@ -11,20 +11,14 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from prorubric.compile.check import (
-    TEXT_CHECKS,
-    TextCheck,
-    find_exclusion,
-    find_faults,
-    find_text_faults,
-)
+from prorubric.compile.check import TEXT_CHECKS, TextCheck, find_exclusion, find_faults, find_text_faults
 from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
 from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load_prompt, render_prompt, render_retry
 from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import read_prompt
-from prorubric.rubric.record import config_record, split_commas
+from prorubric.rubric.base import config_record, split_commas
 from prorubric.rubric.records import ProtocolRubric, Task
 
 State = Literal["kept", "repaired", "excluded"]

@@ -15,7 +15,7 @@ import orjson
 
 from prorubric.llm.json_text import Pairs, find_objects
 from prorubric.llm.model import Reply
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 _WHOLE = re.compile(r"\s*#?(\d{1,6})\s*")
 _LIST_KEYS = ("criteria", "dimensions")

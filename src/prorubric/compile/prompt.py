@@ -14,17 +14,11 @@ from pathlib import Path
 from typing import Literal
 
 from prorubric.errors import ConfigError
+from prorubric.files.json import render_json
 from prorubric.llm.fence import clean, fence, render_conversation
-from prorubric.llm.prompt_file import (
-    check_placeholders,
-    check_sections,
-    fill_section,
-    read_prompt,
-    split_sections,
-)
-from prorubric.rubric.files import render_json
-from prorubric.rubric.record import is_blank
+from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 from prorubric.rubric.records import Message, Rubric, Task
+from prorubric.text.show import is_blank
 
 Question = Literal["group", "one", "restate", "label"]
 Domain = Literal["medicine", "writing", "dialogue", "science", "general"]

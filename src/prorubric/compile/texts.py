@@ -12,14 +12,14 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from prorubric.compile.check import show_indices
-from prorubric.compile.clauses import has_failure_clause
 from prorubric.compile.compiler import Asked, Compiler
 from prorubric.compile.draft import Fault, find_object
 from prorubric.compile.prompt import Question
 from prorubric.llm.model import Failure, Reply
 from prorubric.rubric.labels import LABEL_TAG, LABELS
-from prorubric.rubric.record import is_blank, shorten
 from prorubric.rubric.records import Criterion, Rubric, Task
+from prorubric.text.failure_clauses import has_failure_clause
+from prorubric.text.show import is_blank, shorten
 
 TextName = Literal["k1", "rewritten", "labels"]
 TEXTS: tuple[TextName, ...] = ("k1", "rewritten", "labels")

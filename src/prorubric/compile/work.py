@@ -18,14 +18,14 @@ from prorubric.compile.bake import (
 from prorubric.compile.compiler import LINEAGE, STATES, Compiler, GeneratorConfig, State
 from prorubric.compile.draft import Fault
 from prorubric.compile.texts import TextName, add_texts
-from prorubric.compile.transforms import read_one
 from prorubric.errors import SchemeError
+from prorubric.judge.texts import read_one
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Failure, Model, YesNoModel
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.labels import is_labelled
-from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
+from prorubric.text.show import shorten
 
 Group = Literal["all", "missing", "none"]
 Row = dict[str, JsonValue]

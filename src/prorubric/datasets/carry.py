@@ -10,10 +10,10 @@ from typing import Any
 
 from prorubric.datasets.shapes import parse_messages
 from prorubric.errors import RubricError
-from prorubric.rubric.arrow import TASK_SCHEMA
-from prorubric.rubric.files import parse_json, render_json
-from prorubric.rubric.record import shorten
+from prorubric.files.arrow import TASK_SCHEMA
+from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.records import Task
+from prorubric.text.show import shorten
 
 OWN_KEY = "prorubric"
 """The key that marks a row as written by us and holds what is left over; no foreign file has it."""

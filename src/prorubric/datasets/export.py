@@ -18,7 +18,8 @@ import orjson
 
 from prorubric.datasets.sources import healthbench, tasks, trl, verl
 from prorubric.errors import ConfigError, RubricError
-from prorubric.rubric.files import open_rows, render_json, split_suffix
+from prorubric.files.json import render_json
+from prorubric.files.write import open_rows, split_suffix
 from prorubric.rubric.records import Task
 
 Target = Literal["tasks", "verl", "trl", "healthbench"]

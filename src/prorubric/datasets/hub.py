@@ -7,9 +7,9 @@ from logging import ERROR, getLogger
 from pathlib import Path
 
 from prorubric.errors import MissingExtraError, SourceError
-from prorubric.rubric.files import COMPRESSIONS
-from prorubric.rubric.record import shorten
-from prorubric.rubric.rows import SUFFIXES, Row
+from prorubric.files.read import SUFFIXES, Row
+from prorubric.files.write import COMPRESSIONS
+from prorubric.text.show import shorten
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 

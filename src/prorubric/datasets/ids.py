@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from prorubric.rubric.files import render_json
+from prorubric.files.json import render_json
 from prorubric.rubric.records import Message, Rubric
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prorubric.errors import RubricError, SourceError
-from prorubric.rubric.record import is_blank, shorten
-from prorubric.rubric.rows import read_rows
+from prorubric.files.read import read_rows
+from prorubric.text.show import is_blank, shorten
 
 LabelFormat = Literal["auto", "labels", "kqa"]
 

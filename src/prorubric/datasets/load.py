@@ -18,8 +18,8 @@ from prorubric.datasets.hub import is_hub_id, read_hub
 from prorubric.datasets.responses import parse_response
 from prorubric.datasets.sources import healthbench, plain, rar, researchqa, rubrichub, scholarqa, tasks, trl, verl
 from prorubric.errors import ConfigError, RowError, RubricError, SourceError
+from prorubric.files.read import TABLES, Row, describe_instead_of_rows, read_rows
 from prorubric.rubric.records import Response, Rubric, Task
-from prorubric.rubric.rows import TABLES, Row, describe_instead_of_rows, read_rows
 
 Format = Literal["auto", "tasks", "healthbench", "rubrichub", "rar", "scholarqa", "researchqa", "verl", "trl", "plain"]
 Subset = Literal["all", "consensus", "example"]

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prorubric.datasets.load import load_responses, load_tasks
+from prorubric.files.read import read_rows
 from prorubric.rubric.records import Response, Task
-from prorubric.rubric.rows import read_rows
 from prorubric.rubric.verdict import Verdict, parse_verdict
 
 AnswerKind = Literal["focused", "padded", "thin", "needless"]

@@ -18,9 +18,9 @@ from types import NoneType
 from typing import Any
 
 from prorubric.errors import RubricError
-from prorubric.rubric.files import parse_json, render_json
-from prorubric.rubric.record import shorten
+from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric
+from prorubric.text.show import shorten
 
 TIER_WEIGHTS = {
     # Rubrics as Rewards names four tiers and gives these numbers.

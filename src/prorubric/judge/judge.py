@@ -29,7 +29,7 @@ from prorubric.judge.render import (
 )
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_together
-from prorubric.rubric.record import config_record
+from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict
 

@@ -27,7 +27,7 @@ import orjson
 from prorubric.llm.fence import flatten, make_mark
 from prorubric.llm.json_text import Pairs, find_roots
 from prorubric.llm.thinking import drop_thinking, has_thinking_mark
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 _INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]{0,3}|#\s?)?(\d{1,4})\.?", re.IGNORECASE)
 _BARE_MARK = re.compile(r"[\s*]*(\d{1,2})(?: ?/ ?10)?[\s*.]*")

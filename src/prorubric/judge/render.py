@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from prorubric.files.json import render_json
 from prorubric.judge.items import Item
 from prorubric.judge.parse import Wanted, holds_verdict, make_key
 from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.json_text import find_objects
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
-from prorubric.rubric.files import render_json
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Message, Task
 

@@ -22,12 +22,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, MissingExtraError, RubricError
+from prorubric.files.json import parse_json, render_json
+from prorubric.files.lock import lock_path
+from prorubric.files.write import write_json
 from prorubric.lab.incentive import Audit
 from prorubric.lab.results import BaseResult, RunResult
 from prorubric.lab.schemes import COMPARED, check_lab_scheme, find_lab_scheme, hash_own
 from prorubric.lab.world import find_world
-from prorubric.rubric.files import lock_path, parse_json, render_json, write_json
-from prorubric.rubric.record import config_record, split_commas
+from prorubric.rubric.base import config_record, split_commas
 from prorubric.train.paper import PAPER
 
 Tell = Callable[[int, str, int], None]

@@ -10,7 +10,7 @@ from prorubric.lab.results import BaseResult
 from prorubric.lab.rows import SchemeRow
 from prorubric.lab.schemes import KL_WEIGHTS
 from prorubric.lab.statistics import Correlation
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 BETTER = ("raw-and", "prorubric", "graded", "implicit", "k1")
 NO_HELP = ("length-matched", "weighted")

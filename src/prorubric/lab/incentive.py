@@ -16,7 +16,7 @@ from prorubric.lab.facts import IN_FULL, Facts
 from prorubric.lab.moves import END, make_moves
 from prorubric.lab.schemes import find_lab_scheme, make_scorer
 from prorubric.lab.world import World
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 AUDITED_CASES, ANSWERS_EACH = 300, 8
 """The paper's number of prompts, and its size of a group."""

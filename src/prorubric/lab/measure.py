@@ -16,7 +16,7 @@ from prorubric.aggregate.batch import PlanTable, score_batch
 from prorubric.lab.facts import IN_FULL, NAMED, WRONG, Facts
 from prorubric.lab.judges import EARLY, STRICT_RATES, draw, judge_criteria, lenient_rates
 from prorubric.lab.world import ASK
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 STRICT_ERROR = 0.05
 """How often the strict judge says the opposite of what holds, on each part of `c`."""

@@ -21,7 +21,7 @@ from prorubric.lab.rows import BASE
 from prorubric.lab.setting import HELD_OUT_CASES, HELD_OUT_SEED, KEPT_ANSWERS
 from prorubric.lab.world import make_world
 from prorubric.lab.worlds import load_runs
-from prorubric.rubric.record import Record, config_record, split_commas
+from prorubric.rubric.base import Record, config_record, split_commas
 
 Mark = Literal["absent", "named", "wrong", "met"]
 _MARKS: tuple[Mark, ...] = ("absent", "named", "wrong", "met")

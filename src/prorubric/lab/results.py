@@ -4,7 +4,7 @@ from pydantic import Field
 
 from prorubric.lab.incentive import Audit
 from prorubric.lab.measure import Measure
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 
 class BaseResult(Record):

@@ -2,7 +2,7 @@
 
 from prorubric.lab.measure import Measure
 from prorubric.lab.statistics import Spread
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 BASE = "base"
 """The name of the untrained policy's line."""

@@ -28,16 +28,9 @@ from prorubric.lab.moves import make_moves
 from prorubric.lab.policy import Policy, Rollout, sample
 from prorubric.lab.results import BaseResult, Point, RunResult
 from prorubric.lab.schemes import LabScheme, Scorer, find_lab_scheme, hash_own, make_scorer
-from prorubric.lab.setting import (
-    DEMO_SEED,
-    HELD_OUT_CASES,
-    HELD_OUT_SEED,
-    KEPT_ANSWERS,
-    TRAINING_CASES,
-    TRAINING_SEED,
-)
+from prorubric.lab.setting import DEMO_SEED, HELD_OUT_CASES, HELD_OUT_SEED, KEPT_ANSWERS, TRAINING_CASES, TRAINING_SEED
 from prorubric.lab.world import World, make_world
-from prorubric.rubric.record import config_record
+from prorubric.rubric.base import config_record
 from prorubric.train.paper import PAPER
 
 JUDGE_SEED = 0

@@ -29,8 +29,8 @@ from prorubric.judge.items import READINGS
 from prorubric.lab.checklist import Checklists
 from prorubric.lab.facts import Facts
 from prorubric.lab.judges import judge_reading
-from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
+from prorubric.text.show import shorten
 
 Own = Callable[[Sequence[Any], Task], float]
 Floats = npt.NDArray[np.float64]

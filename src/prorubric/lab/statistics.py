@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 
 class Spread(Record):

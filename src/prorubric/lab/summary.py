@@ -12,7 +12,7 @@ from prorubric.lab.results import BaseResult, RunResult
 from prorubric.lab.rows import BASE, CurvePoint, RunEnd, SchemeRow
 from prorubric.lab.schemes import KL_WEIGHTS, find_lab_scheme
 from prorubric.lab.statistics import Correlation, Spread, correlate
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 REFERENCE = "additive"
 FIRST_STEPS = 50

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from prorubric.rubric.files import parse_json
-from prorubric.rubric.record import Record
+from prorubric.files.json import parse_json
+from prorubric.rubric.base import Record
 
 _FOLDER = Path(__file__).parent / "worlds"
 

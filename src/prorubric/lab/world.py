@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from prorubric.errors import ConfigError
 from prorubric.lab.texts import Texts, load_texts
-from prorubric.rubric.record import config_record
+from prorubric.rubric.base import config_record
 
 LEVELS = 5
 """Severities 0 to 3, and 4: too little is known, so that the right decision is to ask."""

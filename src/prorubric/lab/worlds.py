@@ -13,12 +13,12 @@ from pydantic import Field
 
 from prorubric.audit.paper import load_paper
 from prorubric.errors import RubricError, SourceError
+from prorubric.files.json import parse_json
 from prorubric.lab.results import BaseResult, RunResult
 from prorubric.lab.statistics import Correlation, Spread, correlate
 from prorubric.lab.texts import load_texts
 from prorubric.lab.world import find_world
-from prorubric.rubric.files import parse_json
-from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.base import Record, config_record
 
 ADDITIVE, PRORUBRIC = "additive", "prorubric"
 

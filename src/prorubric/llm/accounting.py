@@ -15,9 +15,10 @@ from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, Validati
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from prorubric.errors import ModelError, SourceError, UnjudgedError
-from prorubric.llm.model import Around, Failure, FailureKind, Model, Outcome, Reply, Request, YesNoModel
-from prorubric.rubric.files import parse_json
-from prorubric.rubric.record import shorten, summarize
+from prorubric.files.json import parse_json
+from prorubric.llm.model import Failure, FailureKind, Model, ModelWrapper, Outcome, Reply, Request, YesNoModel
+from prorubric.rubric.base import describe_invalid
+from prorubric.text.show import shorten
 
 PRICES_FILE = Path(__file__).with_name("prices.json")
 EVERY_MODEL = "*"
@@ -90,7 +91,7 @@ class Usage:
 _COUNTS = tuple(part.name for part in fields(Usage) if part.type is int)
 
 
-class CountedModel(Around[Model]):
+class CountedModel(ModelWrapper[Model]):
     """A model whose outcomes are counted. Retries are counted by `HttpModel`, given the same `Usage`."""
 
     def __init__(self, model: Model, usage: Usage | None = None) -> None:
@@ -107,7 +108,7 @@ class CountedModel(Around[Model]):
         return outcome
 
 
-class CountedYesNo(Around[YesNoModel]):
+class CountedYesNo(ModelWrapper[YesNoModel]):
     """A model of probabilities whose calls are counted; one that gave none counts as a failure."""
 
     def __init__(self, model: YesNoModel, usage: Usage) -> None:
@@ -162,7 +163,7 @@ def load_prices(source: Path | str | None = None) -> Prices:
     except OSError as error:
         reason = f"the price table cannot be read ({error.strerror}); name a file, or two numbers as in 0.15,0.60"
     except ValidationError as error:
-        reason = f"not a price{'' if numbers else ' table'}: {summarize(error)}; {_EXAMPLE}"
+        reason = f"not a price{'' if numbers else ' table'}: {describe_invalid(error)}; {_EXAMPLE}"
     except ValueError as error:
         reason = f"not a price table: Invalid JSON ({shorten(str(error))}); {_EXAMPLE}"
     raise SourceError(f"{source}: {reason}")

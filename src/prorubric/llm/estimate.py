@@ -15,9 +15,9 @@ from typing import Any
 from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Prices, Usage, estimate_cost
 from prorubric.llm.journal import Journal, key_of
-from prorubric.llm.model import Around, Failure, Model, Outcome, Reply, Request, YesNoModel
+from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Reply, Request, YesNoModel
 from prorubric.llm.yes_no_cache import make_question, parse_probabilities
-from prorubric.rubric.record import Record
+from prorubric.rubric.base import Record
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -89,7 +89,7 @@ class Questions:
         }
 
 
-class Replay(Around[Model]):
+class Replay(ModelWrapper[Model]):
     """A text model that answers from the journal and counts the question that the journal cannot answer."""
 
     def __init__(
@@ -127,7 +127,7 @@ class Replay(Around[Model]):
         return found or Failure("gave-up", "not asked")
 
 
-class ReplayYesNo(Around[YesNoModel]):
+class ReplayYesNo(ModelWrapper[YesNoModel]):
     """The same for a model of probabilities, which has no retries and counts no tokens."""
 
     def __init__(

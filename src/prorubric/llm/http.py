@@ -45,7 +45,8 @@ from prorubric.llm.answers import (
 )
 from prorubric.llm.limits import Limiter, Permit, estimate_tokens
 from prorubric.llm.model import Failure, FailureKind, Outcome, Reply, Request
-from prorubric.rubric.record import config_record, shorten
+from prorubric.rubric.base import config_record
+from prorubric.text.show import shorten
 
 _FORM = "http://host:port/v1#model-name"
 _OWN_FIELDS = ("model", "messages", "stream")

@@ -27,8 +27,8 @@ import orjson
 
 from prorubric.errors import SourceError
 from prorubric.llm.accounting import Usage
-from prorubric.llm.model import Around, Model, Outcome, Reply, Request
-from prorubric.rubric.record import shorten
+from prorubric.llm.model import Model, ModelWrapper, Outcome, Reply, Request
+from prorubric.text.show import shorten
 
 VERSION = 2
 _KEY_VERSION = 1
@@ -210,7 +210,7 @@ class Keeper(Protocol):
         """Keep a reply for good and give the one that is kept."""
 
 
-class CachedModel(Around[Model]):
+class CachedModel(ModelWrapper[Model]):
     """A model that is asked each question once. The journal stays its maker's to close."""
 
     def __init__(self, model: Model, journal: Keeper, usage: Usage | None = None) -> None:

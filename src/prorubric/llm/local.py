@@ -35,8 +35,8 @@ from typing import Any, TypeVar
 from prorubric.errors import ConfigError, MissingExtraError, ModelError, ProRubricError, UnjudgedError
 from prorubric.llm.fence import CHAT_TOKENS_FILE, clean
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Message
+from prorubric.text.show import shorten
 
 DEFAULT_CONTEXT = 8192
 """Tokens for examples, conversation, response and statement together. A larger one costs memory, not time."""

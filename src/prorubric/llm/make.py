@@ -68,7 +68,7 @@ def keep_model(model: Model | YesNoModel, journal: Keeper, usage: Usage) -> Mode
     """A model with its outcomes counted and its replies kept in a journal."""
     if isinstance(model, YesNoModel):
         return CachedYesNo(model, journal, usage)
-    return keep_text(model, journal, usage)
+    return with_journal(model, journal, usage)
 
 
 def make_text_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = None) -> Model:
@@ -89,6 +89,6 @@ def stop_model(model: object) -> None:
         model.stop()
 
 
-def keep_text(model: Model, journal: Keeper, usage: Usage) -> Model:
+def with_journal(model: Model, journal: Keeper, usage: Usage) -> Model:
     """A model that writes text, with its outcomes counted and its replies kept in a journal."""
     return CountedModel(CachedModel(model, journal, usage), usage)

@@ -122,7 +122,7 @@ class Stoppable(Protocol):
 ModelT = TypeVar("ModelT", bound=Model | YesNoModel)
 
 
-class Around(Generic[ModelT]):
+class ModelWrapper(Generic[ModelT]):
     """What stands around a model and is known by its name: a cache, a count."""
 
     def __init__(self, model: ModelT) -> None:

@@ -16,8 +16,8 @@ from traceback import extract_tb
 from typing import Any, TypeVar
 
 from prorubric.errors import ConfigError, ModelError, ProRubricError
-from prorubric.llm.model import MOST_TOKENS, Around, Failure, Model, ModelT, Outcome, Reply, Request, YesNoModel
-from prorubric.rubric.record import is_blank, shorten
+from prorubric.llm.model import MOST_TOKENS, Failure, Model, ModelT, ModelWrapper, Outcome, Reply, Request, YesNoModel
+from prorubric.text.show import is_blank, shorten
 
 _SHOWN_CHARACTERS = 200
 _COUNTED = ("prompt_tokens", "completion_tokens")
@@ -42,7 +42,7 @@ def import_model(spec: str, forms: str) -> Model | YesNoModel:
         raise ConfigError(f"the model {spec!r} cannot be imported: {reason}") from error
 
 
-class _Own(Around[ModelT]):
+class _Own(ModelWrapper[ModelT]):
     """What every model of the user's own is held to."""
 
     async def close(self) -> None:

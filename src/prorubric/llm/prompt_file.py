@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prorubric.errors import ConfigError
-from prorubric.rubric.record import is_blank, shorten
+from prorubric.text.show import is_blank, shorten
 
 _SECTION = re.compile(r"^\[(\w+)\]\s*$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")

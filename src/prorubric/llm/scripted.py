@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from prorubric.errors import ConfigError, SourceError
+from prorubric.files.read import read_rows
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.rubric.rows import read_rows
 
 Script = Callable[[Request], Outcome | str | None]
 

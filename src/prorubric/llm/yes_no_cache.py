@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from prorubric.errors import UnjudgedError
+from prorubric.files.json import parse_json, render_json
 from prorubric.llm.accounting import Usage
 from prorubric.llm.journal import CachedModel, Keeper
-from prorubric.llm.model import Around, Failure, Outcome, Reply, Request, YesNoModel
-from prorubric.rubric.files import parse_json, render_json
-from prorubric.rubric.record import shorten
+from prorubric.llm.model import Failure, ModelWrapper, Outcome, Reply, Request, YesNoModel
 from prorubric.rubric.records import Message
+from prorubric.text.show import shorten
 
 
-class CachedYesNo(Around[YesNoModel]):
+class CachedYesNo(ModelWrapper[YesNoModel]):
     """A model that is asked for each probability once a draw. The journal stays its maker's to close."""
 
     def __init__(self, model: YesNoModel, journal: Keeper, usage: Usage, draw: int = 0) -> None:
@@ -34,7 +34,7 @@ class CachedYesNo(Around[YesNoModel]):
         return parse_probabilities(outcome)
 
 
-class _AsText(Around[YesNoModel]):
+class _AsText(ModelWrapper[YesNoModel]):
     """The model as the journal knows it: a question in messages, and the probabilities as JSON."""
 
     async def complete(self, request: Request) -> Outcome:

@@ -15,15 +15,15 @@ from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
 from prorubric.audit.edits import EDIT_KINDS, WORTHLESS, Edit
 from prorubric.audit.folder import CASES
 from prorubric.audit.judging import ANSWER
-from prorubric.compile.clauses import split_clauses
 from prorubric.compile.compiler import LINEAGE
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.items import Reading, list_items
 from prorubric.report.audit_diff import render_edit, render_text
 from prorubric.report.audit_folder import AuditFolder, Case
 from prorubric.report.page import Cell, Html, element, join, own_words, plain, signed, table
-from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
+from prorubric.text.failure_clauses import split_clauses
+from prorubric.text.show import shorten
 
 _MOST_REASONS = 5
 MOST_SHOWN = 60

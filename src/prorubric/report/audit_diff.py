@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from prorubric.audit.edits import Edit
-from prorubric.audit.sentences import LARGEST_TABLE
 from prorubric.report.page import Html, element, join, own_words
+from prorubric.text.units import LARGEST_TABLE
 
 _ENDS = re.compile(r"(?:(?<=[.!?])[\"'”’)]*\s+|(?<=[。！？])\s*|\n\s*)")
 _KEPT_AROUND = 2

@@ -17,11 +17,11 @@ from prorubric.audit.judging import ANSWER
 from prorubric.audit.records import AuditResult, Effect, Hack, Price
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import RubricError, SourceError
-from prorubric.reward.folder import CONFIG, SUMMARY, TASKS
-from prorubric.rubric.files import parse_json
-from prorubric.rubric.record import Record
+from prorubric.files.json import parse_json
+from prorubric.files.read import read_rows
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.rubric.rows import read_rows
+from prorubric.runs.verdicts import CONFIG, SUMMARY, TASKS
 
 RecordT = TypeVar("RecordT", bound=Record)
 

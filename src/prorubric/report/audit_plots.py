@@ -10,19 +10,7 @@ from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits
 from prorubric.report.audit_forest import Mark, Scale, make_scale, render_axis, render_key, render_line, render_strip
-from prorubric.report.page import (
-    Cell,
-    Child,
-    Html,
-    element,
-    interval,
-    join,
-    note,
-    percent,
-    plain,
-    signed,
-    table,
-)
+from prorubric.report.page import Cell, Child, Html, element, interval, join, note, percent, plain, signed, table
 
 _EFFECTS = (
     "Mean change of the reward × 100 with its 95% interval (bootstrap over prompts, widened for few of them), against "

@@ -25,8 +25,8 @@ from prorubric.report.page import (
     signed,
     table,
 )
-from prorubric.reward.folder import REJECTS
-from prorubric.rubric.record import shorten
+from prorubric.runs.verdicts import REJECTS
+from prorubric.text.show import shorten
 
 MOST_PRICES = 150
 MOST_HACKS = 30

@@ -21,10 +21,10 @@ from prorubric.audit.folder import (
 )
 from prorubric.audit.liveness import AGAIN
 from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, Hack, Price, Share
+from prorubric.files.tables import open_csv
 from prorubric.report.audit_folder import list_edits, open_audit
 from prorubric.report.page import write_whole
-from prorubric.rubric.record import Record
-from prorubric.rubric.tables import open_csv
+from prorubric.rubric.base import Record
 
 _SCHEMES_ACROSS = 5
 """A page of a paper is no wider."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from prorubric.errors import BreakerError
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 WINDOW = 64
 """So many rewards of small batches are looked at together, and never fewer than `min_batch`."""

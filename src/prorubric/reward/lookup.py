@@ -20,12 +20,12 @@ from prorubric.datasets.carry import OWN_KEY
 from prorubric.datasets.load import Format, load_tasks
 from prorubric.datasets.sources import verl
 from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.files.json import parse_json
 from prorubric.reward.strict_json import refuse_repeated_keys
-from prorubric.rubric.files import parse_json
 from prorubric.rubric.forms import TASK_KEYS, parse_task
 from prorubric.rubric.identity import remember
-from prorubric.rubric.record import shorten
 from prorubric.rubric.records import Task
+from prorubric.text.show import shorten
 
 REMEMBERED = 2048
 """Carried tasks that are kept: the responses of a group, and of later epochs, bring the same ones again."""

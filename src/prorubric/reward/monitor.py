@@ -19,11 +19,11 @@ from pydantic import Field
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.files.json import parse_json, render_json
 from prorubric.reward.reward import Reward
 from prorubric.reward.trend import Alarm, AlarmRule, find_alarm
 from prorubric.reward.writers import Writer, open_writer
-from prorubric.rubric.files import parse_json, render_json
-from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.base import Record, config_record
 
 _LOG = logging.getLogger(__name__)
 _COVERAGE = "additive"

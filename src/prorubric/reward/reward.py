@@ -29,11 +29,12 @@ from prorubric.llm.together import run_together
 from prorubric.reward.breaker import Breaker
 from prorubric.reward.dimensions import DimensionVerdict, judge_dimensions
 from prorubric.reward.engine import Asking, describe_settings, find_engine, run_awaited, run_blocking
-from prorubric.reward.folder import check_judging, needed_readings, score_readings
 from prorubric.reward.lookup import Lookup
-from prorubric.rubric.record import Record, config_record, shorten
+from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
+from prorubric.runs.verdicts import check_judging, needed_readings, score_readings
+from prorubric.text.show import shorten
 
 Verdicts = Mapping[str, Sequence[Verdict]]
 

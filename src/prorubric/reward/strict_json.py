@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from prorubric.errors import RubricError
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 _DEEPEST = 250
 _TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep; send it flatter"

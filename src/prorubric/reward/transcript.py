@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prorubric.errors import ConfigError
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 STOP_TEXTS = (
     "<|im_end|>",

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from prorubric.errors import ConfigError
-from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.base import Record, config_record
 
 _MOST_LIKENESS = 0.9
 """Beyond this a window holds so little that no line through it says anything."""

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import JsonValue
 
 from prorubric.errors import RubricError
-from prorubric.rubric.files import parse_json
-from prorubric.rubric.record import shorten
+from prorubric.files.json import parse_json
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
+from prorubric.text.show import shorten
 
 TASK_KEYS = ("id", "messages", "domain", "source", "rubric", "protocol", "reference", "meta")
 CRITERION_KEYS = ("criterion", "weight", "tags")

@@ -14,9 +14,10 @@ from itertools import combinations, product
 from statistics import median
 from typing import Literal
 
-from prorubric.rubric.reading import find_unjudgeable, read_direction, read_kind
-from prorubric.rubric.record import Record, shorten
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Criterion, Rubric, Task
+from prorubric.text.criterion_wording import find_unjudgeable, read_direction, read_kind
+from prorubric.text.show import shorten
 
 Severity = Literal["error", "warning", "note"]
 

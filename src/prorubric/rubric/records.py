@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from prorubric.errors import RubricError
-from prorubric.rubric.record import Record, is_blank
+from prorubric.rubric.base import Record
+from prorubric.text.show import is_blank
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 

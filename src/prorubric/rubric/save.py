@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from prorubric.rubric.arrow import RESPONSE_SCHEMA, TASK_SCHEMA
-from prorubric.rubric.files import open_rows
+from prorubric.files.arrow import RESPONSE_SCHEMA, TASK_SCHEMA
+from prorubric.files.write import open_rows
 from prorubric.rubric.forms import render_response, render_task
 from prorubric.rubric.records import Response, Task
 

@@ -10,7 +10,8 @@ from typing import Annotated, TypeGuard
 from pydantic import Field, JsonValue, field_validator
 
 from prorubric.errors import RubricError
-from prorubric.rubric.record import Record, is_blank, shorten
+from prorubric.rubric.base import Record
+from prorubric.text.show import is_blank, shorten
 
 
 class Unknown(Record):

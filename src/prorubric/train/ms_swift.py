@@ -20,9 +20,10 @@ import pyarrow as pa
 from pydantic import JsonValue
 
 from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.files.arrow import TASK_SCHEMA
+from prorubric.files.json import render_json
+from prorubric.files.write import open_rows
 from prorubric.reward.reward import Case, Reward, RewardConfig, RubricReward
-from prorubric.rubric.arrow import TASK_SCHEMA
-from prorubric.rubric.files import open_rows, render_json
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
 from prorubric.train.known import describe_unknown

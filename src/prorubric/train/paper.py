@@ -9,7 +9,7 @@ from typing import Any
 
 from prorubric.errors import ConfigError
 from prorubric.reward.reward import Overlong, RewardConfig
-from prorubric.rubric.record import config_record
+from prorubric.rubric.base import config_record
 
 
 @config_record

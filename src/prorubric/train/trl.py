@@ -18,12 +18,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from prorubric.errors import ConfigError, MissingExtraError
+from prorubric.files.json import render_json
 from prorubric.reward.monitor import Monitor, MonitorConfig
 from prorubric.reward.reward import Case, Reward, RewardConfig, RubricReward
-from prorubric.rubric.files import render_json
+from prorubric.rubric.base import config_record
 from prorubric.rubric.forms import render_task
-from prorubric.rubric.record import config_record, shorten
 from prorubric.rubric.records import Task
+from prorubric.text.show import shorten
 from prorubric.train.paper import PAPER, Variant, find_variant
 
 LogMetric = Callable[[str, float], None]

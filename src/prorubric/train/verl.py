@@ -28,11 +28,11 @@ from pydantic import Field
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import BreakerError, ConfigError, ModelError, ProRubricError, UnjudgedError
+from prorubric.files.json import parse_json, render_json
+from prorubric.files.read import read_rows
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, make_reward
-from prorubric.rubric.files import parse_json, render_json
-from prorubric.rubric.record import config_record
-from prorubric.rubric.rows import read_rows
+from prorubric.rubric.base import config_record
 from prorubric.train.known import describe_unknown
 from prorubric.train.step_log import StepLog
 from prorubric.train.verl_settings import OWN_OPTIONS, VerlRun, render_overrides

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import RewardConfig
-from prorubric.rubric.record import config_record
+from prorubric.rubric.base import config_record
 from prorubric.train.paper import PAPER, Variant, find_variant, make_paper_reward
 
 MODULE = "pkg://prorubric.train.verl"

@@ -17,12 +17,12 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.errors import ConfigError
-from prorubric.lab.compare import CompareConfig, compare_schemes, run_lab
 from prorubric.lab.engine import LabConfig, make_runs
 from prorubric.lab.moves import END
 from prorubric.lab.read import ReadConfig, read_case
 from prorubric.lab.run import Ground, RunConfig, _roll_out, train
 from prorubric.lab.schemes import find_lab_scheme, make_scorer
+from prorubric.verbs.lab import CompareConfig, compare_schemes, run_lab
 
 OWN = "tests.lab.own_scheme:share_of_weight"
 STEPS = 20

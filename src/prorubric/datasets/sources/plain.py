@@ -29,9 +29,9 @@ from prorubric.datasets.shapes import (
     unwrap_json,
 )
 from prorubric.errors import RubricError
-from prorubric.rubric.record import shorten
+from prorubric.files.read import Row
 from prorubric.rubric.records import Rubric, Task
-from prorubric.rubric.rows import Row
+from prorubric.text.show import shorten
 
 NAME = "plain"
 

@@ -18,8 +18,8 @@ from prorubric.datasets.shapes import (
     read_first,
     read_items,
 )
-from prorubric.rubric.reading import read_direction
 from prorubric.rubric.records import Criterion, Rubric, Task
+from prorubric.text.criterion_wording import read_direction
 
 NAME = "rar"
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prorubric.rubric.arrow import TASK_SCHEMA
+from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.rubric.forms import CRITERION_KEYS, TASK_KEYS, parse_task, render_task
 
 NAME = "tasks"

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from prorubric.errors import ModelError, ProRubricError, RubricError, SourceError
+from prorubric.files.json import render_json
 from prorubric.reward.reward import Case, Reward, RubricReward
 from prorubric.reward.server.config import ServeConfig
 from prorubric.reward.server.gate import BUG, RETRY_BUSY, RETRY_UNKNOWN, REWARD_ROUTES, BusyError, Places, Visit
@@ -27,8 +28,7 @@ from prorubric.reward.server.metrics import CONTENT_TYPE, Metrics
 from prorubric.reward.server.protocols import Asked, OpenRlhfRequest, ScoreRequest, SlimeRequest, VerifyRequest
 from prorubric.reward.strict_json import parse_strict_json
 from prorubric.reward.transcript import drop_stop_texts
-from prorubric.rubric.files import render_json
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 _ABOUT = """\
 Rewards from rubrics. A task is named by its id or carried in the request.

@@ -17,7 +17,7 @@ from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.reward.transcript import STOP_TEXTS
-from prorubric.rubric.record import Record, config_record
+from prorubric.rubric.base import Record, config_record
 
 _SHORTEST_TOKEN = 16
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

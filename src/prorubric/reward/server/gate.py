@@ -12,11 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from prorubric.files.json import render_json
 from prorubric.reward.server.config import ServeOptions, Token
 from prorubric.reward.server.log import log, log_bug
 from prorubric.reward.server.metrics import Metrics
-from prorubric.rubric.files import render_json
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]

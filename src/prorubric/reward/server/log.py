@@ -12,7 +12,7 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any
 
-from prorubric.rubric.files import render_json
+from prorubric.files.json import render_json
 
 _LOGGER = logging.getLogger("prorubric.serve")
 _FOREIGN = ("uvicorn.error", "asyncio")

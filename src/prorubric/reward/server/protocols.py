@@ -12,7 +12,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 
 from prorubric.errors import ConfigError
 from prorubric.reward.transcript import choose_reference, split_query
-from prorubric.rubric.record import shorten
+from prorubric.text.show import shorten
 
 DropStops = Callable[[str], str]
 

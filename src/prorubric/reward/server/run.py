@@ -15,12 +15,12 @@ from types import FrameType
 
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.engine import run_blocking
-from prorubric.reward.folder import READS_WORDS, split_by_words
 from prorubric.reward.reward import make_reward
 from prorubric.reward.server.config import ServeConfig, Serving, list_hosts, make_reward_config, read_token
 from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places, Rules
 from prorubric.reward.server.log import log, set_up_logs
 from prorubric.reward.server.metrics import Metrics
+from prorubric.runs.verdicts import READS_WORDS, split_by_words
 
 try:
     import uvicorn

@@ -1,0 +1,46 @@
+"""Rows for people: csv that a spreadsheet opens without running any of it, and HTML tables for notebooks.
+
+Csv is RFC 4180: commas, CRLF, quotes doubled. What is None is an empty cell, never 0. A text that a spreadsheet would
+take for a formula gets an apostrophe in front; numbers stay as they are.
+"""
+
+import csv
+import html
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from prorubric.files.write import WriteRow, open_whole
+
+_STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def defuse(value: object) -> object:
+    """A value as a csv cell that no spreadsheet runs."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_STARTS_FORMULA) else value
+
+
+@contextmanager
+def open_csv(path: Path, heads: Sequence[str]) -> Iterator[WriteRow]:
+    """A function that writes one row. The file appears when the block ends without an error."""
+    with open_whole(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
+        writer = csv.writer(text, lineterminator="\r\n")
+        writer.writerow(map(defuse, heads))
+        yield lambda row: writer.writerow(defuse(row.get(head)) for head in heads)
+        text.flush()
+        text.detach()
+
+
+def render_html(heads: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """A plain table; numbers with three digits, None as a dash."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(_show(row.get(name)))}</td>' for name in heads)}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _show(value: object) -> str:
+    return "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,75 @@
+"""The texts that each scheme puts before a judge, made from a task by pure functions.
+
+Nothing here calls a model. A text that only a model can write (one standard for everything, criteria restated one by
+one, labels) is read from the task, and its absence is refused before a token is spent.
+"""
+
+from typing import TypeGuard
+
+from prorubric.errors import SchemeError
+from prorubric.rubric.records import Dimension, ProtocolRubric, Rubric, Task
+from prorubric.text.show import is_blank
+
+APPROPRIATENESS_NAME = "Appropriateness"
+APPROPRIATENESS_DESCRIPTION = (
+    "The answer deals first and directly with what this person asked, keeps to what serves that request, and is "
+    "pitched at the knowledge and the situation the person has shown. It fails if the request has to be searched for "
+    "among other material, if it adds advice, tests or topics that this person does not need, or if it speaks to "
+    "somebody else."
+)
+APPROPRIATENESS_TEXT = f"{APPROPRIATENESS_NAME}: {APPROPRIATENESS_DESCRIPTION}"
+"""The fixed criterion behind every scheme with `+appropriateness`, as a judge reads it."""
+
+WHOLE_NAME = "The whole answer"
+"""The name of the one dimension that is merged from all."""
+
+
+def render_group(rubric: Rubric, dimension: Dimension) -> str:
+    """A dimension's criteria word for word, under the instruction that all of them must hold."""
+    lines = ["All of the following must hold together; if one of them does not, the whole is not met:"]
+    for index in dimension.indices:
+        criterion = rubric.criteria[index - 1]
+        duty = "must hold" if criterion.weight > 0 else "must not occur"
+        lines.append(f"- ({duty}) {criterion.text}")
+    return "\n".join(lines)
+
+
+def merge_dimensions(protocol: ProtocolRubric) -> str:
+    """One description for the whole checklist, from the dimensions as they are: the mechanical form of K=1."""
+    parts = "\n".join(f"- {dimension.name}: {dimension.description}" for dimension in protocol.dimensions)
+    return (
+        f"The answer achieves all of the following together:\n{parts}\n"
+        "Fails if any one of these fails, however well the others are met."
+    )
+
+
+def read_one(task: Task) -> tuple[str, str] | None:
+    """Name and description of the one standard that a generator wrote for the whole checklist, where there is one."""
+    one = task.meta.get("k1")
+    if not isinstance(one, dict):
+        return None
+    name, description = one.get("name"), one.get("description")
+    return (name, description) if _is_text(name) and _is_text(description) else None
+
+
+def describe_whole(task: Task) -> str | None:
+    """What K=1 judges: the generator's own text for it, else the dimensions merged, else nothing."""
+    one = read_one(task)
+    if one is not None:
+        return f"{one[0]}: {one[1]}"
+    return None if task.protocol is None else f"{WHOLE_NAME}: {merge_dimensions(task.protocol)}"
+
+
+def list_rewritten(task: Task) -> tuple[str, ...]:
+    """The criteria restated one by one, which a compiled task carries in `meta["rewritten"]`."""
+    texts = task.meta.get("rewritten")
+    if not isinstance(texts, list) or len(texts) != len(task.rubric) or not all(map(_is_text, texts)):
+        raise SchemeError(
+            f"task {task.id!r}: rewritten needs one restated text for each of the {len(task.rubric)} criteria in "
+            "meta['rewritten']; compile the task with that transform first"
+        )
+    return tuple(str(text) for text in texts)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and not is_blank(value)

@@ -1,0 +1,94 @@
+"""The base of every record: frozen, checked once on entry, refused in one clear line.
+
+Pydantic does the checking. What it reports over several lines becomes one `RubricError` that names the record, the
+field, the value and what is allowed, because its reader is in the middle of a run.
+"""
+
+from dataclasses import asdict
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar, dataclass_transform
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
+
+from prorubric.errors import ConfigError, RubricError
+from prorubric.text.show import shorten
+
+ConfigT = TypeVar("ConfigT")
+
+
+class Record(BaseModel):
+    """A frozen record that raises `RubricError` where pydantic would raise `ValidationError`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, /, **data: Any) -> None:
+        # What pydantic's own `__init__` does, without the way through it: files hold millions of these.
+        try:
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
+        except ValidationError as error:
+            raise RubricError(f"{type(self).__name__}: {describe_invalid(error)}") from None
+
+
+@dataclass_transform(frozen_default=True)
+def config_record(cls: type[ConfigT]) -> type[ConfigT]:
+    """A frozen dataclass for the options of a verb, checked on entry; a wrong one is a `ConfigError` in one line."""
+    made = dataclass(frozen=True, config=ConfigDict(extra="forbid"))(cls)
+    check = made.__init__
+
+    @wraps(check)
+    def __init__(self: object, /, *args: Any, **options: Any) -> None:  # noqa: N807 - it is one
+        try:
+            check(self, *args, **options)
+        except ValidationError as error:
+            raise ConfigError(f"{cls.__name__}: {describe_invalid(error)}") from None
+
+    made.__init__ = __init__  # type: ignore[assignment]
+    return made  # type: ignore[return-value]
+
+
+def describe_invalid(error: ValidationError) -> str:
+    """The first fault of a validation error and the places of the others, as one line."""
+    faults = error.errors(include_url=False)
+    first = faults[0]
+    place = _render_place(first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    # A check that looks at the whole record names the value itself; the record's repr would say it worse.
+    value = "" if not place or first["type"] == "missing" else f" (got {shorten(repr(first['input']))})"
+    others = ", ".join(dict.fromkeys(_render_place(fault["loc"]) for fault in faults[1:]))
+    return f"{place}{': ' if place else ''}{message}{value}{f'; also wrong: {others}' if others else ''}"
+
+
+def split_commas(value: object) -> object:
+    """For options that list names: `a,b`, `("a", "b")` and `("a,b",)` mean the same. What is no text stays as it is."""
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
+        return value
+    return tuple(
+        name.strip() if isinstance(name, str) else name
+        for part in parts
+        for name in (part.split(",") if isinstance(part, str) else [part])
+        if name != ""
+    )
+
+
+def render_config(config: Any) -> dict[str, Any]:
+    """The options of a verb as JSON, for its run folder. No key is among them: keys live in the environment."""
+    rendered: dict[str, Any] = _render_option(asdict(config))
+    return rendered
+
+
+def _render_option(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _render_option(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [_render_option(inner) for inner in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _render_place(loc: tuple[int | str, ...]) -> str:
+    place = ""
+    for step in loc:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+    return place

@@ -1,0 +1,1 @@
+"""Words, sentences and wording: one of each, with word lists as data."""

@@ -1,0 +1,17 @@
+"""Text inside messages: on one line, cut to length, and never blank."""
+
+_SHOWN_CHARACTERS = 60
+
+
+def shorten(text: str, length: int = _SHOWN_CHARACTERS) -> str:
+    """Text on one line, cut to `length` characters, for use inside a message."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"
+
+
+def is_blank(text: str) -> bool:
+    """True where nothing in the text could be read: white space, zero-width marks, control characters."""
+    first = text.lstrip()[:1]
+    if first and first.isprintable():
+        return False
+    return not any(character.isprintable() and not character.isspace() for character in text)

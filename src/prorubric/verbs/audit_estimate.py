@@ -1,0 +1,178 @@
+"""`estimate_audit`: what an audit would ask for and cost, before it starts. Nothing is called or written.
+
+What an audit asks depends on what it is told: edits start from the verdicts on the answers. So the audit is run with
+stand-ins. What the journal has is used; else every second criterion counts as met, answers that would be sampled are a
+stock text, and dimensions and edits that a model would make are made by rules. The count is exact for the answers, and
+close for what is made of them; a model that edits is asked again where an edit failed, which only the ceiling has.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, cast
+
+from prorubric.audit.config import AuditConfig
+from prorubric.audit.edits import Edit, EditCase, EditKind, Editor, NotMade
+from prorubric.audit.llm_editor import REASKS
+from prorubric.audit.make_editor import make_editor
+from prorubric.audit.models import ANOTHER_DRAW, Models, Redrawn
+from prorubric.audit.probes import first_cases
+from prorubric.audit.rules_editor import NAME as EDIT_BY_RULES
+from prorubric.audit.rules_editor import edit_by_rules
+from prorubric.audit.setting import add_dimensions, choose_tasks
+from prorubric.compile.compiler import RULES, GeneratorConfig
+from prorubric.judge.judge import JudgeConfig
+from prorubric.llm.accounting import Usage, load_prices
+from prorubric.llm.estimate import Estimate, Questions, Replay, ReplayYesNo, add_up, open_existing
+from prorubric.llm.journal import Journal
+from prorubric.llm.make import make_model, require_text
+from prorubric.llm.model import Model, Request, YesNoModel
+from prorubric.llm.own import OwnModel
+from prorubric.llm.together import run_sync
+from prorubric.runs.inputs import Rejects, load_all_tasks
+from prorubric.runs.verdicts import JOURNAL
+from prorubric.verbs.audit_run import check_asked, examine, prepare, wants_dimensions
+from prorubric.verbs.judge_estimate import count_reasks, expect_reply
+
+_EDIT_TOKENS, _GROUP_TOKENS, _ANSWER_TOKENS = 120, 700, 500
+_STOCK_ANSWER = " ".join(["This sentence stands for one of an answer that has not been written yet."] * 30)
+
+
+class AuditEstimate(Estimate):
+    """What an audit would take, by all of its models together."""
+
+    judge: str
+    editor: str
+    tasks: int
+    answers: int
+    schemes: tuple[str, ...]
+
+
+def estimate_audit(config: AuditConfig) -> AuditEstimate:
+    """Count the calls, tokens and money of an audit without making a call."""
+    return run_sync(_estimate(config))
+
+
+async def _estimate(config: AuditConfig) -> AuditEstimate:
+    rejects, prices = Rejects(), load_prices(config.prices)
+    everything = load_all_tasks(config, rejects)
+    chosen = choose_tasks(everything, config.limit)
+    check_asked(config)
+    with open_existing(config.journal or config.out / JOURNAL) as journal:
+        company = _Company(config, journal)
+        models = company.make_models()
+        if config.generator != RULES and wants_dimensions(config):
+            replay = Replay(
+                *company.make_text(config.generator),
+                usual=lambda _: _GROUP_TOKENS,
+                retries=lambda request: GeneratorConfig().reasks - request.draw,
+                shows_reply=True,
+            )
+            chosen = chosen | (await add_dimensions(chosen, replay, config, Rejects()))[0]
+        start = await prepare(config, models, chosen, everything, rejects)
+        await examine(start.cases, models, start.schemes, config, None)
+    await company.close()
+    return AuditEstimate(
+        judge=config.judge,
+        editor=config.editor,
+        tasks=len(first_cases(start.cases)),
+        answers=len(start.cases),
+        schemes=start.schemes,
+        **add_up(questions.price(company.made[spec].name, prices) for spec, questions in company.questions.items()),
+    )
+
+
+class _Company:
+    """Stand-ins for everybody who takes part, with what each model would be asked."""
+
+    def __init__(self, config: AuditConfig, journal: Journal | None) -> None:
+        self._config, self._journal = config, journal
+        self.made: dict[str, Model | YesNoModel] = {}
+        self.questions: dict[str, Questions] = {}
+
+    def make_models(self) -> Models:
+        config = self._config
+        editor: Editor = make_editor(config.editor, self._replay_editor)
+        answers = config.answers_from and Replay(
+            *self.make_text(config.answers_from),
+            usual=lambda _: _ANSWER_TOKENS,
+            retries=lambda _: 0,
+            pretend=lambda request: f"{_STOCK_ANSWER} It is number {request.draw}.",
+        )
+        return Models(
+            judge=self._replay_judge(0),
+            judge_again=self._replay_judge(ANOTHER_DRAW),
+            editor=editor if config.editor == EDIT_BY_RULES else _RulesInstead(editor),
+            generator=None,
+            answers=answers or None,
+            usage={},
+        )
+
+    async def close(self) -> None:
+        for model in self.made.values():
+            if not isinstance(model, OwnModel):  # the audit may use the same object
+                await model.close()
+
+    def _make(self, spec: str) -> tuple[Model | YesNoModel, Questions]:
+        if spec not in self.made:
+            self.made[spec] = make_model(spec, self._config.http, Usage())
+            self.questions[spec] = Questions(self._journal)
+        return self.made[spec], self.questions[spec]
+
+    def make_text(self, spec: str) -> tuple[Model, Questions]:
+        model, questions = self._make(spec)
+        return require_text(model), questions
+
+    def _replay_judge(self, draw: int) -> Model | YesNoModel:
+        model, questions = self._make(self._config.judge)
+        if isinstance(model, YesNoModel):
+            return ReplayYesNo(model, questions, draw, lambda items: [float(n % 2) for n in range(len(items))])
+        judging = self._config.judging
+        replay = Replay(
+            model,
+            questions,
+            usual=expect_reply,
+            retries=lambda request: count_reasks(request, judging),
+            pretend=partial(_pretend_verdicts, judging=judging),
+        )
+        return Redrawn(replay) if draw else replay
+
+    def _replay_editor(self, spec: str) -> Model:
+        return Replay(
+            *self.make_text(spec),
+            usual=lambda _: _EDIT_TOKENS,
+            retries=lambda request: REASKS - request.draw,
+            shows_reply=True,
+        )
+
+
+class _RulesInstead:
+    """An editor that edits by rules where the journal has no edit of its model."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self.name, self.identity = editor.name, editor.identity
+
+    async def edit(self, case: EditCase, kinds: Sequence[EditKind]) -> tuple[Edit | NotMade, ...]:
+        made = dict(zip(kinds, await self._editor.edit(case, kinds), strict=True))
+        missing = [kind for kind in kinds if isinstance(made[kind], NotMade)]
+        return tuple((made | dict(zip(missing, edit_by_rules(case, missing), strict=True))).values())
+
+    async def close(self) -> None:
+        await self._editor.close()
+
+
+def _pretend_verdicts(request: Request, judging: JudgeConfig) -> str:
+    """A reply that can be read: every second item holds, and none that no answer can meet."""
+    properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
+    [(name, inner)] = properties.items()
+    if name == "mark":
+        return '{"mark": 5}'
+    indices = list(inner["properties"])
+    yes, no = (True, False) if name == "satisfied" else (2, 0)
+    held: dict[str, Any] = {index: no if int(index) % 2 else yes for index in indices}
+    if judging.canary:
+        held[indices[-1]] = no
+    if judging.reasons:
+        held = {index: {"reason": "so", name: verdict} for index, verdict in held.items()}
+    return json.dumps({name: held})

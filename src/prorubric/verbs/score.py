@@ -1,0 +1,179 @@
+"""`score_run`: the stored verdicts of a run scored again, under any scheme, without a call."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import KW_ONLY, dataclass
+from heapq import nsmallest
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from prorubric.aggregate.score import Score
+from prorubric.datasets.load import load_tasks
+from prorubric.errors import ConfigError, SchemeError, SourceError
+from prorubric.files.tables import open_csv, render_html
+from prorubric.files.write import COMPRESSIONS, SUFFIXES, open_rows, split_suffix
+from prorubric.rubric.base import Record, config_record
+from prorubric.rubric.records import Task
+from prorubric.runs.verdicts import (
+    ALL,
+    JOURNAL,
+    ROW_SCHEMA,
+    RUN_FILES,
+    TASKS,
+    SchemeSummary,
+    SchemeTally,
+    check_scoring,
+    choose_schemes,
+    needed_readings,
+    read_judge,
+    read_verdicts,
+    render_score_row,
+    score_readings,
+)
+
+_SHOWN_IN_NOTEBOOKS = 10
+_CSV = ".csv"
+
+
+@config_record
+class ScoreConfig:
+    """Which run, under which schemes."""
+
+    run: Path
+    """Run folder."""
+    _: KW_ONLY
+    scheme: str = ALL
+    """Comma-separated schemes, or all that the stored verdicts allow."""
+    out: Path | None = None
+    """Write the scores of every response to this file (.csv, .jsonl …); the run folder is not changed."""
+    overwrite: bool = False
+    """Replace an output that exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredResponse:
+    """One response with its scores by scheme."""
+
+    task_id: str
+    sample: int
+    scores: Mapping[str, Score]
+
+    def to_row(self) -> dict[str, JsonValue]:
+        """The row of a table: None where a score is unknown."""
+        return {
+            "task_id": self.task_id,
+            "sample": self.sample,
+            **{name: found.value for name, found in self.scores.items()},
+        }
+
+
+class ScoredRun(Record):
+    """A run folder and its scores, response by response."""
+
+    folder: str
+    judge: str
+    """Who gave the verdicts."""
+    responses: int
+    schemes: dict[str, SchemeSummary]
+    left_out: dict[str, str]
+    """Schemes that the tasks, the judge or the stored verdicts do not allow, with the reason."""
+
+    @property
+    def order(self) -> list[str]:
+        """The schemes in the order in which they say what is worst: ProRubric before the others."""
+        return sorted(self.schemes, key=lambda name: name != "prorubric")
+
+    def to_rows(self) -> list[dict[str, JsonValue]]:
+        """One row a response, as for a data frame: `task_id`, `sample`, and the score under each scheme or None."""
+        return [response.to_row() for response in read_scores(Path(self.folder), [*self.schemes])]
+
+    def list_worst(self, count: int) -> list[ScoredResponse]:
+        """The responses with the lowest scores by `order`; one that is unknown counts by its lower bound."""
+        return nsmallest(
+            count,
+            read_scores(Path(self.folder), [*self.schemes]),
+            key=lambda response: [response.scores[name].low for name in self.order],
+        )
+
+    def _repr_html_(self) -> str:
+        means = [{"scheme": name, **summary.model_dump()} for name, summary in self.schemes.items()]
+        worst = [response.to_row() for response in self.list_worst(_SHOWN_IN_NOTEBOOKS)]
+        return render_html(("scheme", "mean", "known", "unknown"), means) + render_html(
+            ("task_id", "sample", *self.schemes), worst
+        )
+
+
+class ScoreResult(ScoredRun):
+    """The scores of a run."""
+
+
+def score_run(config: ScoreConfig) -> ScoreResult:
+    """Score every response of a run again."""
+    if config.out:
+        _check_out(config.out, config.run, config.overwrite)
+    tasks = _load_tasks(config.run)
+    first = next(iter(read_verdicts(config.run)), None)
+    if first is None:
+        raise SourceError(f"{config.run}: the run holds no verdicts; there is nothing to score")
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_scoring)
+    there = [name for name in schemes if set(needed_readings([name])) <= first.verdicts.keys()]
+    missing = [name for name in schemes if name not in there]
+    if missing and config.scheme != ALL:
+        raise SchemeError(
+            f"{missing[0]} needs verdicts on {', '.join(needed_readings([missing[0]]))}, the run has "
+            f"{', '.join(first.verdicts)}; judge again with that scheme"
+        )
+    left_out |= dict.fromkeys(missing, "the run has no verdicts for them; judge again with --scheme")
+    tally, responses = SchemeTally(), 0
+    with open_scores(config.out, there) if config.out else nullcontext() as write:
+        for response in read_scores(config.run, there):
+            responses += 1
+            tally.add(response.scores)
+            if write:
+                write(response)
+    return ScoreResult(
+        folder=str(config.run),
+        judge=read_judge(config.run),
+        responses=responses,
+        schemes=tally.summarize(there),
+        left_out=left_out,
+    )
+
+
+def read_scores(folder: Path, schemes: Sequence[str]) -> Iterator[ScoredResponse]:
+    """The responses of a run with their scores under these schemes, from the stored verdicts."""
+    tasks = _load_tasks(folder)
+    for stored in read_verdicts(folder):
+        if stored.task_id not in tasks:
+            raise SourceError(f"{folder}: verdicts on {stored.task_id!r}, which is not among the run's tasks")
+        scores = score_readings(stored.verdicts, tasks[stored.task_id], schemes)
+        yield ScoredResponse(stored.task_id, stored.sample, scores)
+
+
+@contextmanager
+def open_scores(path: Path, schemes: Sequence[str]) -> Iterator[Callable[[ScoredResponse], None]]:
+    """A function that writes the scores of one response: a table where the name ends in .csv, else with bounds."""
+    if path.suffix.lower() == _CSV:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_csv(path, ("task_id", "sample", *schemes)) as write:
+            yield lambda response: write(response.to_row())
+    else:
+        with open_rows(path, ROW_SCHEMA) as write:
+            yield lambda response: write(render_score_row(response.task_id, response.sample, response.scores))
+
+
+def _check_out(path: Path, run: Path, overwrite: bool) -> None:
+    """Raise where scores cannot be written to a file, or would replace one that is to be kept."""
+    if path.resolve().parent == run.resolve() and path.resolve().name in (*RUN_FILES, JOURNAL):
+        raise ConfigError(f"{path}: belongs to the run; choose another name")
+    if split_suffix(path, (_CSV, *SUFFIXES)) in {(_CSV, compression) for compression in COMPRESSIONS}:
+        raise ConfigError(f"{path}: csv is written without compression; choose another name")
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
+
+
+def _load_tasks(folder: Path) -> dict[str, Task]:
+    if not (folder / TASKS).is_file():
+        raise SourceError(f"{folder}: not the folder of a finished run; name one that judge has written")
+    return {task.id: task for task in load_tasks(folder / TASKS, "tasks", strict=True)}
