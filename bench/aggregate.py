@@ -11,20 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from prorubric import (
-    SCHEMES,
-    Criterion,
-    Message,
-    PlanTable,
-    ProtocolRubric,
-    Rubric,
-    Scheme,
-    Task,
-    find_scheme,
-    make_plan,
-    score_batch,
-)
-from prorubric.aggregate.schemes import BOOLEAN
+from prorubric import SCHEMES, Criterion, Message, ProtocolRubric, Rubric, Task
+from prorubric.aggregate.batch import PlanTable, score_batch
+from prorubric.aggregate.plan import make_plan
+from prorubric.aggregate.schemes import BOOLEAN, Scheme, find_scheme
 
 TASKS, CRITERIA, DIMENSIONS, LOOPED = 500, 30, 4, 2_000
 

@@ -9,8 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from prorubric import LintConfig, lint_task, lint_tasks, load_tasks, save_tasks
+from prorubric import LintConfig, lint_tasks, load_tasks, save_tasks
 from prorubric.datasets.samples import SAMPLE_TASKS
+from prorubric.rubric.lint import lint_task
 
 REPEATS, ENOUGH = 5, 6_000
 

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prorubric import HttpConfig, Judge, RewardConfig, RubricReward, load_samples
+from prorubric import HttpConfig, Judge, RewardConfig, load_samples
 from prorubric.datasets.samples import SAMPLE_TASKS
 from prorubric.llm.model import Reply, Request
+from prorubric.reward.reward import RubricReward
 from prorubric.runs.verdicts import score_readings
 
 ROOT = Path(__file__).parents[1]

@@ -16,9 +16,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 from trl import GRPOTrainer
 
-from prorubric import SAMPLE_TASKS, MonitorConfig, RewardConfig, Task, load_tasks
+from prorubric import SAMPLE_TASKS, RewardConfig, Task, load_tasks
 from prorubric.llm.local import find_weights
-from prorubric.reward.monitor import load_steps
+from prorubric.reward.monitor import MonitorConfig, load_steps
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, watch_rewards
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import SchemeError, group_advantages
+from prorubric.aggregate.advantages import group_advantages
+from prorubric.errors import SchemeError
 
 rewards = st.lists(st.floats(0, 1) | st.just(float("nan")), min_size=1, max_size=24)
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import SchemeError, overlong_penalty
+from prorubric.aggregate.arithmetic import overlong_penalty
+from prorubric.errors import SchemeError
 
 
 @pytest.mark.parametrize(

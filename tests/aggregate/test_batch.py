@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import SCHEMES, PlanTable, SchemeError, Task, Unknown, make_plan, score, score_batch
+from prorubric import SCHEMES, Task, Unknown, score
+from prorubric.aggregate.batch import PlanTable, score_batch
+from prorubric.aggregate.plan import make_plan
+from prorubric.errors import SchemeError
 from prorubric.rubric.verdict import Verdict
 from tests.aggregate.test_schemes import make_task, scheme_names, verdicts_for
 from tests.strategies import tasks

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prorubric import SCHEMES, SchemeError, Task, Unknown, find_scheme, measure_compliance, price_criteria, score
+from prorubric import SCHEMES, Task, Unknown, score
+from prorubric.aggregate.prices import measure_compliance, price_criteria
+from prorubric.aggregate.schemes import find_scheme
+from prorubric.errors import SchemeError
 from prorubric.rubric.verdict import Verdict
 from tests.aggregate.test_schemes import make_task
 

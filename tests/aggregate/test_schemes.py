@@ -7,21 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from prorubric import (
-    SCHEMES,
-    Criterion,
-    Message,
-    ProtocolRubric,
-    Rubric,
-    SchemeError,
-    Score,
-    Task,
-    Unknown,
-    find_scheme,
-    make_plan,
-    score,
-)
-from prorubric.aggregate.plan import Plan
+from prorubric import SCHEMES, Criterion, Message, ProtocolRubric, Rubric, Score, Task, Unknown, score
+from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.schemes import find_scheme
+from prorubric.errors import SchemeError
 from prorubric.rubric.verdict import Verdict
 from tests.strategies import tasks, weights
 

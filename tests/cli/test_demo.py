@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import DemoResult
 from prorubric.cli.app import run
+from prorubric.verbs.demo import DemoResult
 from tests.cli.program import run_in_terminal, run_program
 
 PROMPTS = [

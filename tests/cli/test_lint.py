@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import LintConfig, LintResult, lint_tasks
+from prorubric import LintConfig, lint_tasks
 from prorubric.cli.app import run
 from prorubric.datasets.samples import SAMPLE_TASKS
+from prorubric.verbs.lint import LintResult
 from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_program, write_tasks
 
 CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])

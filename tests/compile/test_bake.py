@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prorubric import Criterion, Rubric, SchemeError, Task, find_scheme, load_samples, make_plan, score
+from prorubric import Criterion, Rubric, Task, load_samples, score
+from prorubric.aggregate.plan import make_plan
+from prorubric.aggregate.schemes import find_scheme
 from prorubric.compile.bake import TRANSFORMS, Transform
 from prorubric.compile.compiler import Compiler
 from prorubric.compile.work import Plan, process
+from prorubric.errors import SchemeError
 from prorubric.judge.items import Item, list_items
 from prorubric.judge.texts import APPROPRIATENESS_TEXT
 from prorubric.rubric.labels import relabel

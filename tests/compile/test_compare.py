@@ -10,18 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import (
-    ConfigError,
-    Criterion,
-    Message,
-    ProtocolRubric,
-    RowError,
-    Rubric,
-    RubricError,
-    Task,
-    load_samples,
-    save_tasks,
-)
+from prorubric import Criterion, Message, ProtocolRubric, Rubric, Task, load_samples, save_tasks
 from prorubric.compile.compare import (
     CompareConfig,
     Mean,
@@ -32,6 +21,7 @@ from prorubric.compile.compare import (
     describe_protocol,
 )
 from prorubric.compile.rules import draft_by_rules
+from prorubric.errors import ConfigError, RowError, RubricError
 from prorubric.files.read import read_rows
 
 PLAIN = "The reader knows what to do."

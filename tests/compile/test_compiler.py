@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prorubric import ConfigError, Criterion, Message, ModelError, Rubric, ScriptedModel, Task
+from prorubric import Criterion, Message, Rubric, ScriptedModel, Task
 from prorubric.compile.compiler import GROUP_SCHEMA, Compiled, Compiler, GeneratorConfig
 from prorubric.compile.draft import Fault
 from prorubric.compile.prompt import load_prompt, render_prompt
 from prorubric.compile.work import Plan, process
+from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from tests.llm.asking import run
 from tests.strategies import tasks

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import ConfigError, Criterion, Message, Rubric, ScriptedModel, Task
+from prorubric import Criterion, Message, Rubric, ScriptedModel, Task
 from prorubric.compile.compiler import Compiler, GeneratorConfig
 from prorubric.compile.prompt import (
     DOMAINS,
@@ -21,6 +21,7 @@ from prorubric.compile.prompt import (
     render_prompt,
     render_retry,
 )
+from prorubric.errors import ConfigError
 from prorubric.llm.fence import clean, fence, render_conversation
 from tests.strategies import tasks
 

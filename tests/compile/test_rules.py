@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import Criterion, Message, ProtocolRubric, Rubric, RubricError, Task, load_samples, load_tasks
+from prorubric import Criterion, Message, ProtocolRubric, Rubric, Task, load_samples, load_tasks
 from prorubric.compile.check import find_text_faults
 from prorubric.compile.compiler import RULES_IDENTITY
 from prorubric.compile.draft import Draft, DraftDimension
 from prorubric.compile.rules import LABEL, draft_by_rules
+from prorubric.errors import RubricError
 from prorubric.text.failure_clauses import remove_failure_clauses
 from prorubric.text.sentences import split_sentences
 from tests import strategies

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prorubric import Reject, Task, load_tasks
+from prorubric import Task, load_tasks
+from prorubric.datasets.load import Reject
 
 TASK: dict[str, Any] = {
     "id": "task-1",

@@ -15,13 +15,10 @@ from hypothesis import strategies as st
 
 from prorubric import (
     SAMPLE_TASKS,
-    ConfigError,
     ConvertConfig,
-    ConvertResult,
     Criterion,
     Message,
     Rubric,
-    RubricError,
     Task,
     convert_tasks,
     load_tasks,
@@ -31,7 +28,9 @@ from prorubric.cli.app import run
 from prorubric.datasets.export import TARGETS, Target, export_tasks, open_export
 from prorubric.datasets.load import FORMATS
 from prorubric.datasets.sources import healthbench, trl, verl
+from prorubric.errors import ConfigError, RubricError
 from prorubric.rubric.forms import TASK_KEYS, parse_task, render_task
+from prorubric.verbs.convert import ConvertResult
 from tests.datasets.rows import HEALTHBENCH, ROWS, TASK, VERL, read, read_one, reject_one, write_jsonl
 from tests.datasets.test_load_junk import spoilt
 from tests.datasets.test_load_memory import make_task

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prorubric import ConfigError, Reject, Response, RowError, SourceError, Task, load_responses, load_tasks, save_tasks
-from prorubric.datasets.load import FORMATS, RejectWarning, count_reasons
+from prorubric import Response, Task, load_responses, load_tasks, save_tasks
+from prorubric.datasets.load import FORMATS, Reject, RejectWarning, count_reasons
 from prorubric.datasets.sources.plain import EXAMPLE
+from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.rubric.forms import parse_task, render_task
 from tests.datasets.rows import HEALTHBENCH, ROWS, RUBRICHUB_SFT, TASK, read, write_jsonl

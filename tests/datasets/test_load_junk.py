@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from prorubric import SourceError, load_tasks
+from prorubric import load_tasks
 from prorubric.datasets.load import FORMATS
+from prorubric.errors import SourceError
 from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.forms import parse_task, render_task
 from tests.datasets.rows import ROWS, RUBRICHUB_SFT, read

@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from prorubric import SourceError, Task, load_tasks
+from prorubric import Task, load_tasks
 from prorubric.datasets.sources.plain import EXAMPLE, EXAMPLE_TABLE
+from prorubric.errors import SourceError
 from prorubric.rubric.forms import render_task
 from tests.datasets.rows import read, read_one, reject_one, write_jsonl
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prorubric import ConfigError, Criterion, Message, Rubric, Task
+from prorubric import Criterion, Message, Rubric, Task
 from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.prepare import HeldOut, Preparation
+from prorubric.errors import ConfigError
 
 
 def make_task(prompt: str, weights: list[float] | None = None, turns: int = 1) -> Task:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from prorubric import Reject, Response, load_responses
+from prorubric import Response, load_responses
+from prorubric.datasets.load import Reject
 from prorubric.datasets.responses import EXAMPLE
 from tests.datasets.rows import write_jsonl
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from prorubric import SAMPLE_TASKS, LintConfig, SampleAnswer, Task, lint_tasks, load_samples, load_tasks
-from prorubric.datasets.samples import ANSWER_KINDS
+from prorubric import SAMPLE_TASKS, LintConfig, Task, lint_tasks, load_samples, load_tasks
+from prorubric.datasets.samples import ANSWER_KINDS, SampleAnswer
 from prorubric.rubric.labels import LABELS
 from prorubric.rubric.verdict import is_unknown
 from prorubric.text.show import is_blank

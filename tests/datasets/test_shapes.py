@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import Criterion, Message, RubricError
+from prorubric import Criterion, Message
 from prorubric.datasets.shapes import (
     TIER_WEIGHTS,
     Item,
@@ -20,6 +20,7 @@ from prorubric.datasets.shapes import (
     read_object,
     unwrap_json,
 )
+from prorubric.errors import RubricError
 from tests.strategies import json_values, texts, weights
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prorubric import ConfigError, SourceError
+from prorubric.errors import ConfigError, SourceError
 from prorubric.files.read import read_rows
 
 
@@ -309,7 +309,7 @@ class TestYaml:
 READ_IN_LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
-from prorubric import SourceError
+from prorubric.errors import SourceError
 from prorubric.files import arrow, read as rows, yaml_rows
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (320 << 20),) * 2)

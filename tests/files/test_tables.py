@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import SourceError
+from prorubric.errors import SourceError
 from prorubric.files.tables import defuse, open_csv, render_html
 
 

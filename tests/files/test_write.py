@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prorubric import Response, RubricError, SourceError, Task, load_responses, load_tasks, save_responses, save_tasks
+from prorubric import Response, Task, load_responses, load_tasks, save_responses, save_tasks
 from prorubric.datasets.responses import parse_response
+from prorubric.errors import RubricError, SourceError
 from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.files.json import parse_json, render_json
 from prorubric.files.write import open_rows, split_suffix, write_json

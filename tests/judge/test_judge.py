@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import ConfigError, ModelError, SchemeError, SourceError
-from prorubric.errors import UnjudgedError
+from prorubric.errors import ConfigError, ModelError, SchemeError, SourceError, UnjudgedError
 from prorubric.judge.items import READINGS, Reading, list_items
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.render import Style, load_prompt, render_prompt

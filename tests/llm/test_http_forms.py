@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import Message, ModelError
+from prorubric import Message
+from prorubric.errors import ModelError
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from tests.llm.asking import QUICK, ask, make_request, make_requests, run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import ConfigError, Message, SourceError, make_model
-from prorubric.errors import UnjudgedError
+from prorubric import Message, make_model
+from prorubric.errors import ConfigError, SourceError, UnjudgedError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import Journal

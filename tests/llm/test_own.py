@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import SAMPLE_TASKS, ConfigError, Message, ModelError, make_model
-from prorubric.errors import UnjudgedError
+from prorubric import SAMPLE_TASKS, Message, make_model
+from prorubric.errors import ConfigError, ModelError, UnjudgedError
 from prorubric.llm.make import FORMS
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import ConfigError
+from prorubric.errors import ConfigError
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 
 TEXT = "[instructions]\nBe strict.\n\nVery.\n[items]\nThe items:\n{{items}}\n\n[closing]  \nReply.\n"

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from prorubric import HttpConfig, RewardConfig, RubricReward, Task, find_scheme, save_tasks, score
+from prorubric import HttpConfig, RewardConfig, Task, save_tasks, score
+from prorubric.aggregate.schemes import find_scheme
 from prorubric.judge.items import list_items
+from prorubric.reward.reward import RubricReward
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward.judging import truth

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prorubric import BreakerError
+from prorubric.errors import BreakerError
 from prorubric.reward.breaker import WINDOW, Breaker, Reasons
 
 KNOWN: list[Reasons | None] = [None]

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from prorubric import ConfigError, HttpConfig, RewardConfig, RubricReward
-from prorubric.errors import UnjudgedError
+from prorubric import HttpConfig, RewardConfig
+from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.llm.model import Outcome, Reply, Request
 from prorubric.reward.engine import stop_background
+from prorubric.reward.reward import RubricReward
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
 from tests.reward.rewarding import expect, make_reward, make_tasks, write_tasks

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prorubric import ConfigError, RewardConfig, RubricError, RubricReward, SchemeError, SourceError, Task, load_tasks
+from prorubric import RewardConfig, Task, load_tasks
 from prorubric.datasets.sources import trl, verl
+from prorubric.errors import ConfigError, RubricError, SchemeError, SourceError
 from prorubric.reward import lookup
+from prorubric.reward.reward import RubricReward
 from prorubric.rubric.forms import render_task
 from tests.aggregate.test_schemes import make_task
 from tests.datasets.rows import VERL, read_one, write_jsonl

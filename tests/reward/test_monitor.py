@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from prorubric import (
-    ConfigError,
-    MissingExtraError,
+from prorubric import Reward
+from prorubric.errors import ConfigError, MissingExtraError, SchemeError, SourceError
+from prorubric.reward.monitor import (
     Monitor,
     MonitorConfig,
-    Reward,
-    RewardParts,
-    SchemeError,
-    SourceError,
+    StepRecord,
+    find_alarms,
+    flatten_step,
+    load_steps,
+    summarize_step,
 )
-from prorubric.reward.monitor import StepRecord, find_alarms, flatten_step, load_steps, summarize_step
+from prorubric.reward.reward import RewardParts
 from prorubric.reward.trend import AlarmRule
 from prorubric.reward.writers import open_writer
 from tests.train.running import run_in, trainers

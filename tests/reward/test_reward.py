@@ -12,24 +12,19 @@ import orjson
 import pytest
 
 from prorubric import (
-    BreakerError,
-    Case,
-    ConfigError,
     HttpConfig,
     JudgeConfig,
-    ModelError,
     Overlong,
     ProRubricError,
     Reward,
     RewardConfig,
-    RubricReward,
-    SchemeError,
-    SourceError,
     Task,
     make_reward,
     save_tasks,
 )
+from prorubric.errors import BreakerError, ConfigError, ModelError, SchemeError, SourceError
 from prorubric.reward.engine import stop_background
+from prorubric.reward.reward import Case, RubricReward
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward import rewarding

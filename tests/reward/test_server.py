@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prorubric import ConfigError, RewardConfig, Task, save_tasks, score
+from prorubric import RewardConfig, Task, save_tasks, score
+from prorubric.errors import ConfigError
 from prorubric.rubric.forms import render_task
 from prorubric.train.openrlhf import make_reward_func
 from prorubric.train.slime import make_custom_rm

@@ -16,7 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from prorubric import ConfigError, save_tasks
+from prorubric import save_tasks
+from prorubric.errors import ConfigError
 from prorubric.reward.reward import RubricReward
 from prorubric.reward.server.app import Service, make_app
 from prorubric.reward.server.config import ServeConfig, is_loopback, make_reward_config, read_token

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import ConfigError
+from prorubric.errors import ConfigError
 from prorubric.reward.transcript import STOP_TEXTS, drop_stop_texts, split_query
 
 QUESTION = "<|im_start|>user\nWhat should I do about it, and when?<|im_end|>\n<|im_start|>assistant\n"

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from prorubric import ConfigError
+from prorubric.errors import ConfigError
 from prorubric.reward.trend import Alarm, AlarmRule, Trend, find_alarm, measure_trend
 
 Curve = npt.NDArray[np.float64]

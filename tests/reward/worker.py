@@ -14,7 +14,8 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from prorubric import HttpConfig, RewardConfig, RubricReward
+from prorubric import HttpConfig, RewardConfig
+from prorubric.reward.reward import RubricReward
 
 IDS = [f"task {i % 3}" for i in range(12)]
 TEXTS = [f"answer {i}" for i in range(12)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import Criterion, Message, ProtocolRubric, Rubric, Task, TaskLint, lint_task
-from prorubric.rubric.lint import CHECKS, compensation
+from prorubric import Criterion, Message, ProtocolRubric, Rubric, Task
+from prorubric.rubric.lint import CHECKS, TaskLint, compensation, lint_task
 from tests.strategies import tasks, weights
 
 Pair = tuple[str, float]

@@ -7,18 +7,8 @@ import pytest
 from hypothesis import given
 
 import prorubric
-from prorubric import (
-    ConfigError,
-    Criterion,
-    Dimension,
-    Message,
-    ProtocolRubric,
-    Response,
-    Rubric,
-    RubricError,
-    Task,
-    Unknown,
-)
+from prorubric import Criterion, Dimension, Message, ProtocolRubric, Response, Rubric, Task, Unknown
+from prorubric.errors import ConfigError, RubricError
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
 from tests.strategies import tasks
 

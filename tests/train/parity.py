@@ -20,7 +20,8 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from prorubric import ProtocolRubric, Task, Unknown, Verdict, find_scheme, load_samples, load_tasks, save_tasks, score
+from prorubric import ProtocolRubric, Task, Unknown, Verdict, load_samples, load_tasks, save_tasks, score
+from prorubric.aggregate.schemes import find_scheme
 from prorubric.files.read import read_rows
 from prorubric.files.write import open_rows
 from prorubric.judge.items import Reading, list_items

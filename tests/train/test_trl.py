@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prorubric import SAMPLE_TASKS, group_advantages, load_tasks, save_tasks
+from prorubric import SAMPLE_TASKS, load_tasks, save_tasks
+from prorubric.aggregate.advantages import group_advantages
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.monitor import load_steps
 from prorubric.reward.reward import Case, Overlong, RewardConfig, RubricReward

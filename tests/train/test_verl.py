@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prorubric import ConfigError, RewardConfig, RubricReward, Unknown, group_advantages, load_samples
+from prorubric import RewardConfig, Unknown, load_samples
+from prorubric.aggregate.advantages import group_advantages
 from prorubric.aggregate.arithmetic import overlong_penalty
 from prorubric.aggregate.score import score
-from prorubric.errors import UnjudgedError
+from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.reward.monitor import MonitorConfig
+from prorubric.reward.reward import RubricReward
 from prorubric.reward.trend import AlarmRule
 from prorubric.train.paper import VARIANTS
 from prorubric.train.verl import ABSENT, UNKNOWN, VerlRun, compute_score, render_overrides

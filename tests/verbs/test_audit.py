@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from prorubric import ConfigError, ProRubricError, Response, load_tasks, save_responses, save_tasks
+from prorubric import ProRubricError, Response, load_tasks, save_responses, save_tasks
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDIT_KINDS
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
 from prorubric.cli.app import run as run_program
+from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.runs.verdicts import split_by_words

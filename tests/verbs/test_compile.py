@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import prorubric.compile as compile_module
-from prorubric import CompileConfig, ConfigError, SourceError, compile_rubrics, load_tasks, save_tasks
+from prorubric import CompileConfig, compile_rubrics, load_tasks, save_tasks
 from prorubric.cli.app import run as run_program
 from prorubric.compile.compiler import GeneratorConfig
-from prorubric.errors import ModelError
+from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.forms import render_task
 from prorubric.verbs import compile_outputs as outputs

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, save_tasks
+from prorubric import CompileConfig, compile_rubrics, save_tasks
 from prorubric.compile.compiler import GeneratorConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import Failure, Outcome, Request
+from prorubric.verbs.compile_estimate import CompileEstimate, estimate_compile
 from tests.compile.generating import make_tasks
 from tests.llm.server import MisbehavingServer
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from prorubric import CompileConfig, CompileResult, compile_rubrics, load_tasks, save_tasks
+from prorubric import CompileConfig, compile_rubrics, load_tasks, save_tasks
 from prorubric.compile.compiler import GeneratorConfig
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
+from prorubric.verbs.compile import CompileResult
 from tests.compile.generating import FAULTS, make_faulty, make_tasks
 from tests.compile.test_faults import ITEMS
 from tests.llm.server import MisbehavingServer

@@ -10,20 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prorubric import (
-    ConfigError,
-    ConvertConfig,
-    ConvertResult,
-    RowError,
-    SourceError,
-    Task,
-    convert_tasks,
-    load_tasks,
-    save_tasks,
-)
+from prorubric import ConvertConfig, Task, convert_tasks, load_tasks, save_tasks
 from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.load import FORMATS
 from prorubric.datasets.sources.plain import EXAMPLE
+from prorubric.errors import ConfigError, RowError, SourceError
+from prorubric.verbs.convert import ConvertResult
 from tests.datasets.rows import HEALTHBENCH, ROWS, TASK, write_jsonl
 from tests.strategies import tasks
 

@@ -7,20 +7,12 @@ from typing import Any
 import pytest
 
 import prorubric
-from prorubric import (
-    SAMPLE_TASKS,
-    SCHEMES,
-    ConfigError,
-    DemoConfig,
-    DemoResult,
-    find_scheme,
-    load_samples,
-    load_tasks,
-    run_demo,
-    score,
-)
+from prorubric import SAMPLE_TASKS, SCHEMES, load_samples, load_tasks, score
+from prorubric.aggregate.schemes import find_scheme
+from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.verdict import parse_verdict
+from prorubric.verbs.demo import DemoConfig, DemoResult, run_demo
 from tests.llm.server import MisbehavingServer
 
 

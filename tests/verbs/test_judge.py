@@ -16,22 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import (
-    ConfigError,
-    Message,
-    ModelError,
-    ProRubricError,
-    Response,
-    SchemeError,
-    SourceError,
-    Task,
-    Unknown,
-    load_tasks,
-    save_responses,
-    save_tasks,
-    score,
-)
+from prorubric import Message, ProRubricError, Response, Task, Unknown, load_tasks, save_responses, save_tasks, score
 from prorubric.cli.app import run as run_program
+from prorubric.errors import ConfigError, ModelError, SchemeError, SourceError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.runs.reasons import Reasons

@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from prorubric import ConfigError, LintConfig, LintResult, RowError, SourceError, TaskLint, lint_tasks
-from prorubric.rubric.lint import CHECKS
+from prorubric import LintConfig, lint_tasks
+from prorubric.errors import ConfigError, RowError, SourceError
+from prorubric.rubric.lint import CHECKS, TaskLint
+from prorubric.verbs.lint import LintResult
 
 CLEAN = [("Tells her to rest", 2), ("Explains the dose", 1), ("Asks about age", 1)]
 NOTED = [("Tells her to rest", 2), ("Uses bullet points", 1)]

@@ -6,8 +6,9 @@ import resource
 import sys
 from typing import Any
 
-from prorubric import RewardConfig, RubricReward, Task
+from prorubric import RewardConfig, Task
 from prorubric.reward import lookup
+from prorubric.reward.reward import RubricReward
 
 
 def make_row(number: int, shape: str) -> dict[str, Any]:

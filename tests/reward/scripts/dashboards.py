@@ -15,7 +15,8 @@ import trackio  # noqa: E402
 import wandb  # noqa: E402
 from tensorboardX.proto.event_pb2 import Event  # noqa: E402
 
-from prorubric import Monitor, MonitorConfig, Reward  # noqa: E402
+from prorubric import Reward  # noqa: E402
+from prorubric.reward.monitor import Monitor, MonitorConfig  # noqa: E402
 from prorubric.reward.reward import RewardParts  # noqa: E402
 
 
