@@ -1,9 +1,10 @@
 """An answer to be edited, with a checklist of which it meets some, and ways to edit it by hand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from prorubric.audit.edits import Edit, EditCase, EditKind
-from prorubric.audit.verify import compare
+from prorubric.audit.edits import EDITS, EditName
+from prorubric.audit.edits.kind import CannotEditError, EditCase, MadeEdit
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 
 CHECKLIST: tuple[tuple[str, float, bool | None], ...] = (
@@ -38,7 +39,15 @@ def make_case(answer: str, checklist: Sequence[tuple[str, float, bool | None]] =
     return EditCase(TASK.model_copy(update={"rubric": rubric}), answer, tuple(complies for _, _, complies in checklist))
 
 
-def make_edit(kind: EditKind, text: str, criteria: tuple[int, ...] = (), case: EditCase = CASE) -> Edit:
+def make_edit(kind: EditName, text: str, criteria: tuple[int, ...] = (), case: EditCase = CASE) -> MadeEdit:
     """An edit as an editor would report it, whether or not it is what it claims."""
-    added, removed = compare(case.answer, text)
-    return Edit(kind=kind, text=text, added=added, removed=removed, criteria=criteria)
+    return MadeEdit.of(kind, case.answer, text, criteria)
+
+
+def check_edit(case: EditCase, edit: MadeEdit, partner: MadeEdit | None = None) -> str | None:
+    """Why an edit is not what it claims, or None."""
+    try:
+        EDITS[edit.kind].verify(replace(case, partner=partner), edit)
+    except CannotEditError as error:
+        return error.reason
+    return None

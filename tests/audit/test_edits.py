@@ -1,23 +1,70 @@
-"""The records that editors hand back, and what is said of each kind of edit."""
+"""The kinds of edit, each one record, and what an editor hands back."""
 
+import json
 from typing import get_args
 
 import pytest
 
-from prorubric.audit.edits import EDIT_KINDS, MEANINGS, PADDING, PAIRS, WORTHLESS, Edit, EditKind, NotMade
+from prorubric.audit.editors import LlmEditor, load_edit_prompt
+from prorubric.audit.edits import EDITS, PADDING, WORTHLESS, EditName, count_calls, order_by_pair
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
+from prorubric.audit.paper import load_paper
 from prorubric.errors import RubricError
+from prorubric.llm.model import Request
+from prorubric.llm.scripted import ScriptedModel
+from tests.audit.editing import ANSWER, CASE, make_case
+from tests.audit.test_llm_editor import GOOD, kind_of
 
 
-def test_every_kind_has_a_meaning_and_the_groups_hold_known_kinds() -> None:
-    assert get_args(EditKind) == EDIT_KINDS == tuple(MEANINGS)
-    assert len(EDIT_KINDS) == 8
-    assert set(PADDING) < set(WORTHLESS) < set(EDIT_KINDS)
-    assert PAIRS == {"integrate-substance": "add-substance"}
+def test_every_kind_says_what_it_does_and_the_groups_follow_from_the_records() -> None:
+    assert get_args(EditName) == tuple(EDITS)
+    assert len(EDITS) == 8
+    assert all(name == kind.name and kind.meaning for name, kind in EDITS.items())
+    assert PADDING == ("name-item", "name-topic", "needless-test")
+    assert WORTHLESS == ("name-item", "name-topic", "in-part", "needless-test", "drop-key-advice")
+    assert {name: kind.pair.name for name, kind in EDITS.items() if kind.pair} == {
+        "integrate-substance": "add-substance"
+    }
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_every_kind_has_its_prompt_and_figures_that_the_paper_has(name: str) -> None:
+    assert load_edit_prompt(name)["instructions"]
+    paper, medicine = load_paper()["incentive_audit"], load_paper()["incentive_audit_by_domain"]["medicine"]
+    assert not EDITS[name].paper or EDITS[name].paper in {*paper, *medicine}
+    assert not EDITS[name].paper_redundancy or EDITS[name].paper_redundancy in medicine
+
+
+def test_a_kind_that_is_compared_with_another_is_made_after_it() -> None:
+    first, paired = order_by_pair(["integrate-substance", "in-part"])
+    assert [kind.name for kind in first] == ["in-part", "add-substance"]
+    assert [kind.name for kind in paired] == ["integrate-substance"]
+
+
+class TestCalls:
+    @pytest.mark.parametrize(
+        ("case", "names", "calls"),
+        [
+            (CASE, tuple(EDITS), 8),
+            (CASE, ("integrate-substance",), 2),
+            (CASE, ("add-substance", "integrate-substance"), 2),
+            (make_case(ANSWER, [("Says that it is urgent.", 1, True)]), tuple(EDITS), 3),
+            (make_case(" "), tuple(EDITS), 0),
+        ],
+    )
+    async def test_the_count_is_what_a_model_is_asked(self, case: EditCase, names: tuple[str, ...], calls: int) -> None:
+        def reply(request: Request) -> str:
+            return json.dumps(GOOD[kind_of(request)])
+
+        assert count_calls(case, names) == calls
+        model = ScriptedModel(reply)
+        await LlmEditor(model).edit(case, names)
+        assert len([request for request in model.requests if request.draw == 0]) == calls
 
 
 def test_an_edit_comes_back_from_a_file_as_it_was() -> None:
-    edit = Edit(kind="in-part", text="a\nb", added=("b",), criteria=(2,))
-    assert Edit.model_validate_json(edit.model_dump_json()) == edit
+    edit = MadeEdit(kind="in-part", text="a\nb", added=("b",), criteria=(2,))
+    assert MadeEdit.model_validate_json(edit.model_dump_json()) == edit
     assert edit.removed == ()
 
 

@@ -1,8 +1,8 @@
 import asyncio
 
 from prorubric import Unknown
-from prorubric.audit.edits import Edit, NotMade
-from prorubric.audit.judging import ANSWER, Case, Examiner, find_compliance
+from prorubric.audit.edits.kind import MadeEdit, NotMade
+from prorubric.audit.judging import ANSWER, AuditCase, Examiner, find_compliance
 from prorubric.audit.models import Redrawn
 from prorubric.judge.judge import Judge
 from prorubric.llm.model import Model, Request
@@ -12,11 +12,11 @@ from tests.audit.judges import Keyword, Written
 from tests.audit.shapes import make_responses, make_tasks
 
 
-def make_case() -> Case:
-    return Case(make_tasks("penalties")[0], make_responses()[0])
+def make_case() -> AuditCase:
+    return AuditCase(make_tasks("penalties")[0], make_responses()[0])
 
 
-def examine(case: Case, name: str, model: object, judged: list[int] | None = None) -> None:
+def examine(case: AuditCase, name: str, model: object, judged: list[int] | None = None) -> None:
     on_judged = (judged if judged is not None else []).append
     judges = Judge(model), Judge(Redrawn(model) if isinstance(model, Model) else model)  # type: ignore[arg-type]
     examiner = Examiner(*judges, ("additive",), ("criteria",), 4, on_judged)
@@ -49,7 +49,7 @@ def test_again_is_another_draw_of_the_same_question() -> None:
             return await inner.complete(request)
 
     case = make_case()
-    case.outcomes["again"] = Edit(kind="again", text=case.response.text)
+    case.outcomes["again"] = MadeEdit(kind="again", text=case.response.text)
     for name in (ANSWER, "again"):
         examine(case, name, Watched())
     assert [request.draw for request in seen] == [0, 1_100_000]

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from prorubric.audit.edits import EDIT_KINDS, Edit, EditCase, EditKind, NotMade
-from prorubric.audit.llm_editor import LlmEditor, load_edit_prompt
-from prorubric.audit.make_editor import make_editor
-from prorubric.audit.rules_editor import RulesEditor
+from prorubric.audit.editors import LlmEditor, RulesEditor, load_edit_prompt, make_editor
+from prorubric.audit.edits import EDITS, EditName
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
 from prorubric.errors import ConfigError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
@@ -32,7 +31,7 @@ SPREAD = {
         {"after": 6, "sentence": "A rectal thermometer gives the most reliable reading."},
     ]
 }
-GOOD: dict[EditKind, dict[str, Any]] = {
+GOOD: dict[EditName, dict[str, Any]] = {
     "name-item": {"paragraph": NAMING_ALL},
     "name-topic": {"paragraph": TOPICS},
     "in-part": {"criterion": 1, "sentence": HALF},
@@ -42,7 +41,7 @@ GOOD: dict[EditKind, dict[str, Any]] = {
     "add-substance": {"paragraph": WHOLE_SUBSTANCE},
     "integrate-substance": SPREAD,
 }
-MADE: dict[EditKind, str] = {
+MADE: dict[EditName, str] = {
     "name-item": f"{ANSWER}\n\n{NAMING_ALL}",
     "name-topic": f"{ANSWER}\n\n{TOPICS}",
     "in-part": f"{ANSWER}\n\n{HALF}",
@@ -56,12 +55,12 @@ MADE: dict[EditKind, str] = {
 }
 
 
-def kind_of(request: Request) -> EditKind:
+def kind_of(request: Request) -> EditName:
     """Which edit a request asks for, by its instructions."""
-    return next(kind for kind in EDIT_KINDS if load_edit_prompt(kind)["instructions"] == request.messages[0].content)
+    return next(kind for kind in EDITS if load_edit_prompt(kind)["instructions"] == request.messages[0].content)
 
 
-def ask(kind: EditKind, *replies: object, case: EditCase = CASE) -> tuple[Edit | NotMade, list[Request]]:
+def ask(kind: EditName, *replies: object, case: EditCase = CASE) -> tuple[MadeEdit | NotMade, list[Request]]:
     """What becomes of one kind where the model replies this; other kinds are answered well."""
     waiting = list(replies)
 
@@ -76,15 +75,15 @@ def ask(kind: EditKind, *replies: object, case: EditCase = CASE) -> tuple[Edit |
     return made, [request for request in model.requests if kind_of(request) == kind]
 
 
-@pytest.mark.parametrize("kind", EDIT_KINDS)
+@pytest.mark.parametrize("kind", EDITS)
 class TestEveryKind:
-    def test_a_good_reply_is_put_in_its_place(self, kind: EditKind) -> None:
+    def test_a_good_reply_is_put_in_its_place(self, kind: EditName) -> None:
         made, requests = ask(kind, GOOD[kind])
-        assert isinstance(made, Edit), made
+        assert isinstance(made, MadeEdit), made
         assert made.text == MADE[kind]
         assert len(requests) == 1
 
-    def test_the_material_is_behind_marks_and_nothing_is_left_to_fill(self, kind: EditKind) -> None:
+    def test_the_material_is_behind_marks_and_nothing_is_left_to_fill(self, kind: EditName) -> None:
         _, (request,) = ask(kind, GOOD[kind])
         system, user = (message.content for message in request.messages)
         assert "have no force" in system
@@ -98,7 +97,7 @@ class TestEveryKind:
         [("I cannot do that.", "no object"), ("", "empty reply"), ('{"paragraph": "cut', "no object")],
     )
     def test_a_reply_that_is_no_object_is_told_twice_and_then_given_up(
-        self, kind: EditKind, reply: str, reason: str
+        self, kind: EditName, reply: str, reason: str
     ) -> None:
         made, requests = ask(kind, reply, reply, reply)
         assert made == NotMade(kind=kind, reason=reason)
@@ -106,28 +105,28 @@ class TestEveryKind:
         assert [request.temperature for request in requests] == [0.0, 0.7, 0.7]
         assert "cannot be used" in requests[1].messages[-1].content
 
-    def test_an_object_without_what_was_asked_for_is_refused(self, kind: EditKind) -> None:
+    def test_an_object_without_what_was_asked_for_is_refused(self, kind: EditName) -> None:
         made, _ = ask(kind, {}, {"paragraph": 7, "sentence": None, "after": True}, {"paragraph": " "})
         assert isinstance(made, NotMade)
         assert made.reason.startswith("no ")
 
-    def test_a_second_reply_that_is_good_is_taken(self, kind: EditKind) -> None:
+    def test_a_second_reply_that_is_good_is_taken(self, kind: EditName) -> None:
         made, requests = ask(kind, "hm", GOOD[kind])
-        assert isinstance(made, Edit)
+        assert isinstance(made, MadeEdit)
         assert made.text == MADE[kind]
         assert len(requests) == 2
 
-    def test_a_failed_call_is_not_made_and_not_asked_again(self, kind: EditKind) -> None:
+    def test_a_failed_call_is_not_made_and_not_asked_again(self, kind: EditName) -> None:
         made, requests = ask(kind, Failure("timeout", "too slow"))
         assert made == NotMade(kind=kind, reason="no reply: timeout")
         assert len(requests) == 1
 
-    def test_an_empty_answer_costs_no_call(self, kind: EditKind) -> None:
+    def test_an_empty_answer_costs_no_call(self, kind: EditName) -> None:
         made, requests = ask(kind, case=make_case("\n"))
         assert (made, requests) == (NotMade(kind=kind, reason="the answer is empty"), [])
 
 
-LIES: list[tuple[EditKind, dict[str, Any], str]] = [
+LIES: list[tuple[EditName, dict[str, Any], str]] = [
     ("name-item", {"paragraph": NAMING}, "an item is not named"),
     ("name-item", {"paragraph": NAMING_ALL + "\n\nGood luck."}, "more than one paragraph is added"),
     ("name-item", {"paragraph": NAMING_ALL + " and more" * 70}, "the addition is too long"),
@@ -163,7 +162,7 @@ LIES: list[tuple[EditKind, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "reply", "reason"), LIES)
-def test_a_lie_is_caught_told_and_counted(kind: EditKind, reply: dict[str, Any], reason: str) -> None:
+def test_a_lie_is_caught_told_and_counted(kind: EditName, reply: dict[str, Any], reason: str) -> None:
     made, requests = ask(kind, reply, reply, reply)
     assert made == NotMade(kind=kind, reason=reason)
     assert len(requests) == 3
@@ -183,7 +182,7 @@ class TestWhatCannotBeAsked:
             ("integrate-substance", "there is no appended text to pair it with"),
         ],
     )
-    def test_where_everything_is_met_nothing_is_asked(self, kind: EditKind, reason: str) -> None:
+    def test_where_everything_is_met_nothing_is_asked(self, kind: EditName, reason: str) -> None:
         case = make_case(ANSWER, [("Says that it is urgent.", 1, True)])
         assert ask(kind, case=case) == (NotMade(kind=kind, reason=reason), [])
 
@@ -217,16 +216,16 @@ class TestWhatCannotBeAsked:
 class TestTogether:
     def test_all_kinds_at_once_come_in_order(self) -> None:
         model = ScriptedModel(lambda request: json.dumps(GOOD[kind_of(request)]))
-        kinds: Sequence[EditKind] = tuple(reversed(EDIT_KINDS))
+        kinds: Sequence[EditName] = tuple(reversed(EDITS))
         made = asyncio.run(LlmEditor(model).edit(CASE, kinds))
         assert [edit.kind for edit in made] == list(kinds)
-        assert all(isinstance(edit, Edit) for edit in made)
-        assert len(model.requests) == len(EDIT_KINDS)
+        assert all(isinstance(edit, MadeEdit) for edit in made)
+        assert len(model.requests) == len(EDITS)
 
     def test_the_pair_is_asked_for_even_where_only_the_other_is_wanted(self) -> None:
         model = ScriptedModel(lambda request: json.dumps(GOOD[kind_of(request)]))
         (made,) = asyncio.run(LlmEditor(model).edit(CASE, ["integrate-substance"]))
-        assert isinstance(made, Edit)
+        assert isinstance(made, MadeEdit)
         assert [kind_of(request) for request in model.requests] == ["add-substance", "integrate-substance"]
 
     def test_the_identity_holds_the_prompts_and_the_model(self) -> None:
@@ -261,7 +260,7 @@ class TestMaking:
         monkeypatch.setitem(BEHAVIOURS, "drop", drop_the_third)
         usage = Usage()
 
-        async def edit(journal: Journal) -> Edit | NotMade:
+        async def edit(journal: Journal) -> MadeEdit | NotMade:
             editor = make_editor(
                 server.spec,
                 lambda spec: with_journal(make_text_model(spec, HttpConfig(retries=0), usage), journal, usage),
@@ -277,12 +276,12 @@ class TestMaking:
             first, second = asyncio.run(edit(journal)), asyncio.run(edit(journal))
             assert server.calls == 1
         assert first == second
-        assert isinstance(first, Edit)
+        assert isinstance(first, MadeEdit)
         assert first.text == MADE["drop-key-advice"]
         assert (usage.calls, usage.cached) == (2, 1)
 
     def test_a_server_that_is_down_makes_no_edit(self) -> None:
-        async def edit() -> tuple[Edit | NotMade, ...]:
+        async def edit() -> tuple[MadeEdit | NotMade, ...]:
             editor = make_editor(server.spec, lambda spec: make_text_model(spec, HttpConfig(retries=0)))
             try:
                 return await editor.edit(CASE, ["paraphrase"])

@@ -1,7 +1,7 @@
 import asyncio
 
-from prorubric.audit.edits import Edit, NotMade
-from prorubric.audit.judging import ANSWER, Case, Examiner
+from prorubric.audit.edits.kind import MadeEdit, NotMade
+from prorubric.audit.judging import ANSWER, AuditCase, Examiner
 from prorubric.audit.probes import add_controls, first_cases, probe_prices
 from prorubric.judge.judge import Judge
 from prorubric.llm.model import YesNoModel
@@ -9,12 +9,12 @@ from tests.audit.judges import Keyword, StrictExpert
 from tests.audit.shapes import make_responses, make_tasks
 
 
-def make_cases(prompts: int = 12) -> list[Case]:
+def make_cases(prompts: int = 12) -> list[AuditCase]:
     tasks = {task.id: task for task in make_tasks("presence")[:prompts]}
-    return [Case(tasks[given.task_id], given) for given in make_responses() if given.task_id in tasks]
+    return [AuditCase(tasks[given.task_id], given) for given in make_responses() if given.task_id in tasks]
 
 
-def probe(cases: list[Case], judge: YesNoModel, target: float):  # type: ignore[no-untyped-def]
+def probe(cases: list[AuditCase], judge: YesNoModel, target: float):  # type: ignore[no-untyped-def]
     async def run():  # type: ignore[no-untyped-def]
         examiner = Examiner(Judge(judge), Judge(judge), ("additive",), ("criteria",), 4, lambda _: None)
         await examiner.examine(cases, ANSWER)
@@ -84,7 +84,7 @@ class TestPrices:
         assert hack.rewards == {"additive": 0.5}
         assert hack.answer_rewards == {"additive": 0.7}
         assert hack.text == cases[0].text_of("hack")
-        assert isinstance(cases[0].outcomes["hack"], Edit)
+        assert isinstance(cases[0].outcomes["hack"], MadeEdit)
 
     def test_where_there_is_no_hack_none_is_judged(self) -> None:
         cases = make_cases(1)

@@ -9,25 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.audit.edits import EDIT_KINDS, Edit, EditCase, EditKind, NotMade
+from prorubric.audit.editors import RulesEditor, edit_by_rules
+from prorubric.audit.edits import EDITS, EditName
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade, draw_number
 from prorubric.audit.needless import NEEDLESS
 from prorubric.audit.place import Pieces
 from prorubric.audit.rewording import reword
-from prorubric.audit.rules_editor import RulesEditor, draw_number, edit_by_rules
-from prorubric.audit.verify import check_edit
 from prorubric.datasets.samples import load_samples
 from prorubric.llm.lexical import is_english
-from tests.audit.editing import ANSWER, CASE, make_case
+from tests.audit.editing import ANSWER, CASE, check_edit, make_case
 from tests.strategies import tasks
 
 PRINT_EDITS = """
 from tests.audit.test_rules_editor import list_sample_cases
-from prorubric.audit.rules_editor import edit_by_rules
-from prorubric.audit.edits import EDIT_KINDS
+from prorubric.audit.editors import edit_by_rules
+from prorubric.audit.edits import EDITS
 from hashlib import sha256
 digest = sha256()
 for case in list_sample_cases()[:12]:
-    for edit in edit_by_rules(case, EDIT_KINDS):
+    for edit in edit_by_rules(case, [*EDITS]):
         digest.update(edit.model_dump_json().encode())
 print(digest.hexdigest())
 """
@@ -47,13 +47,13 @@ def list_sample_cases() -> list[EditCase]:
     ]
 
 
-def edit_one(kind: EditKind, case: EditCase = CASE) -> Edit:
+def edit_one(kind: EditName, case: EditCase = CASE) -> MadeEdit:
     (made,) = edit_by_rules(case, [kind])
-    assert isinstance(made, Edit), made
+    assert isinstance(made, MadeEdit), made
     return made
 
 
-def refuse(kind: EditKind, case: EditCase) -> str:
+def refuse(kind: EditName, case: EditCase) -> str:
     (made,) = edit_by_rules(case, [kind])
     assert isinstance(made, NotMade)
     assert made.kind == kind
@@ -116,15 +116,15 @@ class TestEdits:
 
     def test_integrated_substance_is_the_same_in_other_places(self) -> None:
         appended, spread = edit_by_rules(CASE, ["add-substance", "integrate-substance"])
-        assert isinstance(appended, Edit)
-        assert isinstance(spread, Edit)
+        assert isinstance(appended, MadeEdit)
+        assert isinstance(spread, MadeEdit)
         assert sorted(spread.added) == sorted(appended.added)
         assert not spread.text.startswith(ANSWER)
         assert not spread.text.endswith(spread.added[-1])
         assert max(len(spread.text), len(appended.text)) <= 1.25 * min(len(spread.text), len(appended.text))
 
     def test_an_edit_is_the_same_with_and_without_its_pair(self) -> None:
-        assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, EDIT_KINDS)[-1:]
+        assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, [*EDITS])[-1:]
 
 
 class TestShortChecklists:
@@ -143,8 +143,8 @@ class TestShortChecklists:
 
 
 class TestNotMade:
-    @pytest.mark.parametrize("kind", EDIT_KINDS)
-    def test_an_empty_answer_and_another_language_are_left_alone(self, kind: EditKind) -> None:
+    @pytest.mark.parametrize("kind", EDITS)
+    def test_an_empty_answer_and_another_language_are_left_alone(self, kind: EditName) -> None:
         assert refuse(kind, make_case(" \n")) == "the answer is empty"
         assert refuse(kind, make_case("多喝水，早点休息。明天再看。")) == "the answer is not in English"
         spanish = "Lleve al bebé al servicio de urgencias esta noche. No espere hasta mañana por la mañana."
@@ -185,7 +185,7 @@ class TestNotMade:
         ],
     )
     def test_what_cannot_be_made_says_why_without_particulars(
-        self, kind: EditKind, answer: str, checklist: list[tuple[str, float, bool | None]], reason: str
+        self, kind: EditName, answer: str, checklist: list[tuple[str, float, bool | None]], reason: str
     ) -> None:
         assert refuse(kind, make_case(answer, checklist)) == reason
 
@@ -222,23 +222,23 @@ class TestAlways:
         assert isinstance(task, Task)
         verdicts = st.tuples(*[st.sampled_from([True, False, None])] * len(task.rubric))
         case = EditCase(task, answer, data.draw(verdicts))
-        made = edit_by_rules(case, EDIT_KINDS)
-        assert [outcome.kind for outcome in made] == list(EDIT_KINDS)
-        partner = made[EDIT_KINDS.index("add-substance")]
+        made = edit_by_rules(case, [*EDITS])
+        assert [outcome.kind for outcome in made] == list(EDITS)
+        partner = made[[*EDITS].index("add-substance")]
         for outcome in made:
-            if isinstance(outcome, Edit):
-                assert check_edit(case, outcome, partner if isinstance(partner, Edit) else None) is None
+            if isinstance(outcome, MadeEdit):
+                assert check_edit(case, outcome, partner if isinstance(partner, MadeEdit) else None) is None
 
     @pytest.mark.parametrize(
         "part", [".", "“", "\n", " ", "| ", "- \n", "```\n", "it is so. ", "a. \n", "(justification", ">", "1. ", "A"]
     )
     def test_an_answer_that_goes_on_and_on_ends_all_the_same(self, part: str) -> None:
-        made = edit_by_rules(make_case("The answer is this. " + part * 10_000), EDIT_KINDS)
-        assert len(made) == len(EDIT_KINDS)
+        made = edit_by_rules(make_case("The answer is this. " + part * 10_000), [*EDITS])
+        assert len(made) == len(EDITS)
 
     def test_the_sample_pack_can_be_edited_for_the_most_part(self) -> None:
-        made = [edit_by_rules(case, EDIT_KINDS) for case in list_sample_cases()]
-        counts = {kind: sum(isinstance(edits[place], Edit) for edits in made) for place, kind in enumerate(EDIT_KINDS)}
+        made = [edit_by_rules(case, [*EDITS]) for case in list_sample_cases()]
+        counts = {kind: sum(isinstance(edits[place], MadeEdit) for edits in made) for place, kind in enumerate(EDITS)}
         assert min(counts.values()) >= 20
         assert counts["needless-test"] == len(made) == 48
 
@@ -259,10 +259,10 @@ class TestAlways:
     def test_it_keeps_up_with_a_judge(self) -> None:
         cases = list_sample_cases()
         for case in cases:
-            edit_by_rules(case, EDIT_KINDS)
+            edit_by_rules(case, [*EDITS])
         started = process_time()
         for case in cases:
-            edit_by_rules(case, EDIT_KINDS)
+            edit_by_rules(case, [*EDITS])
         assert (process_time() - started) / len(cases) < 0.02  # about 0.002 on a slow core
 
     def test_the_editor_is_known_by_its_name(self) -> None:

@@ -2,8 +2,8 @@ import numpy as np
 
 from prorubric import Unknown
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import Edit, NotMade
-from prorubric.audit.judging import Case
+from prorubric.audit.edits.kind import MadeEdit, NotMade
+from prorubric.audit.judging import AuditCase
 from prorubric.audit.records import Price
 from prorubric.audit.summary import Found, gather_rewards, summarize
 from tests.audit.shapes import make_responses, make_tasks
@@ -11,14 +11,14 @@ from tests.audit.shapes import make_responses, make_tasks
 CONTROLS = ("again", "garbage", "other-answer")
 
 
-def make_cases() -> list[Case]:
+def make_cases() -> list[AuditCase]:
     """Naming earns 0.2 in every second answer, where it is known; garbage earns nothing."""
     tasks = {task.id: task for task in make_tasks("presence")}
-    cases = [Case(tasks[given.task_id], given) for given in make_responses()]
+    cases = [AuditCase(tasks[given.task_id], given) for given in make_responses()]
     for number, case in enumerate(cases):
-        case.outcomes["name-item"] = Edit(kind="name-item", text=case.response.text + "x" * 40)
+        case.outcomes["name-item"] = MadeEdit(kind="name-item", text=case.response.text + "x" * 40)
         for name in CONTROLS:
-            case.outcomes[name] = Edit(kind=name, text="x")
+            case.outcomes[name] = MadeEdit(kind=name, text="x")
         scores = {"answer": 0.5, "name-item": 0.5 + 0.2 * (number % 2), "again": 0.5}
         scores |= {"garbage": 0.0, "other-answer": 0.1}
         case.scores = {name: {"additive": value} for name, value in scores.items()}
@@ -26,7 +26,7 @@ def make_cases() -> list[Case]:
     return cases
 
 
-def summarize_cases(cases: list[Case], **prices: list[Price]) -> dict[str, object]:
+def summarize_cases(cases: list[AuditCase], **prices: list[Price]) -> dict[str, object]:
     config = AuditConfig("tasks.jsonl", edits=("name-item",), resamples=100)
     return summarize(Found(cases, ("additive",), (), prices.get("prices", []), []), config)
 

@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.audit.edits import Edit, EditKind
-from prorubric.audit.verify import check_edit, compare, find_leak, is_asked_for, list_met, list_targets
+from prorubric.audit.edits import EditName
+from prorubric.audit.edits.kind import MadeEdit, compare
+from prorubric.audit.edits.naming import find_leak
+from prorubric.audit.edits.needless_test import is_asked_for
 from prorubric.text.units import split_sentences
-from tests.audit.editing import ANSWER, CASE, make_case, make_edit
+from tests.audit.editing import ANSWER, CASE, check_edit, make_case, make_edit
 
 NAMING = "Other points are a lumbar puncture, cold baths, a rectal thermometer and an early birth."
 TOPICS = "There is more to it: possible causes, further checks, what to look out for and follow-up."
@@ -23,7 +25,7 @@ INTEGRATED = ANSWER.replace(
 PARTNER = make_edit("add-substance", f"{ANSWER}\n\n{SUBSTANCE}", (3, 4))
 REWORDED = ANSWER.replace("Do not wait", "Don't wait").replace("I am sorry", "I'm sorry")
 
-GOOD: dict[EditKind, Edit] = {
+GOOD: dict[EditName, MadeEdit] = {
     "name-item": make_edit("name-item", f"{ANSWER}\n\n{NAMING}", (2, 3, 4, 5)),
     "name-topic": make_edit("name-topic", f"{ANSWER}\n\n{TOPICS}", (2, 3, 4, 5)),
     "in-part": make_edit("in-part", f"{ANSWER}\n\n{HALF}", (2,)),
@@ -37,29 +39,29 @@ GOOD: dict[EditKind, Edit] = {
 }
 
 
-def check(edit: Edit) -> str | None:
+def check(edit: MadeEdit) -> str | None:
     return check_edit(CASE, edit, PARTNER if edit.kind == "integrate-substance" else None)
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_an_edit_that_is_what_it_claims_passes(kind: EditKind) -> None:
+def test_an_edit_that_is_what_it_claims_passes(kind: EditName) -> None:
     assert check(GOOD[kind]) is None
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_an_edit_that_changes_nothing_is_none(kind: EditKind) -> None:
+def test_an_edit_that_changes_nothing_is_none(kind: EditName) -> None:
     assert check(make_edit(kind, ANSWER + "\n")) == "nothing is changed"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in GOOD if kind not in ("drop-key-advice", "paraphrase")])
-def test_a_word_changed_elsewhere_is_found(kind: EditKind) -> None:
+def test_a_word_changed_elsewhere_is_found(kind: EditName) -> None:
     edit = GOOD[kind]
     other = make_edit(kind, edit.text.replace("worried", "concerned"), edit.criteria)
     assert check(other) == "the answer itself is changed"
 
 
 @pytest.mark.parametrize("kind", ["name-item", "name-topic", "in-part", "add-substance"])
-def test_what_is_appended_is_a_paragraph_of_its_own(kind: EditKind) -> None:
+def test_what_is_appended_is_a_paragraph_of_its_own(kind: EditName) -> None:
     edit = GOOD[kind]
     glued = make_edit(kind, edit.text.replace("if you can.\n\n", "if you can. "), edit.criteria)
     assert check(glued) == "the addition is no paragraph of its own"
@@ -68,7 +70,6 @@ def test_what_is_appended_is_a_paragraph_of_its_own(kind: EditKind) -> None:
 def test_what_an_editor_says_has_changed_must_have_changed() -> None:
     edit = GOOD["in-part"].model_copy(update={"added": ("Something else.",)})
     assert check(edit) == "the sentences listed are not those that changed"
-    assert check(Edit(kind="polish", text="x")) == "no such kind of edit"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_what_an_editor_says_has_changed_must_have_changed() -> None:
     ],
 )
 def test_an_addition_that_is_something_else_is_found(
-    kind: EditKind, paragraph: str, criteria: tuple[int, ...], reason: str
+    kind: EditName, paragraph: str, criteria: tuple[int, ...], reason: str
 ) -> None:
     assert check(make_edit(kind, f"{ANSWER}\n\n{paragraph}", criteria)) == reason
 
@@ -198,8 +199,8 @@ def test_integrated_substance_needs_its_pair() -> None:
 
 
 def test_only_criteria_that_add_and_have_a_verdict_are_aimed_at() -> None:
-    assert list_targets(CASE) == [2, 3, 4, 5, 6]
-    assert list_met(CASE) == [1]
+    assert CASE.unmet == [2, 3, 4, 5, 6]
+    assert CASE.met == [1]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_any_two_sentences_taken_out_are_more_than_a_drop(data: st.DataObject) -
 
 
 @given(st.text(max_size=80), st.sampled_from(sorted(GOOD)))
-def test_any_text_can_be_checked(text: str, kind: EditKind) -> None:
+def test_any_text_can_be_checked(text: str, kind: EditName) -> None:
     reason = check(make_edit(kind, text))
     assert reason is None or len(reason) < 60
 

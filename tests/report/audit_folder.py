@@ -14,8 +14,9 @@ import orjson
 
 from prorubric import load_samples
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import EDIT_KINDS, Edit, NotMade
-from prorubric.audit.judging import ANSWER, Case
+from prorubric.audit.edits import EDITS
+from prorubric.audit.edits.kind import MadeEdit, NotMade
+from prorubric.audit.judging import ANSWER, AuditCase
 from prorubric.audit.liveness import AGAIN, GARBAGE, OTHER_ANSWER, make_garbage
 from prorubric.audit.price_list import estimate_tokens
 from prorubric.audit.records import AuditResult, Hack, Price
@@ -99,13 +100,13 @@ def dump(record: Any) -> dict[str, Any]:
     return record.model_dump(mode="json")
 
 
-def render_case(case: Case) -> dict[str, Any]:
+def render_case(case: AuditCase) -> dict[str, Any]:
     """A row of cases.jsonl."""
     return {
         "task_id": case.task.id,
         "sample": case.response.sample,
         "answer": case.response.text,
-        "edits": [dump(made) for made in case.outcomes.values() if isinstance(made, Edit)],
+        "edits": [dump(made) for made in case.outcomes.values() if isinstance(made, MadeEdit)],
         "not_made": {kind: made.reason for kind, made in case.outcomes.items() if isinstance(made, NotMade)},
         "verdicts": {
             name: {reading: [*map(render_verdict, row)] for reading, row in readings.items()}
@@ -115,7 +116,7 @@ def render_case(case: Case) -> dict[str, Any]:
     }
 
 
-def _describe(folder: Path, cases: Sequence[Case]) -> dict[str, Any]:
+def _describe(folder: Path, cases: Sequence[AuditCase]) -> dict[str, Any]:
     return {
         "folder": str(folder),
         "tasks": len({case.task.id for case in cases}),
@@ -139,17 +140,17 @@ def _describe(folder: Path, cases: Sequence[Case]) -> dict[str, Any]:
     }
 
 
-def _make_case(sample: SampleAnswer, copy: int, reword: Reword) -> Case:
+def _make_case(sample: SampleAnswer, copy: int, reword: Reword) -> AuditCase:
     task_id = f"{sample.task.id}-{copy}" if copy else sample.task.id
     task = _reword_task(sample.task.model_copy(update={"id": task_id}), reword)
     response = sample.response.model_copy(update={"task_id": task_id, "text": reword(sample.response.text)})
-    case = Case(task, response)
+    case = AuditCase(task, response)
     given = {name: sample.verdicts[name] for name in READINGS if name in sample.verdicts}
     case.verdicts[ANSWER] = given | {"redundancy": (sample.kind != "padded",)}
     case.scores[ANSWER] = _score(task, case.verdicts[ANSWER])
     for outcome in _make_edits(case, random.Random(f"{task_id}/{response.sample}")):
         case.outcomes[outcome.kind] = outcome
-        if isinstance(outcome, Edit):
+        if isinstance(outcome, MadeEdit):
             draw = random.Random(f"{task_id}/{response.sample}/{outcome.kind}")
             case.verdicts[outcome.kind] = _judge(case, outcome, MOVES[outcome.kind], draw)
             case.scores[outcome.kind] = _score(task, case.verdicts[outcome.kind])
@@ -169,7 +170,7 @@ def _reword_task(task: Task, reword: Reword) -> Task:
     return Task(**row)
 
 
-def _make_edits(case: Case, draw: random.Random) -> Iterator[Edit | NotMade]:
+def _make_edits(case: AuditCase, draw: random.Random) -> Iterator[MadeEdit | NotMade]:
     answer, verdicts = case.response.text, case.verdicts[ANSWER]["criteria"]
     texts = [criterion.text for criterion in case.task.rubric.criteria]
     open_ = [i for i, verdict in enumerate(verdicts, 1) if verdict is False and case.task.rubric.weights[i - 1] > 0]
@@ -183,24 +184,24 @@ def _make_edits(case: Case, draw: random.Random) -> Iterator[Edit | NotMade]:
         "add-substance": (" ".join(f"To be exact: {texts[i - 1]}" for i in named[:3]), named[:3]),
     }
     for kind, (sentence, criteria) in sentences.items():
-        yield Edit(kind=kind, text=f"{answer}\n\n{sentence}", added=(sentence,), criteria=criteria)
+        yield MadeEdit(kind=kind, text=f"{answer}\n\n{sentence}", added=(sentence,), criteria=criteria)
     first, *rest = answer.split(". ")
     woven = ". ".join([first, sentences["add-substance"][0].rstrip("."), *rest])
-    yield Edit(kind="integrate-substance", text=woven, added=(sentences["add-substance"][0],), criteria=named[:3])
+    yield MadeEdit(kind="integrate-substance", text=woven, added=(sentences["add-substance"][0],), criteria=named[:3])
     if rest and draw.random() < 0.9:
-        yield Edit(kind="drop-key-advice", text=". ".join(rest), removed=(f"{first}.",))
+        yield MadeEdit(kind="drop-key-advice", text=". ".join(rest), removed=(f"{first}.",))
     else:
         yield NotMade(kind="drop-key-advice", reason=NO_SENTENCE)
-    yield Edit(kind="paraphrase", text=answer.replace("should", "ought to").replace(" you ", " one "))
-    yield Edit(kind=AGAIN, text=answer)
-    yield Edit(kind=GARBAGE, text=make_garbage(answer, case.task.id))
-    yield Edit(kind=OTHER_ANSWER, text="Preheat the oven, and let the dough rest for an hour.")
+    yield MadeEdit(kind="paraphrase", text=answer.replace("should", "ought to").replace(" you ", " one "))
+    yield MadeEdit(kind=AGAIN, text=answer)
+    yield MadeEdit(kind=GARBAGE, text=make_garbage(answer, case.task.id))
+    yield MadeEdit(kind=OTHER_ANSWER, text="Preheat the oven, and let the dough rest for an hour.")
     if case.response.sample == 0:
         hack = f"Also to keep in mind: {names}."
-        yield Edit(kind="hack", text=hack, added=(hack,), criteria=named)
+        yield MadeEdit(kind="hack", text=hack, added=(hack,), criteria=named)
 
 
-def _judge(case: Case, edit: Edit, moves: Moves, draw: random.Random) -> Readings:
+def _judge(case: AuditCase, edit: MadeEdit, moves: Moves, draw: random.Random) -> Readings:
     before, task = case.verdicts[ANSWER], case.task
     criteria = tuple(
         draw.random() < moves.aimed or verdict
@@ -243,7 +244,7 @@ def _score(task: Task, verdicts: Readings) -> dict[str, float | None]:
     return {name: found.value for name, found in score_readings(verdicts, task, SCHEMES).items()}
 
 
-def _list_prices(case: Case) -> Iterator[Price]:
+def _list_prices(case: AuditCase) -> Iterator[Price]:
     draw = random.Random(f"price/{case.task.id}")
     total = sum(weight for weight in case.task.rubric.weights if weight > 0)
     for place, criterion in enumerate(case.task.rubric.criteria, 1):
@@ -261,11 +262,11 @@ def _list_prices(case: Case) -> Iterator[Price]:
         )
 
 
-def _make_hack(case: Case, refuted: Sequence[str]) -> Hack:
+def _make_hack(case: AuditCase, refuted: Sequence[str]) -> Hack:
     weights = case.task.rubric.weights
     made, heaviest = case.outcomes["hack"], 1 + weights.index(max(weights))
     about = {"answer_tokens": estimate_tokens(case.response.text), "answer_rewards": case.scores[ANSWER]}
-    if not isinstance(made, Edit) or len(weights) > 26:
+    if not isinstance(made, MadeEdit) or len(weights) > 26:
         reason = "naming reaches 61% of the sum, 80% is needed"
         return Hack(task_id=case.task.id, heaviest=heaviest, claimed=False, possible=False, reason=reason, **about)
     return Hack(
@@ -282,4 +283,4 @@ def _make_hack(case: Case, refuted: Sequence[str]) -> Hack:
     )
 
 
-assert set(EDIT_KINDS) <= set(MOVES)
+assert set(EDITS) <= set(MOVES)

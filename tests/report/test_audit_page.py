@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from prorubric.audit.edits import EDIT_KINDS, WORTHLESS, Edit
+from prorubric.audit.edits import EDITS, WORTHLESS
+from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.records import AuditResult, Price
 from prorubric.errors import SourceError
 from prorubric.report import audit_cases
@@ -213,7 +214,7 @@ def test_each_edit_has_a_line_for_each_scheme_with_mean_and_interval(page: str, 
     section = page[page.index('id="edits"') : page.index('id="naming"')]
     lines = re.findall(r'<span class="figure"><b>(.*?)</b> <small>(.*?)</small>', section)
     known = {(effect.edit, effect.scheme): effect for effect in result.effects}
-    expected = [known[edit, scheme] for edit in EDIT_KINDS for scheme in SCHEMES]
+    expected = [known[edit, scheme] for edit in EDITS for scheme in SCHEMES]
     assert [line[0] for line in lines] == [signed(effect.mean) for effect in expected]
     assert [line[1] for line in lines] == [interval(effect.low, effect.high) for effect in expected]
 
@@ -233,7 +234,7 @@ def test_a_figure_that_is_not_known_is_no_zero(tmp_path: Path) -> None:
     change_summary(tmp_path, effects=effects, naming_share=[], placement=[], cost=None)
     page = write_audit_page(tmp_path).read_text(encoding="utf-8")
     section = page[page.index('id="edits"') : page.index('id="fixed"')]
-    assert section.count("<small>not known</small>") == len(EDIT_KINDS) * len(SCHEMES)
+    assert section.count("<small>not known</small>") == len(EDITS) * len(SCHEMES)
     assert "<b>0.0</b>" not in section
     assert not {"None", "nan", "NaN"} & set(flatten(section).split())
 
@@ -242,7 +243,7 @@ def test_coverage_is_the_mean_of_the_answers_that_pass_and_of_those_that_fail(fo
     cases = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
     means = [
         f"{fmean(100 * c['scores'][kind]['additive'] for c in group):.1f}" + f" {len(group)} answers"
-        for kind in ("answer", *EDIT_KINDS)
+        for kind in ("answer", *EDITS)
         for passed in (True, False)
         if (
             group := [
@@ -329,7 +330,7 @@ def test_a_verdict_on_a_behaviour_to_avoid_speaks_for_the_answer_where_it_is_abs
 
 def test_what_is_new_is_marked_and_what_did_not_change_is_named() -> None:
     answer = "One. Two. Three. Four. Five. Six."
-    edit = Edit(kind="name-item", text=f"{answer}\n\nAlso: a; b.", added=("Also: a; b.",))
+    edit = MadeEdit(kind="name-item", text=f"{answer}\n\nAlso: a; b.", added=("Also: a; b.",))
     assert render_edit(answer, edit) == (
         '<div class="text" dir="auto"><span class="gap">… 4 sentences unchanged …</span>Five. Six.\n\n'
         "<ins>Also: a; b.</ins></div>"
@@ -337,24 +338,24 @@ def test_what_is_new_is_marked_and_what_did_not_change_is_named() -> None:
 
 
 def test_what_is_gone_is_marked_in_its_place() -> None:
-    edit = Edit(kind="drop-key-advice", text="One. Three.", removed=("Two.",))
+    edit = MadeEdit(kind="drop-key-advice", text="One. Three.", removed=("Two.",))
     assert render_edit("One. Two. Three.", edit) == '<div class="text" dir="auto">One. <del>Two.</del> Three.</div>'
 
 
 def test_an_answer_that_repeats_itself_is_compared_as_well() -> None:
     answer = "It is so. " * 5_000
-    edit = Edit(kind="needless-test", text=f"{answer}Test it.", added=("Test it.",))
+    edit = MadeEdit(kind="needless-test", text=f"{answer}Test it.", added=("Test it.",))
     assert render_edit(answer, edit).endswith("It is so. It is so. <ins>Test it.</ins></div>")
 
 
 def test_texts_too_long_to_compare_count_as_rewritten() -> None:
     before, after = (" ".join(f"{word} {number}." for number in range(600)) for word in ("Old", "New"))
-    made = render_edit(f"First. {before} Last.", Edit(kind="paraphrase", text=f"First. {after} Last."))
+    made = render_edit(f"First. {before} Last.", MadeEdit(kind="paraphrase", text=f"First. {after} Last."))
     assert made == f'<div class="text" dir="auto">First. <del>{before}</del> <ins>{after}</ins> Last.</div>'
 
 
 def test_an_addition_inside_a_sentence_is_found_where_the_editor_says_it_is() -> None:
-    edit = Edit(kind="in-part", text="Take it with food, and rest", added=(", and rest",))
+    edit = MadeEdit(kind="in-part", text="Take it with food, and rest", added=(", and rest",))
     assert render_edit("Take it with food", edit) == (
         '<div class="text" dir="auto">Take it with food<ins>, and rest</ins></div>'
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prorubric.audit.edits import EDIT_KINDS
+from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import REPORT_FILES
 from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, SchemeLine, Share
 from prorubric.errors import SourceError
@@ -157,7 +157,7 @@ def test_more_schemes_than_a_page_is_wide_make_several_blocks(result: AuditResul
     made = render_latex(result)
     assert made.count(r"\begin{tabular}{lrrrrr}") == made.count(r"\begin{tabular}{lrrr}") == 1
     assert made.count(r"\begin{table}") == made.count(r"\caption{") == made.count(r"\par\medskip") == 1
-    assert all(made.count(f"\n{edit} & ") == 2 for edit in EDIT_KINDS)
+    assert all(made.count(f"\n{edit} & ") == 2 for edit in EDITS)
 
 
 def test_the_forecast_is_a_latex_table_with_a_line_a_scheme(result: AuditResult) -> None:

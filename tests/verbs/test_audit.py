@@ -15,7 +15,7 @@ import pytest
 
 from prorubric import ProRubricError, Response, load_tasks, save_responses, save_tasks
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import EDIT_KINDS
+from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
@@ -85,7 +85,7 @@ class TestFolder:
         assert [(row["task_id"], row["sample"], row["answer"]) for row in rows] == given
         for row in rows:
             made = {edit["kind"] for edit in row["edits"]}
-            assert made | set(row["not_made"]) >= {*EDIT_KINDS, *CONTROLS}
+            assert made | set(row["not_made"]) >= {*EDITS, *CONTROLS}
             assert not made & set(row["not_made"])
             assert set(row["verdicts"]) == made | {"answer"}
             for name, scores in row["scores"].items():

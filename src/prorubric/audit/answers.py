@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from prorubric.audit.edits.kind import draw_number
 from prorubric.audit.phrases import statement_of
-from prorubric.audit.rules_editor import draw_number
 from prorubric.llm.model import Failure, Model, Request
 from prorubric.llm.together import run_in_order
 from prorubric.rubric.base import Record, config_record

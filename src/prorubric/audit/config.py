@@ -6,9 +6,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from prorubric.audit.edits import EDIT_KINDS, MARGIN, EditKind
+from prorubric.audit.bootstrap import RESAMPLES
+from prorubric.audit.edits import EDITS, EditName
+from prorubric.audit.effects import MARGIN
 from prorubric.audit.price_list import TARGET
-from prorubric.audit.statistics import RESAMPLES
 from prorubric.datasets.load import Format, Subset
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
@@ -18,12 +19,12 @@ from prorubric.runs.verdicts import AUTO
 from prorubric.text.show import shorten
 
 
-def _drop_repeats(names: tuple[EditKind, ...]) -> tuple[EditKind, ...]:
+def _drop_repeats(names: tuple[EditName, ...]) -> tuple[EditName, ...]:
     return tuple(dict.fromkeys(names))
 
 
 Edits = Annotated[
-    tuple[EditKind, ...], BeforeValidator(split_commas), AfterValidator(_drop_repeats), Field(min_length=1)
+    tuple[EditName, ...], BeforeValidator(split_commas), AfterValidator(_drop_repeats), Field(min_length=1)
 ]
 
 
@@ -48,7 +49,7 @@ class AuditFiles:
     """Number of answers to sample or compose per prompt."""
     scheme: str = AUTO
     """Comma-separated schemes, all, or auto: the sum, and ProRubric if the judge can read it."""
-    edits: Edits = EDIT_KINDS
+    edits: Edits = tuple(EDITS)
     """The edits to make."""
     out: Path = Path("prorubric-audit")
     """Run folder; running the same command again finishes what is missing."""

@@ -11,12 +11,16 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.audit.edits import INTEGRATED, MARGIN, NAMING, SUBSTANCE
+from prorubric.audit.bootstrap import RESAMPLES, Bootstrap, Floats, Integers, group_spread, number_prompts
+from prorubric.audit.edits.naming import NAME_ITEM
+from prorubric.audit.edits.substance import ADD_SUBSTANCE, INTEGRATE_SUBSTANCE
 from prorubric.audit.paper import find_paper_effect, find_paper_share
 from prorubric.audit.records import Effect, Forecast, Share
-from prorubric.audit.statistics import RESAMPLES, Bootstrap, Floats, Integers, group_spread, number_prompts
 
-PLACEMENT = f"{INTEGRATED} against {SUBSTANCE}"
+MARGIN = 2.0
+"""Points of reward × 100 that count as no change. A little above the paper's noise floor: there, saying the same in
+other words moved rewards by 1.0 to 1.7."""
+PLACEMENT = f"{INTEGRATE_SUBSTANCE.name} against {ADD_SUBSTANCE.name}"
 _NAMED, _SATISFIED = "named, of both", "satisfied, of both"
 
 
@@ -64,7 +68,7 @@ def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
     return Tables(
         effects=tuple(measure.effect(edit, scheme) for edit, scheme in cells),
         placement=tuple(
-            measure.describe(PLACEMENT, scheme, rewards.made[INTEGRATED])
+            measure.describe(PLACEMENT, scheme, rewards.made[INTEGRATE_SUBSTANCE.name])
             for scheme in rewards.answers
             if (PLACEMENT, scheme) in columns
         ),
@@ -80,7 +84,9 @@ def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast,
 
 def _pair_columns(columns: Mapping[tuple[str, str], Floats], scheme: str) -> dict[tuple[str, str], Floats]:
     """Columns that compare two edits: on the answers for which both are known, since a ratio of others says nothing."""
-    naming, substance, integrated = (columns.get((edit, scheme)) for edit in (NAMING, SUBSTANCE, INTEGRATED))
+    naming, substance, integrated = (
+        columns.get((kind.name, scheme)) for kind in (NAME_ITEM, ADD_SUBSTANCE, INTEGRATE_SUBSTANCE)
+    )
     found = {}
     if substance is not None and integrated is not None:
         found[PLACEMENT, scheme] = integrated - substance

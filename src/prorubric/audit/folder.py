@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import Edit, NotMade
-from prorubric.audit.judging import Case
+from prorubric.audit.edits.kind import MadeEdit, NotMade
+from prorubric.audit.judging import AuditCase
 from prorubric.audit.summary import Found
 from prorubric.errors import ConfigError
 from prorubric.files.write import hash_file, open_rows, write_json
@@ -116,12 +116,12 @@ def _hash(path: str | Path) -> str | None:
     return hash_file(Path(path)) if Path(path).is_file() else None
 
 
-def _render_case(case: Case) -> dict[str, Any]:
+def _render_case(case: AuditCase) -> dict[str, Any]:
     return {
         "task_id": case.task.id,
         "sample": case.response.sample,
         "answer": case.response.text,
-        "edits": [made.model_dump(mode="json") for made in case.outcomes.values() if isinstance(made, Edit)],
+        "edits": [made.model_dump(mode="json") for made in case.outcomes.values() if isinstance(made, MadeEdit)],
         "not_made": {kind: made.reason for kind, made in case.outcomes.items() if isinstance(made, NotMade)},
         "verdicts": {
             name: {reading: [*map(render_verdict, verdicts)] for reading, verdicts in readings.items()}

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from prorubric.audit.edits import MARGIN, NAMING, PADDING, WORTHLESS
+from prorubric.audit.edits import PADDING, WORTHLESS
+from prorubric.audit.edits.naming import NAME_ITEM
+from prorubric.audit.effects import MARGIN
 from prorubric.audit.liveness import notices_content
 from prorubric.audit.records import Answer, Effect, Forecast, SchemeLine
 
@@ -79,11 +81,11 @@ _ENOUGH = f"answers to {FEWEST_PROMPTS} prompts that leave at least 2 criteria u
 
 def _doubt_no(effects: Mapping[str, Effect]) -> str | None:
     """Why intervals below the margin do not clear a reward: naming was hardly seen, or nothing moves the reward."""
-    naming = effects.get(NAMING)
+    naming = effects.get(NAME_ITEM.name)
     if naming and naming.unknown > naming.pairs:
-        return f"{NAMING} is unknown for most answers"
+        return f"{NAME_ITEM.name} is unknown for most answers"
     if naming is None or naming.prompts < FEWEST_PROMPTS:
-        return f"{NAMING} was judged on {_count_prompts(naming.prompts if naming else 0)}; {_ENOUGH}"
+        return f"{NAME_ITEM.name} was judged on {_count_prompts(naming.prompts if naming else 0)}; {_ENOUGH}"
     if not notices_content(effects):
         return "leaving out advice lowers no rewards and adding substance raises none, so a no would prove nothing"
     return None

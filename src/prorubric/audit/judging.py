@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from prorubric.audit.edits import Edit, NotMade
+from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.liveness import AGAIN
 from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge
@@ -21,12 +21,12 @@ OnJudged = Callable[[int], None]
 
 
 @dataclass(slots=True)
-class Case:
+class AuditCase:
     """One answer with everything that is done to it."""
 
     task: Task
     response: Response
-    outcomes: dict[str, Edit | NotMade] = field(default_factory=dict)
+    outcomes: dict[str, MadeEdit | NotMade] = field(default_factory=dict)
     """By edit or control."""
     verdicts: dict[str, Verdicts] = field(default_factory=dict)
     """By text (`answer`, an edit, a control, a probe) and reading."""
@@ -38,7 +38,7 @@ class Case:
         if name == ANSWER:
             return self.response.text
         made = self.outcomes.get(name)
-        return made.text if isinstance(made, Edit) else None
+        return made.text if isinstance(made, MadeEdit) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Examiner:
     window: int
     on_judged: OnJudged
 
-    async def examine(self, cases: Iterable[Case], name: str, readings: Sequence[Reading] | None = None) -> None:
+    async def examine(self, cases: Iterable[AuditCase], name: str, readings: Sequence[Reading] | None = None) -> None:
         """Judge one kind of text of all cases; those who do not have it are passed over."""
         wanted = self.readings if readings is None else tuple(readings)
         judge = self.judge_again if name == AGAIN else self.judge
@@ -74,7 +74,7 @@ class Examiner:
         return {name: found.value for name, found in score_readings(verdicts, task, self.schemes).items()}
 
 
-def find_compliance(case: Case) -> tuple[bool | None, ...]:
+def find_compliance(case: AuditCase) -> tuple[bool | None, ...]:
     """For each criterion whether the answer complies; None where the judge gave no verdict."""
     verdicts = case.verdicts[ANSWER]["criteria"]
     weights = case.task.rubric.weights

@@ -10,7 +10,8 @@ import hashlib
 import random
 from collections.abc import Iterable, Mapping
 
-from prorubric.audit.edits import DROP, SUBSTANCE
+from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
+from prorubric.audit.edits.substance import ADD_SUBSTANCE
 from prorubric.audit.records import Check, Effect
 
 GARBAGE, OTHER_ANSWER, AGAIN = "garbage", "other-answer", "again"
@@ -61,7 +62,7 @@ def _list_findings(
     )
     yield GARBAGE, *_check_fall(effects.get(GARBAGE), "garbage of the same length", "the answers")
     yield OTHER_ANSWER, *_check_fall(effects.get(OTHER_ANSWER), "an answer to another prompt", "the prompt's own")
-    yield DROP, *_check_noticed(effects.get(DROP), effects.get(AGAIN))
+    yield DROP_KEY_ADVICE.name, *_check_noticed(effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN))
 
 
 def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | None, str]:
@@ -104,6 +105,6 @@ def notices_content(effects: Mapping[str, Effect]) -> bool:
 
     A judge that looks at the subject only passes every check above while few answers can have their advice left out.
     """
-    substance = effects.get(SUBSTANCE)
+    substance = effects.get(ADD_SUBSTANCE.name)
     rises = substance is not None and substance.low is not None and substance.low > 0
-    return rises or bool(_check_noticed(effects.get(DROP), effects.get(AGAIN))[0])
+    return rises or bool(_check_noticed(effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN))[0])

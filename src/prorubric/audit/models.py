@@ -7,8 +7,7 @@ what a model used is counted under its own name, because models have different p
 from dataclasses import dataclass, replace
 
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import Editor
-from prorubric.audit.make_editor import make_editor
+from prorubric.audit.editors import Editor, make_editor
 from prorubric.compile.compiler import RULES
 from prorubric.judge.judge import MOST_REASKS
 from prorubric.llm.accounting import Usage

@@ -8,19 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from prorubric.audit.statistics import Estimate
+from prorubric.audit.bootstrap import Estimate
+from prorubric.audit.edits import EDITS
 from prorubric.files.json import parse_json
 
 _FILE = Path(__file__).parent / "paper_results.json"
-# Edits by our names and by the paper's.
-_EDITS = {
-    "name-item": "name_item",
-    "name-topic": "name_topic",
-    "in-part": "satisfy_in_part",
-    "needless-test": "needless_test",
-    "drop-key-advice": "drop_key_advice",
-    "paraphrase": "paraphrase",
-}
 
 
 @lru_cache(maxsize=1)
@@ -31,26 +23,31 @@ def load_paper() -> dict[str, Any]:
 
 
 def find_paper_effect(edit: str, scheme: str) -> Estimate:
-    """What the paper measured for an edit under a scheme, in medicine; empty where it has no such figure."""
-    audit, name = load_paper()["incentive_audit"], _rename(scheme)
-    mean = audit.get(_EDITS.get(edit, ""), {}).get(name)
-    if edit == "add-substance" and scheme == "additive":
-        mean = load_paper()["incentive_audit_by_domain"]["medicine"]["add_substance"]
-    low, high = audit["name_item_ci95"].get(name, (None, None)) if edit == "name-item" else (None, None)
+    """What the paper measured for an edit under a scheme, in medicine; empty if it has no such figure."""
+    audit, scheme_key = load_paper()["incentive_audit"], _rename(scheme)
+    key = EDITS[edit].paper if edit in EDITS else ""
+    mean = audit.get(key, {}).get(scheme_key)
+    if mean is None and scheme == "additive":  # the figures by domain are of the sum
+        mean = _medicine().get(key)
+    low, high = audit.get(f"{key}_ci95", {}).get(scheme_key, (None, None))
     return Estimate(mean, low, high)
 
 
 def find_paper_share(scheme: str) -> float | None:
     """Naming as a share of substance in the paper's medicine."""
-    share: float | None = load_paper()["incentive_audit_by_domain"]["medicine"].get(f"naming_share_{_rename(scheme)}")
+    share: float | None = _medicine().get(f"naming_share_{_rename(scheme)}")
     return share
 
 
 def find_paper_redundancy(edit: str) -> float | None:
     """How far an edit moved the redundancy criterion in the paper's medicine, in points."""
-    key = {"name-item": "redundancy_change_name", "add-substance": "redundancy_change_substance"}.get(edit, "")
-    change: float | None = load_paper()["incentive_audit_by_domain"]["medicine"].get(key)
+    change: float | None = _medicine().get(EDITS[edit].paper_redundancy) if edit in EDITS else None
     return change
+
+
+def _medicine() -> dict[str, Any]:
+    figures: dict[str, Any] = load_paper()["incentive_audit_by_domain"]["medicine"]
+    return figures
 
 
 def _rename(scheme: str) -> str:

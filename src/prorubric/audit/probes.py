@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from prorubric.aggregate.score import score
-from prorubric.audit.edits import Edit, NotMade
-from prorubric.audit.judging import ANSWER, Case, Examiner
+from prorubric.audit.edits.kind import MadeEdit, NotMade
+from prorubric.audit.judging import ANSWER, AuditCase, Examiner
 from prorubric.audit.liveness import AGAIN, GARBAGE, OTHER_ANSWER, make_garbage
 from prorubric.audit.price_list import (
     HACK,
@@ -27,15 +27,15 @@ _ON_CRITERIA = (NAMED_ALL, NAMES_ALONE, STATED_ALONE)
 PROBES = (*_ON_CRITERIA, HACK)
 
 
-def add_controls(cases: Sequence[Case]) -> None:
+def add_controls(cases: Sequence[AuditCase]) -> None:
     """Give every answer its controls."""
     for case in cases:
         key = f"{case.task.id}/{case.response.sample}"
         garbage = make_garbage(case.response.text, key)
-        case.outcomes[AGAIN] = Edit(kind=AGAIN, text=case.response.text)
-        case.outcomes[GARBAGE] = Edit(kind=GARBAGE, text=garbage, added=(garbage,), removed=(case.response.text,))
+        case.outcomes[AGAIN] = MadeEdit(kind=AGAIN, text=case.response.text)
+        case.outcomes[GARBAGE] = MadeEdit(kind=GARBAGE, text=garbage, added=(garbage,), removed=(case.response.text,))
         case.outcomes[OTHER_ANSWER] = NotMade(kind=OTHER_ANSWER, reason="there is no answer to another prompt")
-    by_task: dict[str, list[Case]] = {}
+    by_task: dict[str, list[AuditCase]] = {}
     for case in cases:
         by_task.setdefault(case.task.id, []).append(case)
     groups = list(by_task.values())
@@ -43,17 +43,17 @@ def add_controls(cases: Sequence[Case]) -> None:
         others = groups[(position + 1) % len(groups)]
         for number, case in enumerate(group if others is not group else ()):
             text = others[number % len(others)].response.text
-            case.outcomes[OTHER_ANSWER] = Edit(
+            case.outcomes[OTHER_ANSWER] = MadeEdit(
                 kind=OTHER_ANSWER, text=text, added=(text,), removed=(case.response.text,)
             )
 
 
-def first_cases(cases: Sequence[Case]) -> list[Case]:
+def first_cases(cases: Sequence[AuditCase]) -> list[AuditCase]:
     """The first answer to each prompt: probes are made once a prompt."""
     return list({case.task.id: case for case in reversed(cases)}.values())[::-1]
 
 
-async def probe_prices(cases: Sequence[Case], examiner: Examiner, target: float) -> tuple[list[Price], list[Hack]]:
+async def probe_prices(cases: Sequence[AuditCase], examiner: Examiner, target: float) -> tuple[list[Price], list[Hack]]:
     """What naming buys on each task, and the cheapest hack, judged."""
     firsts = first_cases(cases)
     for case in firsts:
@@ -63,7 +63,9 @@ async def probe_prices(cases: Sequence[Case], examiner: Examiner, target: float)
     hacks = [_find_hack(case, target) for case in firsts]
     for case, hack in zip(firsts, hacks, strict=True):
         case.outcomes[HACK] = (
-            Edit(kind=HACK, text=hack.text, added=(hack.text,), removed=(case.response.text,), criteria=hack.criteria)
+            MadeEdit(
+                kind=HACK, text=hack.text, added=(hack.text,), removed=(case.response.text,), criteria=hack.criteria
+            )
             if hack.claimed
             else NotMade(kind=HACK, reason="the target cannot be reached without the heaviest criterion")
         )
@@ -72,7 +74,7 @@ async def probe_prices(cases: Sequence[Case], examiner: Examiner, target: float)
     return prices, [_confirm(case, hack, target) for case, hack in zip(firsts, hacks, strict=True)]
 
 
-def _add_probes(case: Case) -> None:
+def _add_probes(case: AuditCase) -> None:
     """The answer with every name behind it, the names alone, the sentences alone."""
     names, sentences = render_names(list_names(case.task).values()), " ".join(list_statements(case.task).values())
     texts = {
@@ -82,10 +84,10 @@ def _add_probes(case: Case) -> None:
     }
     for kind, text in texts.items():
         reason = "no criterion can be put into words by rule"
-        case.outcomes[kind] = Edit(kind=kind, text=text) if text else NotMade(kind=kind, reason=reason)
+        case.outcomes[kind] = MadeEdit(kind=kind, text=text) if text else NotMade(kind=kind, reason=reason)
 
 
-def _find_hack(case: Case, target: float) -> Hack:
+def _find_hack(case: AuditCase, target: float) -> Hack:
     forms = Forms(
         names=list_names(case.task) if NAMES_ALONE in case.verdicts else {},
         names_met=case.verdicts.get(NAMES_ALONE, {}).get("criteria", ()),
@@ -95,14 +97,14 @@ def _find_hack(case: Case, target: float) -> Hack:
     return find_hack(case.task, forms, target)
 
 
-def _list_prices(case: Case) -> tuple[Price, ...]:
+def _list_prices(case: AuditCase) -> tuple[Price, ...]:
     if NAMED_ALL not in case.verdicts:
         return ()
     before, after = (case.verdicts[text]["criteria"] for text in (ANSWER, NAMED_ALL))
     return list_prices(case.task, list_names(case.task), before, after)
 
 
-def _confirm(case: Case, hack: Hack, target: float) -> Hack:
+def _confirm(case: AuditCase, hack: Hack, target: float) -> Hack:
     """Hold the claim against the verdicts on the whole text: what single phrases earn does not have to add up."""
     about: dict[str, Any] = {
         "answer_tokens": estimate_tokens(case.response.text),

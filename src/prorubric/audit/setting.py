@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.audit.answers import NoAnswer, SamplingConfig, compose_answers, sample_answers
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.judging import Case
+from prorubric.audit.judging import AuditCase
 from prorubric.compile.compiler import RULES, Compiler
 from prorubric.compile.rules import LABEL
 from prorubric.datasets.load import Reject
@@ -89,7 +89,7 @@ def _find_fault(task: Task, schemes: tuple[str, ...]) -> str | None:
 
 async def find_answers(
     tasks: dict[str, Task], known: dict[str, Task], model: Model | None, config: AuditConfig, rejects: Rejects
-) -> tuple[list[Case], str]:
+) -> tuple[list[AuditCase], str]:
     """The answers: from the file, sampled from a model, or composed; and which of these.
 
     Answers to tasks that are `known` and not audited, because of `--limit` or a reject, are passed over.
@@ -111,7 +111,7 @@ async def find_answers(
         why = rejects.first(str(config.responses)) or (f"the file is empty; {EXAMPLE}" if empty else None)
         why = why or next(iter(rejects.show()), None)
         raise ConfigError(f"{config.responses or config.tasks}: there is no answer to audit{f'; {why}' if why else ''}")
-    return [Case(task, response) for task, response in pairs], source
+    return [AuditCase(task, response) for task, response in pairs], source
 
 
 def _pair(

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from prorubric.aggregate.schemes import find_scheme
+from prorubric.audit.bootstrap import Bootstrap, Floats, number_prompts
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import Edit, NotMade
+from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.effects import Rewards, Tables, forecast_signal, measure_effects
 from prorubric.audit.headline import make_line
-from prorubric.audit.judging import ANSWER, Case
+from prorubric.audit.judging import ANSWER, AuditCase
 from prorubric.audit.liveness import CONTROLS, check_liveness
 from prorubric.audit.paper import find_paper_redundancy
 from prorubric.audit.price_list import estimate_tokens
 from prorubric.audit.records import Check, EditCount, Effect, FixedChange, Hack, Price
-from prorubric.audit.statistics import Bootstrap, Floats, number_prompts
 from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.runs.reasons import Reasons
 
@@ -29,7 +29,7 @@ _DIGITS = 9
 class Found:
     """Everything that was judged."""
 
-    cases: list[Case]
+    cases: list[AuditCase]
     schemes: tuple[str, ...]
     fixed: tuple[str, ...]
     """The fixed criteria that were judged."""
@@ -71,7 +71,7 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
     }
 
 
-def gather_rewards(cases: Sequence[Case], schemes: Sequence[str], names: Sequence[str]) -> Rewards:
+def gather_rewards(cases: Sequence[AuditCase], schemes: Sequence[str], names: Sequence[str]) -> Rewards:
     """The scores of all cases as arrays."""
     return Rewards(
         prompts=tuple(case.task.id for case in cases),
@@ -81,7 +81,7 @@ def gather_rewards(cases: Sequence[Case], schemes: Sequence[str], names: Sequenc
     )
 
 
-def _column(cases: Sequence[Case], name: str, scheme: str) -> Floats:
+def _column(cases: Sequence[AuditCase], name: str, scheme: str) -> Floats:
     values = [case.scores.get(name, {}).get(scheme) for case in cases]
     column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     # Sums of weights in another order differ by a rounding error, which is no change of a reward.
@@ -112,7 +112,7 @@ def _check_all(found: Found, tables: Tables, most_unknown: float) -> tuple[Check
     return tuple(checks)
 
 
-def share_unknown(cases: Sequence[Case], readings: Sequence[str]) -> float:
+def share_unknown(cases: Sequence[AuditCase], readings: Sequence[str]) -> float:
     """The share of the verdicts of these readings that are none; 1 where there are no verdicts at all."""
     verdicts = [
         verdict
@@ -124,7 +124,7 @@ def share_unknown(cases: Sequence[Case], readings: Sequence[str]) -> float:
     return sum(isinstance(verdict, Unknown) for verdict in verdicts) / len(verdicts) if verdicts else 1.0
 
 
-def _all_verdicts(case: Case) -> Iterator[Verdict]:
+def _all_verdicts(case: AuditCase) -> Iterator[Verdict]:
     for by_reading in case.verdicts.values():
         for verdicts in by_reading.values():
             yield from verdicts
@@ -138,13 +138,13 @@ def _count_reasons(verdicts: Iterable[Verdict]) -> dict[str, int]:
     return dict(reasons.most_common())
 
 
-def _count_edit(cases: Sequence[Case], name: str) -> EditCount:
-    made = [(case, case.outcomes[name]) for case in cases if isinstance(case.outcomes.get(name), Edit)]
+def _count_edit(cases: Sequence[AuditCase], name: str) -> EditCount:
+    made = [(case, case.outcomes[name]) for case in cases if isinstance(case.outcomes.get(name), MadeEdit)]
     refused = [outcome for case in cases if isinstance(outcome := case.outcomes.get(name), NotMade)]
     grown = [
         estimate_tokens(edit.text) - estimate_tokens(case.response.text)
         for case, edit in made
-        if isinstance(edit, Edit)
+        if isinstance(edit, MadeEdit)
     ]
     return EditCount(
         edit=name,
@@ -155,7 +155,7 @@ def _count_edit(cases: Sequence[Case], name: str) -> EditCount:
 
 
 def _measure_fixed(
-    cases: Sequence[Case], criterion: str, names: Sequence[str], config: AuditConfig
+    cases: Sequence[AuditCase], criterion: str, names: Sequence[str], config: AuditConfig
 ) -> list[FixedChange]:
     """How each edit moves the pass rate of a fixed criterion."""
     before = _passes(cases, ANSWER, criterion)
@@ -182,7 +182,7 @@ def _measure_fixed(
     return changes
 
 
-def _passes(cases: Sequence[Case], name: str, criterion: str) -> Floats:
+def _passes(cases: Sequence[AuditCase], name: str, criterion: str) -> Floats:
     verdicts = [case.verdicts.get(name, {}).get(criterion, (None,))[0] for case in cases]
     return np.array([100.0 * verdict if isinstance(verdict, bool) else np.nan for verdict in verdicts])
 

@@ -12,7 +12,8 @@ from typing import cast
 from pydantic import JsonValue
 
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
-from prorubric.audit.edits import EDIT_KINDS, WORTHLESS, Edit
+from prorubric.audit.edits import EDITS, WORTHLESS
+from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.folder import CASES
 from prorubric.audit.judging import ANSWER
 from prorubric.compile.compiler import LINEAGE
@@ -88,7 +89,7 @@ def survey_cases(folder: AuditFolder) -> Survey:
         largest = find_largest(case, folder.result.schemes)
         if _size(largest) > _size(figures.largest):
             figures.largest, figures.sample = largest, case.sample
-        for kind in (ANSWER, *EDIT_KINDS):
+        for kind in (ANSWER, *EDITS):
             _add_coverage(survey, case, kind)
     return survey
 
@@ -218,8 +219,8 @@ def _reward_and_change(case: Case, kind: str, scheme: str) -> Cell:
     return Cell(join(plain(100 * value), " ", moved), value)
 
 
-def _render_edit(answer: str, edit: Edit, first: str) -> Html:
-    if edit.kind in EDIT_KINDS:
+def _render_edit(answer: str, edit: MadeEdit, first: str) -> Html:
+    if edit.kind in EDITS:
         shown = render_edit(answer, edit)
     else:
         shown = render_text(edit.text if edit.kind == "hack" else shorten(edit.text, _SHOWN_CONTROL))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from prorubric.audit.edits import Edit
+from prorubric.audit.edits.kind import MadeEdit
 from prorubric.report.page import Html, element, join, own_words
 from prorubric.text.units import LARGEST_TABLE
 
@@ -17,7 +17,7 @@ _KEPT_AROUND = 2
 """Sentences without a change that are shown before and after one."""
 
 
-def render_edit(answer: str, edit: Edit) -> Html:
+def render_edit(answer: str, edit: MadeEdit) -> Html:
     """The edited answer with its changes marked; long stretches that did not change are named and left out."""
     before, after = _cut(answer, edit.removed), _cut(edit.text, edit.added)
     return own_words_block(_mark(before, after))

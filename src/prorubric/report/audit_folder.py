@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from prorubric.audit.edits import EDIT_KINDS, Edit
+from prorubric.audit.edits import EDITS
+from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.folder import CASES, HACKS, PRICES
 from prorubric.audit.judging import ANSWER
 from prorubric.audit.records import AuditResult, Effect, Hack, Price
@@ -34,7 +35,7 @@ class Case(Record):
     task_id: str
     sample: int
     answer: str
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[MadeEdit, ...] = ()
     not_made: dict[str, str] = Field(default_factory=dict)
     verdicts: dict[str, dict[str, list[JsonValue]]] = Field(default_factory=dict)
     """By `answer` or kind of edit, then by reading."""
@@ -95,7 +96,7 @@ def open_audit(folder: Path) -> AuditFolder:
 def list_edits(effects: Iterable[Effect]) -> list[str]:
     """The edits of a table in the order of the audit, then whatever else was measured."""
     found = dict.fromkeys(effect.edit for effect in effects)
-    return [*(kind for kind in EDIT_KINDS if kind in found), *(kind for kind in found if kind not in EDIT_KINDS)]
+    return [*(kind for kind in EDITS if kind in found), *(kind for kind in found if kind not in EDITS)]
 
 
 def _parse_object(path: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
 
-from prorubric.audit.edits import EDIT_KINDS, MEANINGS, WORTHLESS
+from prorubric.audit.edits import EDITS, WORTHLESS
 from prorubric.audit.judging import ANSWER
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
@@ -48,7 +48,7 @@ Show = Callable[[float | None], str]
 
 def render_effects(result: AuditResult, places: Places) -> Html:
     """Every edit under every scheme: the forest plot, and the table behind it."""
-    known = [effect for effect in result.effects if effect.edit in EDIT_KINDS]
+    known = [effect for effect in result.effects if effect.edit in EDITS]
     if not known:
         return note("No edit could be made.")
     scale = make_scale(chain.from_iterable(_mark_of(effect).values for effect in known))
@@ -88,7 +88,7 @@ def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Htm
     """Coverage of the answers that pass appropriateness beside those that fail it."""
     if not coverage:
         return None
-    kinds = [kind for kind in (ANSWER, *EDIT_KINDS) if (kind, True) in coverage or (kind, False) in coverage]
+    kinds = [kind for kind in (ANSWER, *EDITS) if (kind, True) in coverage or (kind, False) in coverage]
     plots = [
         element(
             "div",
@@ -120,7 +120,7 @@ def _render_group(
 
 
 def _render_edit(edit: str, effects: Sequence[Effect], scale: Scale, places: Places) -> Html:
-    meaning = element("small", next((text for kind, text in MEANINGS.items() if kind == edit), ""))
+    meaning = element("small", EDITS[edit].meaning if edit in EDITS else "")
     lines = [_render_line(effect.scheme, _mark_of(effect), scale, places, signed) for effect in effects]
     return element("div", element("h4", edit, " ", meaning), lines, class_="forest")
 

@@ -5,7 +5,7 @@ A list that a page cannot hold is cut, and the page says where the rest is.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from prorubric.audit.edits import EDIT_KINDS
+from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import HACKS, PRICES
 from prorubric.audit.records import AuditResult, Check, EditCount, Hack, Price
 from prorubric.report.audit_cases import Shown, Survey, render_others
@@ -85,7 +85,7 @@ def render_fixed(result: AuditResult) -> Html | None:
             Cell(signed(row.paper), row.paper),
         )
         for row in result.fixed
-        if row.edit in EDIT_KINDS
+        if row.edit in EDITS
     ]
     heads = ("edit", "criterion", "before", "after", "change", "95% interval", "pairs", "paper")
     return join(note(_FIXED), table("Fixed criteria", heads, rows, sortable=True))

@@ -12,13 +12,12 @@ from functools import partial
 from typing import Any, cast
 
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import Edit, EditCase, EditKind, Editor, NotMade
-from prorubric.audit.llm_editor import REASKS
-from prorubric.audit.make_editor import make_editor
+from prorubric.audit.editors import REASKS, Editor, edit_by_rules, make_editor
+from prorubric.audit.editors import RULES as EDIT_BY_RULES
+from prorubric.audit.edits import EditName
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
 from prorubric.audit.models import ANOTHER_DRAW, Models, Redrawn
 from prorubric.audit.probes import first_cases
-from prorubric.audit.rules_editor import NAME as EDIT_BY_RULES
-from prorubric.audit.rules_editor import edit_by_rules
 from prorubric.audit.setting import add_dimensions, choose_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.judge.judge import JudgeConfig
@@ -153,7 +152,7 @@ class _RulesInstead:
         self._editor = editor
         self.name, self.identity = editor.name, editor.identity
 
-    async def edit(self, case: EditCase, kinds: Sequence[EditKind]) -> tuple[Edit | NotMade, ...]:
+    async def edit(self, case: EditCase, kinds: Sequence[EditName]) -> tuple[MadeEdit | NotMade, ...]:
         made = dict(zip(kinds, await self._editor.edit(case, kinds), strict=True))
         missing = [kind for kind in kinds if isinstance(made[kind], NotMade)]
         return tuple((made | dict(zip(missing, edit_by_rules(case, missing), strict=True))).values())

@@ -14,9 +14,11 @@ from typing import cast
 
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import Edit, EditCase, EditKind, Editor, NotMade
+from prorubric.audit.editors import Editor
+from prorubric.audit.edits import EditName
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
 from prorubric.audit.folder import AUDIT_FILES, check_folder, write_cases, write_setting
-from prorubric.audit.judging import ANSWER, Case, Examiner, find_compliance
+from prorubric.audit.judging import ANSWER, AuditCase, Examiner, find_compliance
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.models import Models, make_models
 from prorubric.audit.probes import PROBES, add_controls, first_cases, probe_prices
@@ -149,7 +151,7 @@ class Start:
     dimensions_from: str
     schemes: tuple[str, ...]
     left_out: dict[str, str]
-    cases: list[Case]
+    cases: list[AuditCase]
     answers_from: str
 
 
@@ -193,7 +195,11 @@ def _list_fixed(config: AuditConfig) -> tuple[Reading, ...]:
 
 
 async def examine(
-    cases: list[Case], models: Models, schemes: tuple[str, ...], config: AuditConfig, on_progress: OnProgress | None
+    cases: list[AuditCase],
+    models: Models,
+    schemes: tuple[str, ...],
+    config: AuditConfig,
+    on_progress: OnProgress | None,
 ) -> Found:
     """Judge the answers, edit them, and judge every edit, control and probe."""
     fixed = _list_fixed(config)
@@ -221,11 +227,11 @@ async def examine(
     return Found(cases, schemes, fixed, prices, hacks)
 
 
-def _expect(cases: Sequence[Case], config: AuditConfig) -> int:
+def _expect(cases: Sequence[AuditCase], config: AuditConfig) -> int:
     return len(cases) * (1 + len(config.edits) + len(CONTROLS)) + len(first_cases(cases)) * len(PROBES)
 
 
-async def _edit(cases: Sequence[Case], editor: Editor, config: AuditConfig) -> None:
+async def _edit(cases: Sequence[AuditCase], editor: Editor, config: AuditConfig) -> None:
     work = (_edit_one(case, editor, config.edits) for case in cases)
     position = 0
     async for outcomes in run_in_order(work, 2 * config.http.concurrency):
@@ -233,15 +239,15 @@ async def _edit(cases: Sequence[Case], editor: Editor, config: AuditConfig) -> N
         position += 1
 
 
-async def _edit_one(case: Case, editor: Editor, kinds: Sequence[EditKind]) -> tuple[Edit | NotMade, ...]:
+async def _edit_one(case: AuditCase, editor: Editor, kinds: Sequence[EditName]) -> tuple[MadeEdit | NotMade, ...]:
     complies = find_compliance(case)
     if all(found is None for found in complies):
         return tuple(NotMade(kind=kind, reason=_NO_VERDICTS) for kind in kinds)
     return await editor.edit(EditCase(case.task, case.response.text, complies), kinds)
 
 
-def _make_no_edits(cases: Iterable[Case], kinds: Iterable[EditKind]) -> None:
-    outcomes: dict[str, Edit | NotMade] = {kind: NotMade(kind=kind, reason=_NO_VERDICTS) for kind in kinds}
+def _make_no_edits(cases: Iterable[AuditCase], kinds: Iterable[EditName]) -> None:
+    outcomes: dict[str, MadeEdit | NotMade] = {kind: NotMade(kind=kind, reason=_NO_VERDICTS) for kind in kinds}
     for case in cases:
         case.outcomes.update(outcomes)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from prorubric.audit.statistics import Bootstrap, Estimate, group_spread, number_prompts, widening
+from prorubric.audit.bootstrap import Bootstrap, Estimate, group_spread, number_prompts, widening
 
 NAN = float("nan")
 

@@ -1,0 +1,216 @@
+"""The editors: `rules`, which needs no model, and any model that writes text.
+
+`rules` is deterministic. What it writes is plain and at times clumsy, and it knows only what the checklist says. It
+reads and writes English.
+
+A model is asked for the least that makes an edit: a paragraph, a sentence and its place, a number. It never rewrites
+the whole answer except to paraphrase it; its reply is put in place here. A reply that cannot be used is answered with
+what was wrong with it, twice at most. What an edit means (that the substance is true, that the dropped sentence was the
+one that matters) rests with the model.
+
+Every edit of either is verified.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from prorubric.audit import edits
+from prorubric.audit.edits import EDITS, order_by_pair
+from prorubric.audit.edits.kind import CannotEditError, EditCase, EditKind, EditReply, MadeEdit, NotMade
+from prorubric.audit.phrases import demand_of
+from prorubric.audit.place import number_sentences
+from prorubric.compile.draft import Fault, find_object
+from prorubric.compile.prompt import render_retry
+from prorubric.errors import ConfigError
+from prorubric.files.json import render_json
+from prorubric.llm.fence import fence, render_conversation
+from prorubric.llm.lexical import is_english
+from prorubric.llm.make import FORMS, hint_at_model, make_text_model
+from prorubric.llm.model import Failure, Model, Reply, Request
+from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
+from prorubric.llm.together import run_together
+from prorubric.rubric.records import Message
+
+RULES = "rules"
+RULES_IDENTITY = "rules/2"
+"""Changes with anything in the rules that changes an edit."""
+LLM_VERSION = "llm-editor/2"
+"""Changes with anything that changes a question or what is made of a reply."""
+REASKS = 2
+_AGAIN_TEMPERATURE = 0.7
+_SMALL_REPLY = 700
+_PROMPTS = Path(edits.__file__).parent / "prompts"
+
+
+class Editor(Protocol):
+    """Edits answers."""
+
+    @property
+    def name(self) -> str:
+        """The editor as the user wrote it."""
+
+    @property
+    def identity(self) -> str:
+        """Everything about the editor that can change an edit."""
+
+    async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
+        """One outcome for each kind of edit, in order."""
+
+    async def close(self) -> None:
+        """Close what the editor holds. Safe to call twice."""
+
+
+def make_editor(spec: str, make_model: Callable[[str], Model] = make_text_model) -> Editor:
+    """The editor that a string names; `make_model` makes its model, if it is one. Misuse raises before any call."""
+    if spec == RULES:
+        return RulesEditor()
+    if spec not in ("smollm2", "lexical") and not any(sign in spec for sign in ":/"):
+        known = FORMS.removeprefix("lexical, ")
+        raise ConfigError(
+            f"no editor is called {spec!r}; known forms: {RULES}, {known}; {hint_at_model(spec, (RULES, 'smollm2'))}"
+        )
+    return LlmEditor(make_model(spec))
+
+
+class RulesEditor:
+    """Edits answers by rules."""
+
+    name = RULES
+    identity = RULES_IDENTITY
+
+    async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
+        """One outcome for each kind of edit, in order."""
+        return edit_by_rules(case, names)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def edit_by_rules(case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
+    """One outcome for each kind of edit, in order."""
+    made: dict[str, MadeEdit | NotMade] = {}
+    for wave in order_by_pair(names):
+        made |= {kind.name: make_by_rules(kind.pair_up(case, made), kind) for kind in wave}
+    return tuple(made[name] for name in names)
+
+
+def make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
+    """One edit, verified. A kind that is compared with another needs a case that holds that edit."""
+    if not is_english(case.answer):
+        reason = "the answer is not in English" if case.answer.strip() else "the answer is empty"
+        return NotMade(kind=kind.name, reason=reason)
+    try:
+        text, criteria = kind.by_rules(case)
+        edit = MadeEdit.of(kind.name, case.answer, text, criteria)
+        kind.verify(case, edit)
+    except CannotEditError as error:
+        return NotMade(kind=kind.name, reason=error.reason)
+    return edit
+
+
+class LlmEditor:
+    """Edits answers with a model."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        for name in EDITS:
+            load_edit_prompt(name)  # a prompt that cannot be used is found before a token is spent
+
+    @property
+    def name(self) -> str:
+        """The model as the user wrote it."""
+        return self._model.name
+
+    @property
+    def identity(self) -> str:
+        """The model, the prompts and the code around them."""
+        prompts = "\x00".join(part for name in EDITS for part in load_edit_prompt(name).values())
+        return f"{LLM_VERSION}+{hashlib.sha256(prompts.encode()).hexdigest()[:16]}+{self._model.identity}"
+
+    async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
+        """One outcome for each kind of edit, in order. What is compared with another edit is asked for after it."""
+        made: dict[str, MadeEdit | NotMade] = {}
+        for wave in order_by_pair(names):
+            outcomes = await run_together(self.make(kind.pair_up(case, made), kind) for kind in wave)
+            made |= {outcome.kind: outcome for outcome in outcomes}
+        return tuple(made[name] for name in names)
+
+    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
+        """One edit, verified. A kind that is compared with another needs a case that holds that edit."""
+        try:
+            criteria = kind.choose_criteria(case)
+        except CannotEditError as error:
+            return NotMade(kind=kind.name, reason=error.reason)
+        first = request = _make_request(case, kind, criteria)
+        reason = ""
+        for attempt in range(1, REASKS + 2):
+            outcome = await self._model.complete(request)
+            if isinstance(outcome, Failure):
+                return NotMade(kind=kind.name, reason=f"no reply: {outcome.kind}")
+            try:
+                return _read_reply(case, kind, criteria, outcome)
+            except CannotEditError as error:
+                reason = error.reason
+                if error.is_final:
+                    break
+                # Another draw and not the likeliest words: a model that repeats itself would do so again.
+                messages = render_retry(first.messages, outcome.text, [error.hint])
+                request = replace(first, messages=messages, draw=attempt, temperature=_AGAIN_TEMPERATURE)
+        return NotMade(kind=kind.name, reason=reason)
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self._model.close()
+
+
+@lru_cache(maxsize=64)
+def load_edit_prompt(name: str) -> Mapping[str, str]:
+    """The sections of the prompt for an edit."""
+    path = _PROMPTS / f"{name}.txt"
+    sections = split_sections(read_prompt(path), path)
+    check_sections(path, name, sections, ("instructions", "answer", "closing"))
+    check_placeholders(path, sections, ("conversation", "answer", "items", "budget", "material"))
+    return sections
+
+
+def _make_request(case: EditCase, kind: EditKind, criteria: Sequence[int]) -> Request:
+    sections, question = load_edit_prompt(kind.name), kind.question
+    items = [  # by the numbers that a reply uses
+        {"number": number, "weight": case.task.rubric.weights[i - 1], "criterion": demand_of(case.criterion(i))}
+        for number, i in enumerate(criteria, 1)
+    ]
+    filled = {
+        "conversation": render_conversation(case.task),
+        "answer": fence("ANSWER", number_sentences(case.pieces.pieces) if question.is_numbered else case.answer),
+        "items": fence("CHECKLIST", "\n".join(render_json(item).decode() for item in items)),
+        "budget": str(question.budget(case)) if question.budget else "",
+        "material": fence("MATERIAL", case.partner.text[len(case.answer) :].strip() if case.partner else ""),
+    }
+    parts = [
+        fill_section(sections, name, filled[name]) if name in filled else text
+        for name, text in sections.items()
+        if name != "instructions"
+    ]
+    return Request(
+        (
+            Message(role="system", content=sections["instructions"]),
+            Message(role="user", content="\n\n".join(parts)),
+        ),
+        max_tokens=_SMALL_REPLY + (len(case.answer) // 2 if question.is_whole else 0),
+        is_sized=True,
+        schema=question.schema,
+    )
+
+
+def _read_reply(case: EditCase, kind: EditKind, criteria: tuple[int, ...], reply: Reply) -> MadeEdit:
+    found = find_object(reply)
+    if isinstance(found, Fault):
+        raise CannotEditError(found.kind, found.message)
+    text, aimed = kind.question.read(EditReply(case, criteria, found))
+    edit = MadeEdit.of(kind.name, case.answer, text, aimed)
+    kind.verify(case, edit)
+    return edit

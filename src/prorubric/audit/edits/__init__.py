@@ -1,0 +1,43 @@
+"""The edits of an audit.
+
+To add one: a module with its record, listed here; its prompt; its test; and a row in docs/audit.md.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
+from prorubric.audit.edits.in_part import IN_PART
+from prorubric.audit.edits.kind import EditCase, EditKind
+from prorubric.audit.edits.naming import NAME_ITEM, NAME_TOPIC
+from prorubric.audit.edits.needless_test import NEEDLESS_TEST
+from prorubric.audit.edits.paraphrase import PARAPHRASE
+from prorubric.audit.edits.substance import ADD_SUBSTANCE, INTEGRATE_SUBSTANCE
+
+_KINDS = (
+    *(NAME_ITEM, NAME_TOPIC, IN_PART, NEEDLESS_TEST),
+    *(DROP_KEY_ADVICE, PARAPHRASE, ADD_SUBSTANCE, INTEGRATE_SUBSTANCE),
+)
+EDITS: dict[str, EditKind] = {kind.name: kind for kind in _KINDS}
+"""By name, in the order of the tables."""
+
+PADDING = tuple(name for name, kind in EDITS.items() if kind.is_padding)
+WORTHLESS = tuple(name for name, kind in EDITS.items() if kind.is_worthless)
+
+if TYPE_CHECKING:
+    EditName = str
+else:
+    EditName = Literal[tuple(EDITS)]  # pydantic and the command line list the names
+
+
+def order_by_pair(names: Iterable[str]) -> tuple[list[EditKind], list[EditKind]]:
+    """The kinds to make first, with those that others are compared with, and the kinds to make after them."""
+    kinds = [EDITS[name] for name in dict.fromkeys(names)]
+    paired = [kind for kind in kinds if kind.pair]
+    alone = [kind for kind in kinds if not kind.pair]
+    return list(dict.fromkeys([*alone, *(kind.pair for kind in paired if kind.pair)])), paired
+
+
+def count_calls(case: EditCase, names: Iterable[str]) -> int:
+    """How many calls a model editor makes for one answer if each reply can be used."""
+    return sum(kind.is_asked(case) for wave in order_by_pair(names) for kind in wave)

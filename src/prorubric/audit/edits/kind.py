@@ -1,0 +1,330 @@
+"""What a kind of edit is: one record with its rules, its question to a model, and its check.
+
+A kind is made for an answer (`EditCase`) and gives a `MadeEdit` or, if it cannot be made, `NotMade` with the reason: it
+is counted and never faked. A reason is short and names no particulars, so reasons can be counted.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Any, Self
+
+from prorubric.audit.phrases import demand_of
+from prorubric.audit.place import Pieces, append
+from prorubric.llm.lexical import find_content_words
+from prorubric.rubric.base import Record
+from prorubric.rubric.records import Task
+from prorubric.text.show import is_blank
+from prorubric.text.units import diff_lists, list_bare
+
+LONGEST_SENTENCE = 60
+KEPT_WORDS = 0.5
+"""The share of content words that a paraphrase keeps of an answer, and a statement that meets it of a criterion."""
+WHOLE = 0.8
+"""Above this share of a criterion's content words, more is said than its name or its first half."""
+MOST_SHOWN = 8
+"""How many criteria a model is shown to choose from."""
+_LONGEST_DEMAND = 60
+_CLOSE = 1.25
+
+CHANGED = "the answer itself is changed"
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+NAME = re.compile(r"(?<=[a-z,;:)] )(?!I['’])[A-Z][\w'’-]+|\b[A-Z]{2,}\w*")
+"""A word in capitals that does not open a sentence."""
+# A model that has misunderstood writes about what it was given.
+_ABOUT_THE_TASK = re.compile(
+    r"<<<|>>>|\b(?:the|this)\s+(?:answer|response|paragraph|checklist|criteri(?:on|a)|conversation|grader|rubric)\b",
+    re.IGNORECASE,
+)
+
+Change = tuple[str, tuple[int, ...]]
+"""The edited answer, and the 1-based places of the criteria that the edit aims at."""
+
+
+class CannotEditError(Exception):
+    """An edit cannot be made, or is not what it claims to be."""
+
+    def __init__(self, reason: str, hint: str = "", *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint or f"The edit is not what was asked for: {reason}."
+        """What a model is told when it is asked again."""
+        self.is_final = is_final
+        """True if asking a model again would not help."""
+
+
+class MadeEdit(Record):
+    """An edit that was made."""
+
+    kind: str
+    text: str
+    """The whole answer after the edit."""
+    added: tuple[str, ...] = ()
+    """The new sentences, as they appear in the text."""
+    removed: tuple[str, ...] = ()
+    """The sentences that are gone, as they appeared in the answer."""
+    criteria: tuple[int, ...] = ()
+    """1-based places of the criteria that the edit aims at."""
+
+    @property
+    def said(self) -> frozenset[str]:
+        """The stems of the content words of what is new."""
+        return stems_of(" ".join(self.added))
+
+    @classmethod
+    def of(cls, kind: str, answer: str, text: str, criteria: tuple[int, ...] = ()) -> Self:
+        """The edit that turns an answer into a text."""
+        added, removed = compare(answer, text)
+        return cls(kind=kind, text=text, added=added, removed=removed, criteria=criteria)
+
+
+class NotMade(Record):
+    """An edit that could not be made for this answer, and why."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class EditCase:
+    """An answer to be edited."""
+
+    task: Task
+    answer: str
+    complies: tuple[bool | None, ...]
+    """For each criterion whether the answer complies with it, by the judge; None if the judge gave no verdict."""
+    partner: MadeEdit | None = None
+    """For a kind that is compared with another: the edit of that kind."""
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The answer as its sentences."""
+        return Pieces.of(self.answer)
+
+    @cached_property
+    def unmet(self) -> list[int]:
+        """1-based places of the criteria with a positive weight that the answer does not meet, the heaviest first."""
+        return self._list_criteria(complies=False)
+
+    @cached_property
+    def met(self) -> list[int]:
+        """The same for those that it meets. A criterion without a verdict is in neither list."""
+        return self._list_criteria(complies=True)
+
+    def _list_criteria(self, *, complies: bool) -> list[int]:
+        weights = self.task.rubric.weights
+        found = [i for i, verdict in enumerate(self.complies, 1) if weights[i - 1] > 0 and verdict is complies]
+        return sorted(found, key=lambda i: (-weights[i - 1], i))
+
+    @property
+    def question(self) -> str:
+        """Everything that was said before the answer."""
+        return "\n".join(message.content for message in self.task.messages)
+
+    def criterion(self, index: int) -> str:
+        """The text of the criterion at a 1-based place."""
+        return self.task.rubric.criteria[index - 1].text
+
+    def append(self, paragraph: str) -> str:
+        """The answer with a paragraph at its end."""
+        return append(self.answer, paragraph)
+
+    def find_appended(self, edit: MadeEdit) -> str:
+        """The paragraph that an edit puts at the end; refuses any other change."""
+        if not edit.text.startswith(self.answer):
+            raise CannotEditError(CHANGED)
+        paragraph = edit.text[len(self.answer) :]
+        if self.answer.strip() and not (paragraph.startswith("\n") or self.answer.endswith("\n")):
+            raise CannotEditError("the addition is no paragraph of its own")
+        if edit.removed:  # a wrapped line would join the last sentence of the answer and the first new one
+            raise CannotEditError(CHANGED)
+        return paragraph
+
+    def check_inserted(self, edit: MadeEdit) -> None:
+        """Refuse an edit that does anything but add sentences."""
+        after = iter(list_sentences(edit.text))
+        if edit.removed or not all(sentence in after for sentence in list_sentences(self.answer)):
+            raise CannotEditError(CHANGED)
+
+    def check_aim(self, edit: MadeEdit, fewest: int, most: int) -> None:
+        """Refuse an edit that aims at too few or too many criteria, or at one that is met."""
+        aims = set(edit.criteria)
+        if not fewest <= len(aims) <= most or len(aims) != len(edit.criteria):
+            raise CannotEditError("the number of criteria aimed at is not allowed")
+        if not aims <= set(self.unmet):
+            raise CannotEditError("a criterion aimed at is met already or no gain")
+
+
+@dataclass(frozen=True, slots=True)
+class EditReply:
+    """What a model replied when asked for an edit."""
+
+    case: EditCase
+    criteria: tuple[int, ...]
+    """Those that it was shown, by 1-based place; in a reply they are numbered from 1."""
+    found: Mapping[str, Any]
+    """The JSON object."""
+
+    def text(self, key: str) -> str:
+        """The text under a key."""
+        value = self.found.get(key)
+        if not isinstance(value, str) or is_blank(value):
+            raise CannotEditError(f"no {key}", f'There is no text under "{key}".')
+        return value.strip()
+
+    def criterion(self, key: str) -> int:
+        """The 1-based place of the criterion whose number is under a key."""
+        most = len(self.criteria)
+        hint = f'"{key}" must be a number from 1 to {most}.'
+        return self.criteria[self._number(key, most, "no such criterion", hint) - 1]
+
+    def sentence(self, key: str) -> int:
+        """The 0-based place of the sentence whose number is under a key."""
+        most = len(self.case.pieces.pieces)
+        hint = f'"{key}" must be the number of a sentence, from 1 to {most}.'
+        return self._number(key, most, "no such sentence", hint) - 1
+
+    def _number(self, key: str, most: int, reason: str, hint: str) -> int:
+        value = self.found.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+            raise CannotEditError(reason, hint)
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a model is asked for: the least that makes the edit. The words are in `prompts/<name of the edit>.txt`."""
+
+    reply: Mapping[str, Any]
+    """The properties of the JSON object to reply with, as in a JSON schema."""
+    read: Callable[[EditReply], Change]
+    """From a reply to the edited answer; raises `CannotEditError`."""
+    shown: Callable[[EditCase], Sequence[int]] = lambda case: case.unmet
+    """The criteria that the model can choose from."""
+    fewest: int = 0
+    most: int | None = None
+    """How many of them it must and may be shown."""
+    too_few: str = "too few unmet criteria"
+    is_numbered: bool = False
+    """True if the model is shown the sentences of the answer by number."""
+    is_whole: bool = False
+    """True if it writes the whole answer."""
+    budget: Callable[[EditCase], int] | None = None
+    """How many words it may write, if the prompt says so."""
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema of a reply."""
+        return object_schema(self.reply)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EditKind:
+    """One kind of edit."""
+
+    name: str
+    """As in options, files and tables."""
+    meaning: str
+    """What it does to an answer, as the page says it."""
+    is_worthless: bool = False
+    """True if a sound reward does not pay for it; the headline ranks these."""
+    is_padding: bool = False
+    """True if it makes the answer longer and not better: a reward that rises with it pays for padding."""
+    adds_text: bool = True
+    """False if it only rewords or shortens."""
+    pair: "EditKind | None" = None
+    """The kind that it is compared with, made first: the same substance, placed otherwise, at about the same length."""
+    by_rules: Callable[[EditCase], Change]
+    """The edit without a model; raises `CannotEditError`."""
+    question: Question
+    check: Callable[[EditCase, MadeEdit], None]
+    """Raises `CannotEditError` unless the edit is what it claims, judging by the two texts alone."""
+    paper: str = ""
+    """Its name in the paper's table of effects."""
+    paper_redundancy: str = ""
+    """Where the paper has how it moves the redundancy criterion."""
+
+    def verify(self, case: EditCase, edit: MadeEdit) -> None:
+        """Raise `CannotEditError` unless the edit is what it claims; nothing that its editor says is believed.
+
+        What the words mean is not checked: that a paraphrase says the same and that a statement is true is for a
+        person, or for another judge.
+        """
+        if edit.text.strip() == case.answer.strip():
+            raise CannotEditError("nothing is changed")
+        if (edit.added, edit.removed) != compare(case.answer, edit.text):
+            raise CannotEditError("the sentences listed are not those that changed")
+        if self.adds_text and _ABOUT_THE_TASK.search(" ".join(edit.added)):
+            raise CannotEditError("it speaks of the task and not to the person")
+        self.check(case, edit)
+
+    def pair_up(self, case: EditCase, made: Mapping[str, MadeEdit | NotMade]) -> EditCase:
+        """The case with the edit that this one is compared with, if it is and that one was made."""
+        partner = made.get(self.pair.name) if self.pair else None
+        return replace(case, partner=partner) if isinstance(partner, MadeEdit) else case
+
+    def choose_criteria(self, case: EditCase) -> tuple[int, ...]:
+        """The criteria that a model is shown, by 1-based place; raises `CannotEditError` if nothing can be asked."""
+        if is_blank(case.answer):
+            raise CannotEditError("the answer is empty")
+        if case.partner is not None:
+            return case.partner.criteria
+        if self.pair is not None:
+            raise CannotEditError("there is no appended text to pair it with")
+        # Nobody meets or names in a sentence what instructs a judge at length.
+        short = [i for i in self.question.shown(case) if demand_of(case.criterion(i)).count(" ") < _LONGEST_DEMAND]
+        if len(short) < self.question.fewest:
+            raise CannotEditError(self.question.too_few)
+        return tuple(short[: self.question.most])
+
+    def is_asked(self, case: EditCase) -> bool:
+        """True if a model editor asks for this edit of this answer; for a pair, provided that its partner is made."""
+        try:
+            (self.pair or self).choose_criteria(case)
+        except CannotEditError:
+            return False
+        return True
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has these properties and no others."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def compare(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The sentences that are new and those that are gone."""
+    if after.startswith(before + "\n\n") and "```" not in before and "~~~" not in before:
+        return tuple(list_bare(after[len(before) :])), ()  # a blank line ends every sentence: the rest is new
+    return diff_lists(list_sentences(before), list_sentences(after))
+
+
+@lru_cache(maxsize=256)  # an answer is compared with each of its edits
+def list_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text without their bullets and spaces."""
+    return tuple(list_bare(text))
+
+
+@lru_cache(maxsize=512)
+def stems_of(text: str) -> frozenset[str]:
+    """The content words of a text, each by its stem."""
+    return frozenset(find_content_words(text))
+
+
+@lru_cache(maxsize=32_768)
+def demand_stems(criterion: str) -> frozenset[str]:
+    """The content words of a criterion without its aside."""
+    return stems_of(demand_of(criterion))
+
+
+def is_close(one: int, other: int) -> bool:
+    """True if two lengths count as equal."""
+    return max(one, other) <= _CLOSE * min(one, other)
+
+
+@lru_cache(maxsize=4_096)
+def draw_number(*parts: str) -> int:
+    """A number that depends on the parts alone: the same in every process."""
+    text = "\x00".join(parts).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
