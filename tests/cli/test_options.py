@@ -68,4 +68,4 @@ def test_a_prompt_of_the_user_is_named_alike_in_every_verb(
     (tmp_path / "mine.txt").write_text("no section")
     given = [str(SAMPLE_TASKS), str(SAMPLE_RESPONSES), "--judge", "lexical", "--out", str(tmp_path / "run")]
     assert run(["judge", *given, option, str(tmp_path / "mine.txt")]) == 2
-    assert f"{tmp_path / 'mine.txt'}: 'no section' stands before the first section" in capsys.readouterr().err
+    assert f"{tmp_path / 'mine.txt'}: 'no section' is before the first section" in capsys.readouterr().err

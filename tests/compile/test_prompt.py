@@ -346,16 +346,16 @@ class TestOwnFile:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("Write criteria.", "'Write criteria.' stands before the first section; put it into [instructions]"),
+            ("Write criteria.", "'Write criteria.' is before the first section; move it into [instructions]"),
             ("", "the section [instructions] is missing; a group prompt has instructions, conversation, items, "),
             (OWN.replace("[anchor]\nA {{anchor}}\n", ""), "the section [anchor] is missing; a group prompt has "),
             (OWN.replace("Go.", ""), "the section [closing] is missing; a group prompt has "),
-            (OWN.replace("{{items}}", ""), "the section [items] must hold {{items}} once and no other placeholder"),
-            (OWN.replace("{{items}}", "{{checklist}}"), "the section [items] must hold {{items}} once and no other"),
-            (OWN.replace("A {{", "A {{anchor}} {{"), "the section [anchor] must hold {{anchor}} once and no other"),
+            (OWN.replace("{{items}}", ""), "the section [items] must contain {{items}} once and no other placeholder"),
+            (OWN.replace("{{items}}", "{{checklist}}"), "the section [items] must contain {{items}} once and no other"),
+            (OWN.replace("A {{", "A {{anchor}} {{"), "the section [anchor] must contain {{anchor}} once and no other"),
             (OWN.replace("{{domain}}", "{{domian}}"), "the section [instructions] holds {{domian}}, which nothing "),
-            (OWN.replace("Go.", "Go {{items}}."), "the section [closing] holds {{items}}, which nothing fills; "),
-            (f"{OWN}[closing]\nGo on.", "the section [closing] is there twice; join the two"),
+            (OWN.replace("Go.", "Go {{items}}."), "the section [closing] contains {{items}}, which nothing fills; "),
+            (f"{OWN}[closing]\nGo on.", "the section [closing] appears twice; join the two"),
             (f"{OWN}[examples]\nSuch.", "no section is called [examples]; allowed: instructions, conversation, items,"),
         ],
     )

@@ -326,7 +326,7 @@ class TestPromptFiles:
             ("[items]\n{{items}}\n", r"the section \[items\] is missing"),
             ("{{items}}", r"the section \[items\]"),
             ("Judge.", r"the section \[instructions\] is missing"),
-            ("[instructions]\n", r"'Judge\.' stands before the first section"),
+            ("[instructions]\n", r"'Judge\.' is before the first section"),
         ],
     )
     def test_a_missing_part_is_refused_when_the_judge_is_made(self, tmp_path: Path, taken: str, said: str) -> None:
@@ -336,7 +336,7 @@ class TestPromptFiles:
 
     def test_a_section_that_comes_twice_is_refused_with_the_file(self, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text(self.WHOLE + self.WHOLE)
-        with pytest.raises(ConfigError, match=r"mine\.txt: the section \[instructions\] is there twice"):
+        with pytest.raises(ConfigError, match=r"mine\.txt: the section \[instructions\] appears twice"):
             Judge(ScriptedModel([]), JudgeConfig(prompt_file={"binary": tmp_path / "mine.txt"}))
 
     def test_reasons_need_a_section_that_asks_for_them(self, tmp_path: Path) -> None:

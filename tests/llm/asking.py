@@ -1,12 +1,15 @@
 """Short ways to ask a model in a test; none of them can hang."""
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import closing
 from typing import Any, TypeVar
 
 from prorubric import Message
 from prorubric.llm.http import HttpConfig, HttpModel
+from prorubric.llm.journal import Journal
 from prorubric.llm.model import Model, Outcome, Request
 from tests.llm.server import MisbehavingServer
 from tests.patience import PATIENCE
@@ -63,3 +66,8 @@ async def eventually(condition: Callable[[], bool], seconds: float = PATIENCE) -
             return False
         await asyncio.sleep(0.005)
     return True
+
+
+def count_replies(journal: Journal) -> int:
+    with closing(sqlite3.connect(journal.path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])

@@ -6,8 +6,9 @@ import pytest
 
 from prorubric.errors import SourceError
 from prorubric.llm.accounting import CountedModel, Usage, estimate_cost, find_price, load_prices
+from prorubric.llm.cache import CachedModel
 from prorubric.llm.http import HttpConfig, HttpModel
-from prorubric.llm.journal import CachedModel, Journal
+from prorubric.llm.journal import Journal
 from prorubric.llm.model import Model, Reply
 from tests.llm.asking import QUICK, ask_all, make_request, make_requests, run
 from tests.llm.server import MisbehavingServer

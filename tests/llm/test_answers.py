@@ -164,4 +164,4 @@ def test_what_is_only_about_the_request_may_be_shown(said: str) -> None:
     ],
 )
 def test_a_limit_on_replies_is_told_from_one_on_the_prompt(error: ServerError, is_capped: bool) -> None:
-    assert error.caps_replies == is_capped
+    assert error.limits_reply == is_capped

@@ -101,7 +101,7 @@ def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("field", ["model", "messages", "stream"])
 def test_the_body_s_own_fields_cannot_be_replaced(field: str) -> None:
-    with pytest.raises(ConfigError, match=f"extra_body: '{field}' is not yours to set"):
+    with pytest.raises(ConfigError, match=f"extra_body: '{field}' cannot be set here"):
         HttpModel("http://host/v1#m", HttpConfig(extra_body={field: True}))
 
 

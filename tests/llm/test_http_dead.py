@@ -42,7 +42,7 @@ def give_up(spec: str, count: int = 1, usage: Usage | None = None, **config: obj
 def test_a_refused_connection_ends_the_run_after_three_attempts(nobody: str, retries: int) -> None:
     assert give_up(f"http://{nobody}/v1#m", retries=retries) == (
         f"{nobody}: no answer in 3 attempts; last: the connection to {nobody} failed (Connection refused); "
-        "check the address and the server, then run again to go on"
+        "check the address and the server, then run again to continue"
     )
 
 
@@ -74,7 +74,7 @@ def test_an_endpoint_that_only_times_out_is_given_up(server: MisbehavingServer, 
     server.always = behaviour
     assert give_up(server.spec, 3, timeout_seconds=0.3) == (
         f"127.0.0.1:{server.port}: no answer in 3 attempts; last: no reply within 0.3 s; "
-        "raise timeout_seconds if it is slow, then run again to go on"
+        "raise timeout_seconds if it is slow, then run again to continue"
     )
 
 
@@ -93,7 +93,7 @@ def test_an_endpoint_without_a_single_reply_is_given_up_after_eight_calls(
     server.always = behaviour
     assert give_up(server.spec, 100, concurrency=4, retries=1) == (
         f"127.0.0.1:{server.port}: no reply to 8 calls in a row; last: {reason}; "
-        "check the address and the server, then run again to go on"
+        "check the address and the server, then run again to continue"
     )
     # Eight calls with one retry each, and what is under way then.
     assert server.calls <= 2 * (8 + 4)

@@ -113,7 +113,7 @@ def test_a_packed_answer_is_unpacked(server: MisbehavingServer) -> None:
     ("behaviour", "reason"),
     [
         ("broken gzip", "the answer broke off"),
-        ("brotli", "the answer is packed as 'br', and only gzip was asked for"),
+        ("brotli", "the answer is compressed as 'br'; only gzip was asked for"),
     ],
 )
 def test_an_answer_that_cannot_be_unpacked_is_a_failure(server: MisbehavingServer, behaviour: str, reason: str) -> None:

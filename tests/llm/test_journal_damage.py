@@ -10,11 +10,11 @@ import pytest
 
 from prorubric.errors import SourceError, UnjudgedError
 from prorubric.llm.accounting import Usage
+from prorubric.llm.cache import CachedModel, CachedYesNo, make_question
 from prorubric.llm.http import HttpConfig, HttpModel
-from prorubric.llm.journal import CachedModel, Journal, key_of
+from prorubric.llm.journal import Journal, key_of
 from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.model import Outcome, Reply
-from prorubric.llm.yes_no_cache import CachedYesNo, make_question
 from tests.llm.asking import QUICK, ask_all, make_requests, run
 from tests.llm.server import MisbehavingServer
 
@@ -256,5 +256,5 @@ def test_probabilities_that_were_damaged_before_they_had_a_checksum_are_not_used
     question, model = ("Hi", "Hello", ["It greets."]), LexicalModel()
     with Journal(tmp_path / "journal.sqlite") as journal:
         journal.put(key_of(model.identity, make_question(*question)), Reply(text))
-        with pytest.raises(UnjudgedError, match="holds no probabilities for this question; name another journal"):
+        with pytest.raises(UnjudgedError, match="has no probabilities for this question; name another journal"):
             run(CachedYesNo(model, journal, Usage()).probabilities(*question))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import Reply
+from tests.llm.asking import count_replies
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
 
@@ -26,9 +27,9 @@ def finish(process: subprocess.Popen[bytes]) -> bytes:
     return said
 
 
-def count_replies(path: Path) -> int:
+def open_and_count(path: Path) -> int:
     with Journal(path) as journal:
-        return journal.counts()["replies"]
+        return count_replies(journal)
 
 
 def kill_after(server: MisbehavingServer, path: Path, calls: int) -> None:
@@ -50,10 +51,10 @@ def test_a_run_that_is_killed_five_times_makes_exactly_the_missing_calls_in_the_
     path, moments = tmp_path / "journal.sqlite", random.Random(1)
     for _ in range(5):
         kill_after(server, path, moments.randint(1, 50))
-    kept, seen = count_replies(path), server.calls
+    kept, seen = open_and_count(path), server.calls
     assert kept >= seen - 5 * AT_ONCE
     finish(start("call", path, server.spec, CALLS))
-    assert (server.calls - seen, count_replies(path)) == (CALLS - kept, CALLS)
+    assert (server.calls - seen, open_and_count(path)) == (CALLS - kept, CALLS)
 
 
 def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     for process in processes:
         finish(process)
     with Journal(path) as journal:
-        assert journal.counts()["replies"] == 5 * 400
+        assert count_replies(journal) == 5 * 400
         assert journal.get("c 399") == Reply("c: 399", cached=True)
 
 

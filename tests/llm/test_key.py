@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from prorubric.errors import ConfigError, ModelError
+from prorubric.llm.cache import CachedModel
 from prorubric.llm.http import HttpConfig, HttpModel
-from prorubric.llm.journal import CachedModel, Journal
+from prorubric.llm.journal import Journal
 from prorubric.llm.model import Reply
 from tests.llm.asking import QUICK, ask, make_request, run
 from tests.llm.server import MisbehavingServer
@@ -105,7 +106,7 @@ def test_a_short_key_of_letters_is_found_as_a_word_only(
 def test_a_key_in_the_address_is_refused_without_being_shown(spec: str, key: str) -> None:
     with pytest.raises(ConfigError) as caught:
         HttpModel(spec)
-    assert str(caught.value) == "the key of PRORUBRIC_API_KEY stands in the address or the body; take it out"
+    assert str(caught.value) == "the key in PRORUBRIC_API_KEY is part of the address or the body; remove it there"
 
 
 def test_the_key_is_in_no_name_repr_log_or_journal(

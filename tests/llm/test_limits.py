@@ -326,7 +326,7 @@ def test_a_hold_keeps_new_calls_back_and_lets_retries_through() -> None:
         calls.append(asyncio.create_task(call("retry", first, True)))
         await settle()
         began.append("let go")
-        limiter.let_go()
+        limiter.resume()
         await asyncio.gather(*calls)
         return began
 

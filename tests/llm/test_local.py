@@ -164,7 +164,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("options", [{"context": 0}, {"threads": 0}, {"threads": -1}])
     def test_a_size_below_one_is_refused(self, options: dict[str, int]) -> None:
-        with pytest.raises(ConfigError, match="both have to be at least 1"):
+        with pytest.raises(ConfigError, match="both must be at least 1"):
             LocalModel("smollm2", **options)  # type: ignore[arg-type]
 
     @needs_runtime

@@ -12,9 +12,10 @@ from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import Journal
 from prorubric.llm.lexical import LexicalModel
-from prorubric.llm.make import open_model
+from prorubric.llm.make import keep_model
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.scripted import ScriptedModel
+from tests.llm.asking import count_replies
 
 READY = ScriptedModel(["ready"], name="ready")
 
@@ -140,7 +141,7 @@ class TestYesNoCache:
         usage, found = Usage(), []
         for _ in range(2):
             with Journal(tmp_path / "j.sqlite") as journal:
-                model = open_model("tests.llm.test_make:COUNTING", journal, None, usage)
+                model = keep_model(make_model("tests.llm.test_make:COUNTING", None, usage), journal, usage)
                 assert isinstance(model, YesNoModel)
                 found.append(asyncio.run(model.probabilities("c", "r", ["one", "three"])))
         assert found == [[0.13, 0.15000000000000002]] * 2
@@ -153,7 +154,7 @@ class TestYesNoCache:
         self, tmp_path: Path, counting: "TestYesNoCache.Counting", change: tuple[str, str, list[str]]
     ) -> None:
         with Journal(tmp_path / "j.sqlite") as journal:
-            model = open_model("tests.llm.test_make:COUNTING", journal, None, Usage())
+            model = keep_model(make_model("tests.llm.test_make:COUNTING", None, Usage()), journal, Usage())
             assert isinstance(model, YesNoModel)
             for question in (("c", "r", ["one"]), change):
                 asyncio.run(model.probabilities(*question))
@@ -171,12 +172,12 @@ class TestYesNoCache:
         monkeypatch.setattr(counting, "probabilities", fail)
         usage = Usage()
         with Journal(tmp_path / "j.sqlite") as journal:
-            model = open_model("tests.llm.test_make:COUNTING", journal, None, usage)
+            model = keep_model(make_model("tests.llm.test_make:COUNTING", None, usage), journal, usage)
             assert isinstance(model, YesNoModel)
             for _ in range(2):
                 with pytest.raises(UnjudgedError):
                     asyncio.run(model.probabilities("c", "r", ["one", "two"]))
-            assert journal.counts()["replies"] == 0
+            assert count_replies(journal) == 0
         assert (usage.calls, usage.cached, usage.failures) == (2, 0, {"reply": 2})
 
 
@@ -184,12 +185,12 @@ def test_an_opened_model_counts_and_keeps_its_replies(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"reply": "x"}')
     usage = Usage()
     with Journal(tmp_path / "j.sqlite") as journal:
-        model = open_model(f"scripted:{tmp_path / 's.jsonl'}", journal, None, usage)
+        model = keep_model(make_model(f"scripted:{tmp_path / 's.jsonl'}", None, usage), journal, usage)
         for _ in range(3):
             ask(model)
-        assert (usage.calls, usage.cached, usage.repeated, journal.counts()["replies"]) == (3, 2, 2, 1)
+        assert (usage.calls, usage.cached, usage.repeated, count_replies(journal)) == (3, 2, 2, 1)
     with Journal(tmp_path / "j.sqlite") as journal:
-        ask(open_model(f"scripted:{tmp_path / 's.jsonl'}", journal, None, usage))
+        ask(keep_model(make_model(f"scripted:{tmp_path / 's.jsonl'}", None, usage), journal, usage))
         assert (usage.calls, usage.cached, usage.repeated) == (4, 3, 2)
 
 

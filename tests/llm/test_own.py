@@ -1,4 +1,4 @@
-"""Models of the user's own: what they do wrong is said in one line, with its place."""
+"""Models that the user wrote: a mistake in one becomes one line with its place."""
 
 import asyncio
 import subprocess
@@ -146,9 +146,7 @@ def ask(spec: str, text: str) -> object:
 def test_what_a_model_raises_is_one_line_with_its_place_and_its_cause() -> None:
     with pytest.raises(ModelError) as caught:
         ask("mine:Text", "hello")
-    said = (
-        "mine raised ZeroDivisionError: division by zero (mine.py, line 12); a call that fails has to return a Failure"
-    )
+    said = "mine raised ZeroDivisionError: division by zero (mine.py, line 12); return a Failure for a call that fails"
     assert str(caught.value) == said
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
@@ -162,7 +160,7 @@ def test_a_model_of_probabilities_is_held_to_the_same(spec: str) -> None:
     model = make_model(spec)
     assert isinstance(model, YesNoModel)
     with pytest.raises(
-        ModelError, match=r"raised IndexError: list index out of range \(mine\.py, line 24\); a response that cannot"
+        ModelError, match=r"raised IndexError: list index out of range \(mine\.py, line 24\); raise UnjudgedError for"
     ):
         asyncio.run(model.probabilities("", "short", ["one"]))
     with pytest.raises(UnjudgedError, match="too long"):
@@ -186,7 +184,7 @@ def test_a_model_does_what_the_object_does_and_no_more() -> None:
         (
             "mine:Wants",
             "the model 'mine:Wants' cannot be imported: TypeError: Wants.__init__() missing 1 required positional "
-            "argument: 'path'; name a class that is made without arguments, or an object",
+            "argument: 'path'; name a class that takes no arguments, or an object",
         ),
         (
             "mine:Mistyped",
@@ -228,7 +226,7 @@ def test_a_model_without_a_name_or_an_identity_is_refused(
     monkeypatch.setattr(f"mine.Text.{field}", value)
     with pytest.raises(ConfigError) as caught:
         make_model("mine:Text")
-    said = f"the model 'mine:Text': its {field} is {shown}; allowed is a text that is not empty"
+    said = f"the model 'mine:Text': its {field} is {shown}; it must be a text that is not empty"
     assert str(caught.value) == said
 
 
@@ -245,29 +243,29 @@ def test_a_reply_and_a_failure_come_as_they_are(answer: object, monkeypatch: pyt
     [
         (None, "mine answered with NoneType; return a Reply or a Failure"),
         ("Yes.", "mine answered with str; return a Reply or a Failure"),
-        (Reply(None), "mine: the text of its Reply is NoneType; allowed is a str"),  # type: ignore[arg-type]
-        (Reply(b"Yes."), "mine: the text of its Reply is bytes; allowed is a str"),  # type: ignore[arg-type]
-        (Reply("", -1), "mine: the prompt_tokens of its Reply are -1 (int); allowed is an int of 0 or more"),
-        (Reply("", True), "mine: the prompt_tokens of its Reply are True (bool); allowed is an int of 0 or more"),
+        (Reply(None), "mine: the text of its Reply is NoneType; it must be a str"),  # type: ignore[arg-type]
+        (Reply(b"Yes."), "mine: the text of its Reply is bytes; it must be a str"),  # type: ignore[arg-type]
+        (Reply("", -1), "mine: the prompt_tokens of its Reply is -1 (int); it must be an int of 0 or more"),
+        (Reply("", True), "mine: the prompt_tokens of its Reply is True (bool); it must be an int of 0 or more"),
         (
             Reply("", 0, 2.0),  # type: ignore[arg-type]
-            "mine: the completion_tokens of its Reply are 2.0 (float); allowed is an int of 0 or more",
+            "mine: the completion_tokens of its Reply is 2.0 (float); it must be an int of 0 or more",
         ),
         (
             Reply("", 0, None),  # type: ignore[arg-type]
-            "mine: the completion_tokens of its Reply are NoneType; allowed is an int of 0 or more",
+            "mine: the completion_tokens of its Reply is NoneType; it must be an int of 0 or more",
         ),
-        (Reply("", finish=1), "mine: the finish of its Reply is 1 (int); allowed is a str or None"),  # type: ignore[arg-type]
+        (Reply("", finish=1), "mine: the finish of its Reply is 1 (int); it must be a str or None"),  # type: ignore[arg-type]
     ],
 )
-def test_any_other_answer_is_said_to_be_none(answer: object, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_other_answer_is_refused(answer: object, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mine.Says.answer", answer)
     with pytest.raises(ModelError) as caught:
         ask("mine:Says", "hello")
     assert str(caught.value) == said
 
 
-def test_a_method_that_is_not_async_is_said_to_be_none() -> None:
+def test_a_method_that_is_not_async_is_refused() -> None:
     model, sure = make_model("mine:Plain"), make_model("mine:PlainSure")
     assert isinstance(sure, YesNoModel)
     with pytest.raises(ModelError) as asked:
@@ -299,8 +297,8 @@ def test_a_model_that_exits_or_cannot_be_closed_is_blamed_for_it() -> None:
     with pytest.raises(ModelError) as closed:
         asyncio.run(model.close())
     assert [str(caught.value) for caught in (asked, closed)] == [
-        "mine raised SystemExit (mine.py, line 92); a call that fails has to return a Failure",
-        "mine raised OSError: the file is gone (mine.py, line 95); its close has to end without an error",
+        "mine raised SystemExit (mine.py, line 92); return a Failure for a call that fails",
+        "mine raised OSError: the file is gone (mine.py, line 95); its close must not raise",
     ]
 
 
@@ -326,10 +324,8 @@ def test_on_the_command_line_it_is_one_line_without_a_traceback(module: Path, co
     assert "(mine.py, line " in done.stderr
 
 
-def test_a_cancellation_that_nobody_asked_for_is_a_bug_like_any_other() -> None:
-    with pytest.raises(
-        ModelError, match=r"mine raised CancelledError \(mine\.py, line \d+\); a call that fails has to"
-    ):
+def test_a_cancellation_that_we_did_not_ask_for_is_a_bug_like_any_other() -> None:
+    with pytest.raises(ModelError, match=r"mine raised CancelledError \(mine\.py, line \d+\); return a Failure"):
         ask("mine:Cancels", "hello")
 
 

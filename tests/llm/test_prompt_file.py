@@ -59,27 +59,27 @@ def test_a_missing_or_empty_section_is_refused(section: str) -> None:
 
 
 def test_a_section_that_comes_twice_is_refused() -> None:
-    assert refuse(f"{TEXT}\n[items]\n{{{{items}}}}") == "the section [items] is there twice; join the two"
+    assert refuse(f"{TEXT}\n[items]\n{{{{items}}}}") == "the section [items] appears twice; join the two"
 
 
 def test_text_in_front_of_the_first_section_is_refused() -> None:
     long = "You are a grader who\nreads with care and never guesses."
     assert refuse(f"{long}\n{TEXT}") == (
-        "'You are a grader who reads with care an…' stands before the first section; put it into [instructions]"
+        "'You are a grader who reads with care an…' is before the first section; move it into [instructions]"
     )
 
 
 @pytest.mark.parametrize("wrong", ["", "{{items}} and {{items}}", "{{item}}", "{{items}} {{response}}", "{items}"])
 def test_a_section_without_its_placeholder_or_with_another_is_refused(wrong: str) -> None:
     assert refuse(TEXT.replace("{{items}}", wrong)) == (
-        "the section [items] must hold {{items}} once and no other placeholder"
+        "the section [items] must contain {{items}} once and no other placeholder"
     )
 
 
 @pytest.mark.parametrize("section", ["instructions", "closing"])
 def test_a_placeholder_that_nothing_fills_is_refused(section: str) -> None:
     assert refuse(TEXT.replace(f"[{section}]", f"[{section}]\nGiven {{{{response}}}}")) == (
-        f"the section [{section}] holds {{{{response}}}}, which nothing fills; remove it"
+        f"the section [{section}] contains {{{{response}}}}, which nothing fills; remove it"
     )
 
 

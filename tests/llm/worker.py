@@ -6,8 +6,9 @@ import sys
 import time
 from pathlib import Path
 
+from prorubric.llm.cache import CachedModel
 from prorubric.llm.http import HttpConfig, HttpModel
-from prorubric.llm.journal import CachedModel, Journal
+from prorubric.llm.journal import Journal
 from prorubric.llm.model import Reply
 from tests.llm.asking import ask_all, make_requests
 

@@ -10,6 +10,7 @@ from prorubric.cli.app import run as run_program
 from prorubric.datasets.labels import LabelledItem, load_labels
 from prorubric.errors import SourceError
 from prorubric.judge.agreement import Confusion, count_pairs
+from tests.llm.asking import count_replies
 from tests.llm.server import MisbehavingServer
 
 
@@ -81,7 +82,7 @@ class TestCalibrate:
         judge = self.make_judge(tmp_path, {str(i): True for i in range(1, 6)})
         calibrate_judge(CalibrateConfig(labels, judge=judge, journal=tmp_path / "j.sqlite"))
         with Journal(tmp_path / "j.sqlite") as journal:
-            assert journal.counts()["replies"] == 1
+            assert count_replies(journal) == 1
 
     def test_a_dead_endpoint_stops_the_program_with_two_and_one_line(
         self, labels: Path, capsys: pytest.CaptureFixture[str]

@@ -12,6 +12,7 @@ from prorubric.llm.journal import Journal
 from prorubric.llm.model import Failure, Outcome, Request
 from prorubric.verbs.compile_estimate import CompileEstimate, estimate_compile
 from tests.compile.generating import make_tasks
+from tests.llm.asking import count_replies
 from tests.llm.server import MisbehavingServer
 
 PRICES = {"test-model": {"prompt": 2.0, "completion": 8.0, "date": "2026-11-05"}}
@@ -76,7 +77,7 @@ def test_the_estimate_leaves_an_existing_journal_as_it_was(config: CompileConfig
     compile_rubrics(config)
     estimate_compile(change(config, overwrite=True))
     with Journal(tmp_path / "out.journal.sqlite") as journal:
-        assert journal.counts()["replies"] == 10
+        assert count_replies(journal) == 10
 
 
 def test_retries_of_a_reply_in_the_journal_are_still_to_come(config: CompileConfig, server: MisbehavingServer) -> None:

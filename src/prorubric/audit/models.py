@@ -11,11 +11,11 @@ from prorubric.audit.editors import Editor, make_editor
 from prorubric.compile.compiler import RULES
 from prorubric.judge.judge import MOST_REASKS
 from prorubric.llm.accounting import Usage
+from prorubric.llm.cache import CachedYesNo
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model, require_text, with_journal
 from prorubric.llm.model import Model, ModelWrapper, Outcome, Request, YesNoModel
-from prorubric.llm.yes_no_cache import CachedYesNo
 
 # Far above any draw that a judge makes by itself, and a first attempt as theirs are.
 ANOTHER_DRAW = 100_000 * (MOST_REASKS + 1)

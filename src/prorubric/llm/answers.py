@@ -1,12 +1,11 @@
-"""What the answer of an endpoint says: a reply, or what went wrong, with its code and the parameter that it is about.
+"""Read an endpoint's answer: a reply, or an error with its code and the request field it is about.
 
-Everything here is text that somebody else wrote, in any form. What goes into an error line is checked first for words
-of the prompt.
+All of this is text that someone else wrote, in any form. What goes into an error line is first checked for words of
+the prompt.
 """
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -21,10 +20,20 @@ from prorubric.llm.model import MOST_TOKENS, Reply, Request
 from prorubric.llm.thinking import drop_thinking
 
 SHOWN_CHARACTERS = 200
-"""Of what a server says, in an error line."""
+"""How much of a server's words an error line shows."""
+NEWER_NAME = "max_completion_tokens"
+"""What newer endpoints call `max_tokens`."""
+_OPTIONAL_FIELDS = ("max_tokens", "temperature", "top_p", "seed")
+"""Some endpoints refuse one of these for some models, and are then asked without it."""
+_UNSUPPORTED = ("unsupported", "not support", "unrecognized", "unknown", "not permitted", NEWER_NAME)
+_FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "guided", "grammar")
+_REPLY_LENGTH = ("max_tokens", NEWER_NAME)
+_ABOVE_MAXIMUM = ("integer_above_max_value", "less_than_equal")
+_ABOVE_MAXIMUM_WORDS = ("too large", "too high", "at most", "maximum", "exceed", "less than or equal", "valid range")
+_PROMPT_LENGTH = ("context length", "input token", "prompt", "in the messages")
 _PAGE_OPENINGS = ("<!doctype", "<html", "<head", "<body", "<?xml")
 _REPLY_SIGNS = ("{", "[", '"', "<", "data:", "\ufffd")
-"""Not in what a proxy says in one line; the last one stands for bytes that are no text."""
+"""Signs that a line is not a proxy's notice; the last one replaces bytes that are not text."""
 _WORD = re.compile(r"[^\W_]+")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _SHORT_WORD, _LONG_WORD, _RUN_OF_WORDS = 2, 5, 4
@@ -42,158 +51,159 @@ _PLAIN_WORDS = frozenset(
     unknown unsupported upstream use used using validation value values was were while will with would you your
     """.split()
 )
-"""Words of errors that say nothing about a prompt, even where they are in it."""
-_REPLY_LENGTH = ("max_tokens", "max_completion_tokens")
-_ABOVE_MOST = ("integer_above_max_value", "less_than_equal")
-_ABOVE_MOST_WORDS = ("too large", "too high", "at most", "maximum", "exceed", "less than or equal", "valid range")
-_PROMPT_LENGTH = ("context length", "input token", "prompt", "in the messages")
+"""Words of error messages that reveal nothing about a prompt, even if it contains them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Why there is no reply in an answer."""
+    """Why an answer has no reply in it."""
 
     reason: str
     said: str = ""
-    """The server's own words, which may be long, and may repeat the prompt or the key."""
+    """The server's own words, which may be long and may repeat the prompt or the key."""
 
 
 def parse_reply(body: bytes, prompt: str = "") -> Reply | Unread:
-    """The reply in the body of a good answer, without its thinking; or what is wrong with it.
+    """The reply in the body of a successful answer, without its thinking, or why there is none.
 
-    A mark of thinking that the prompt contains may be quoted: see `drop_thinking`.
+    `drop_thinking` needs the prompt: a thinking mark that is in it may be quoted.
     """
     try:
         data = _loads(body)
     except (ValueError, RecursionError):
         return _explain_no_json(body)
-    choices = data.get("choices") if isinstance(data, dict) else None
-    if not isinstance(choices, list) or not choices:
-        said = parse_error(body).message if isinstance(data, dict) and "error" in data else ""
-        return Unread("the answer has no choices", said)
-    choice = choices[0]
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(message, dict):
-        return Unread("the first choice of the answer has no message")
-    text = _read_content(message)
-    if text is None:
+    match data:
+        case {"choices": [{"message": dict(message)} as choice, *_]}:
+            content, finish, usage = message.get("content"), choice.get("finish_reason"), data.get("usage")
+        case {"choices": [_, *_]}:
+            return Unread("the first choice of the answer has no message")
+        case _:
+            has_error = isinstance(data, dict) and "error" in data
+            return Unread("the answer has no choices", parse_error(body).message if has_error else "")
+    if isinstance(content, list):
+        parts = (part.get("text", part.get("refusal")) if isinstance(part, dict) else part for part in content)
+        content = "".join(part for part in parts if isinstance(part, str))
+    if not content and isinstance(message.get("refusal"), str):
+        content = message["refusal"]
+    if content is None:  # it only thought, or called a tool
+        content = ""
+    if not isinstance(content, str):
         return Unread("the answer's content is not text")
-    usage = data["usage"] if isinstance(data.get("usage"), dict) else {}
-    finish = choice.get("finish_reason")
-    return Reply(
-        drop_thinking(text, prompt),
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        finish if isinstance(finish, str) else None,
+    counts = [usage.get(name) if isinstance(usage, dict) else 0 for name in ("prompt_tokens", "completion_tokens")]
+    prompt_tokens, completion_tokens = (
+        count if isinstance(count, int) and 0 <= count < MOST_TOKENS else 0 for count in counts
     )
+    finish = finish if isinstance(finish, str) else None
+    return Reply(drop_thinking(content, prompt), prompt_tokens, completion_tokens, finish)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
-    """What an endpoint says of an error; empty where it does not say."""
+    """What an endpoint says about an error; fields it does not give are empty."""
 
     message: str = ""
     code: str = ""
     """Its code, or else its type."""
     param: str = ""
-    """The field of the request that it is about."""
+    """The request field that it is about."""
 
     @property
-    def caps_replies(self) -> bool:
-        """True where the endpoint writes no reply of the length that was asked for, however short the prompt."""
+    def unsupported_field(self) -> str | None:
+        """The optional request field that the endpoint does not support."""
+        is_unsupported = any(word in f"{self.code} {self.message}".casefold() for word in _UNSUPPORTED)
+        return self._optional_field if is_unsupported else None
+
+    @property
+    def is_about_format(self) -> bool:
+        """True if the endpoint does not take `response_format` in this form."""
         said = self.message.casefold()
-        is_about_length = self.param in _REPLY_LENGTH or (
-            not self.param and any(name in said for name in _REPLY_LENGTH)
-        )
-        if (
-            not is_about_length
-            or self.code == "context_length_exceeded"
-            or any(words in said for words in _PROMPT_LENGTH)
-        ):
+        is_named = self.param.startswith("response_format") or any(word in said for word in _FORMAT_WORDS)
+        return is_named and self._optional_field is None
+
+    @property
+    def limits_reply(self) -> bool:
+        """True if the endpoint allows no reply as long as `max_tokens`, however short the prompt."""
+        said = self.message.casefold()
+        if not (self.param in _REPLY_LENGTH if self.param else any(name in said for name in _REPLY_LENGTH)):
             return False
-        return self.code in _ABOVE_MOST or any(words in said for words in _ABOVE_MOST_WORDS)
+        if self.code == "context_length_exceeded" or any(words in said for words in _PROMPT_LENGTH):
+            return False
+        return self.code in _ABOVE_MAXIMUM or any(words in said for words in _ABOVE_MAXIMUM_WORDS)
+
+    @property
+    def _optional_field(self) -> str | None:
+        if self.param:
+            return self.param if self.param in _OPTIONAL_FIELDS else None
+        return "max_tokens" if NEWER_NAME in self.message.casefold() else None
 
 
 def parse_error(body: bytes) -> ServerError:
     """The error in a body, in the forms that endpoints use; a body that is not JSON is all message."""
     try:
         data = _loads(body)
-        if isinstance(data, dict) and isinstance(data.get("error"), dict | list | str):
-            data = data["error"]
     except (ValueError, RecursionError):
         return ServerError(body.decode("utf-8", "replace"))
-    message = _find_message(data)
+    if isinstance(data, dict) and isinstance(data.get("error"), dict | list | str):
+        data = data["error"]
+    message = data
+    while isinstance(message, dict | list) and message:
+        if isinstance(message, list):
+            message = message[0]
+        else:
+            message = next((message[name] for name in ("error", "message", "detail", "msg") if name in message), None)
+    message = message if isinstance(message, str) else ""
     if isinstance(data, dict) and isinstance(data.get("detail"), list):  # FastAPI's
         data = data["detail"]
     about = data[0] if isinstance(data, list) and data else data
     if not isinstance(about, dict):
         return ServerError(message or body.decode("utf-8", "replace"))
-    code, place = (about.get("code"), about.get("type")), about.get("loc")
+    code = next((text for text in (about.get("code"), about.get("type")) if isinstance(text, str) and text), "")
+    place = about.get("loc")
     param = about.get("param") or (place[-1] if isinstance(place, list) and place else "")
-    return ServerError(
-        message or "",
-        next((text for text in code if isinstance(text, str) and text), ""),
-        param if isinstance(param, str) else "",
-    )
+    return ServerError(message, code, param if isinstance(param, str) else "")
 
 
 def repeats_prompt(said: str, request: Request) -> bool:
-    """True where a word, or several plain ones in a row, may come from the prompt."""
+    """True if a word, or several plain ones in a row, may come from the prompt."""
     plain = _ESCAPE.sub(" ", unescape(unquote(said))).casefold()
     words = _WORD.findall(plain)
     prompt = _WORD.findall(" ".join(message.content for message in request.messages).casefold())
     whole = "".join(prompt)
-    # A long word may be cut off, and is looked for within others; a short one would be found in too many.
+    # A long word may be cut off, so it is also looked for inside others; a short one would be found in too many.
     short = {word for word in words if _SHORT_WORD < len(word) < _LONG_WORD} - _PLAIN_WORDS
     long = {word for word in words if len(word) >= _LONG_WORD} - _PLAIN_WORDS
     runs = {"".join(words[start : start + _RUN_OF_WORDS]) for start in range(len(words) - _RUN_OF_WORDS + 1)}
-    # Where words of other scripts begin and end is not known here.
+    # Words of other scripts cannot be told apart here.
     return not short.isdisjoint(prompt) or any(word in whole for word in long | runs) or not "".join(words).isascii()
 
 
 def parse_retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or an HTTP date; None where the header is missing or unreadable."""
+    """Seconds to wait, from a number or an HTTP date; None if the header is missing or unreadable."""
     if value is None:
         return None
     try:
         seconds = float(value)
     except ValueError:
-        seconds = _seconds_until(value)
+        try:
+            moment = parsedate_to_datetime(value)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            seconds = (moment - datetime.now(UTC)).total_seconds()
+        except (ValueError, OverflowError, TypeError):
+            return None
     return max(0.0, seconds) if isfinite(seconds) else None
 
 
 def _loads(body: bytes) -> Any:
     try:
         return orjson.loads(body)
-    except ValueError:  # a lone surrogate is JSON to the standard library
+    except ValueError:  # the standard library accepts a lone surrogate
         return json.loads(body)
 
 
-def _read_content(message: Mapping[str, Any]) -> str | None:
-    """The text of a message, or of its refusal; "" where it only thought or called a tool, None if unreadable."""
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(_read_part(part) for part in content)
-    if not content and isinstance(message.get("refusal"), str):
-        return str(message["refusal"])
-    return "" if content is None else content if isinstance(content, str) else None
-
-
-def _read_part(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
-    return text if isinstance(text, str) else ""
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < MOST_TOKENS else 0
-
-
 def _explain_no_json(body: bytes) -> Unread:
-    """What came instead of JSON, where it is a page or one short line: the words of what stands before the endpoint.
+    """What came instead of JSON. A page or one short line is shown: it comes from a proxy in front of the endpoint.
 
-    JSON that breaks off, a stream of events and a longer text may hold a reply, and are not shown.
+    JSON that breaks off, an event stream and longer text may contain a reply and are not shown.
     """
     text = body.decode("utf-8-sig", "replace")
     opening = text.lstrip()[: SHOWN_CHARACTERS + 1].rstrip()
@@ -203,22 +213,3 @@ def _explain_no_json(body: bytes) -> Unread:
     is_notice = len(text.strip()) <= SHOWN_CHARACTERS and opening.isprintable()
     is_shown = is_page or (is_notice and not any(sign in opening for sign in _REPLY_SIGNS))
     return Unread("the answer is not JSON", text if is_shown else "")
-
-
-def _find_message(data: Any) -> str | None:
-    """The text of an error in the forms that endpoints use, however deep it is."""
-    while isinstance(data, dict | list) and data:
-        if isinstance(data, list):
-            data = data[0]
-        else:
-            data = next((data[name] for name in ("error", "message", "detail", "msg") if name in data), None)
-    return data if isinstance(data, str) else None
-
-
-def _seconds_until(value: str) -> float:
-    try:
-        moment = parsedate_to_datetime(value)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return (moment - datetime.now(UTC)).total_seconds()
-    except (ValueError, OverflowError, TypeError):
-        return float("nan")

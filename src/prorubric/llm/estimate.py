@@ -14,9 +14,9 @@ from typing import Any
 
 from prorubric.errors import UnjudgedError
 from prorubric.llm.accounting import Prices, Usage, estimate_cost
+from prorubric.llm.cache import make_question, parse_probabilities
 from prorubric.llm.journal import Journal, key_of
 from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Reply, Request, YesNoModel
-from prorubric.llm.yes_no_cache import make_question, parse_probabilities
 from prorubric.rubric.base import Record
 
 _CHARACTERS_PER_TOKEN = 4

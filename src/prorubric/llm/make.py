@@ -10,13 +10,12 @@ from pathlib import Path
 
 from prorubric.errors import ConfigError
 from prorubric.llm.accounting import CountedModel, Usage
+from prorubric.llm.cache import CachedModel, CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig, HttpModel
-from prorubric.llm.journal import CachedModel, Journal, Keeper
 from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.model import Model, Stoppable, YesNoModel
 from prorubric.llm.own import import_model
 from prorubric.llm.scripted import load_script
-from prorubric.llm.yes_no_cache import CachedYesNo
 
 FORMS = "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object"
 _LOCAL = ("smollm2", "gguf:", "hf:")
@@ -57,11 +56,6 @@ def hint_at_model(spec: str, words: Sequence[str] = ("lexical", "smollm2"), http
     address = next((address for start, address in _ADDRESSES.items() if spec.startswith(start)), "https://host/v1")
     variable = (http or HttpConfig()).key_variable
     return f"a model behind an endpoint is {address}#{spec or 'name'}, with its key in {variable}"
-
-
-def open_model(spec: str, journal: Journal, http: HttpConfig | None, usage: Usage) -> Model | YesNoModel:
-    """The model that a string names, with its outcomes counted and its replies kept in a journal."""
-    return keep_model(make_model(spec, http, usage), journal, usage)
 
 
 def keep_model(model: Model | YesNoModel, journal: Keeper, usage: Usage) -> Model | YesNoModel:

@@ -1,7 +1,7 @@
-"""What a model is to the rest of the project: something that answers a request with a reply or with a failure.
+"""What a model is to the rest of the project: it answers a request with a reply or with a failure.
 
-A failed call is a value with its reason, because one bad call must not end a run of thousands. What no retry can mend
-(a wrong key, a model that does not exist) raises `ModelError` and ends it before more is spent.
+A failed call is a value, because one bad call must not end a run of thousands. What no retry can fix (a wrong key, a
+model that does not exist) raises `ModelError` and ends the run before more is spent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 from prorubric.rubric.records import Message
 
 MOST_TOKENS = 2**40
-"""No call has used more; a larger count is a mistake, and would not fit into a journal."""
-
-_REFUSED = (400, 413, 422)
+"""No call uses this many; a larger count is a mistake and might not fit into a journal."""
 
 FailureKind = Literal["connection", "timeout", "http", "reply", "gave-up"]
 
@@ -25,18 +23,18 @@ class Request:
     messages: tuple[Message, ...]
     max_tokens: int = 1024
     is_sized: bool = field(default=False, kw_only=True)
-    """Whether `max_tokens` follows from the length of a text, and not from an option."""
+    """True if `max_tokens` was computed from the length of a text rather than set by an option."""
     temperature: float = 0.0
     top_p: float = 1.0
     schema: Mapping[str, Any] | None = None
-    """The JSON schema of the reply, where one is wanted; a model that takes none answers freely."""
+    """The JSON schema of the reply; a model that does not support schemas answers freely."""
     draw: int = 0
-    """Which of several draws of the same question this is. A retry of a bad reply is another draw."""
+    """Number of this draw of the same question. Asking again after a bad reply is another draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said. Thinking is already left out."""
+    """What a model said, without its thinking."""
 
     text: str
     prompt_tokens: int = 0
@@ -44,30 +42,35 @@ class Reply:
     finish: str | None = None
     """Why it stopped: `stop`, `length`, `content_filter` …"""
     cached: bool = False
-    """Not asked for now: another reply to the same question is used."""
+    """True if an earlier reply to the same question was used."""
     repeated: bool = field(default=False, compare=False)
-    """Cached, and that other reply came since the journal was opened, not from an earlier run."""
+    """True if that earlier reply came after the journal was opened, not in an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call that gave no reply, after every retry it was worth."""
+    """A call that got no reply after all its retries."""
 
     kind: FailureKind
     reason: str
-    """One line, without a key, a prompt or a response in it."""
+    """One line without the key, the prompt or the response."""
     attempts: int = 1
     status: int | None = None
-    """Of the last answer, where an endpoint gave one."""
+    """HTTP status of the last answer, if the endpoint gave one."""
     code: str | None = None
-    """What the endpoint calls the error."""
+    """The endpoint's own name for the error."""
     param: str | None = None
-    """The field of the request that the endpoint says it is about."""
+    """The request field that the endpoint complains about."""
 
     @property
     def is_refusal(self) -> bool:
-        """True where the question itself cannot be taken, as one that is too long."""
-        return self.status in _REFUSED
+        """True if the endpoint rejects this question, for example as too long."""
+        return self.status in (400, 413, 422)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """True if nothing came back."""
+        return self.kind in ("connection", "timeout")
 
 
 Outcome = Reply | Failure
@@ -83,13 +86,13 @@ class Model(Protocol):
 
     @property
     def identity(self) -> str:
-        """Everything about the model itself that can change an answer; part of every cache key."""
+        """Everything about the model that can change an answer; part of every cache key."""
 
     async def complete(self, request: Request) -> Outcome:
-        """Answer one request. Safe to call many times at once."""
+        """Answer one request. Safe to call concurrently."""
 
     async def close(self) -> None:
-        """Let go of sockets and files. Safe to call twice."""
+        """Close sockets and files. Safe to call twice."""
 
 
 @runtime_checkable
@@ -102,28 +105,28 @@ class YesNoModel(Protocol):
 
     @property
     def identity(self) -> str:
-        """Everything about the model itself that can change an answer."""
+        """Everything about the model that can change an answer."""
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """One probability from 0 to 1 for each statement."""
 
     async def close(self) -> None:
-        """Let go of what it holds. Safe to call twice."""
+        """Release its resources. Safe to call twice."""
 
 
 @runtime_checkable
 class Stoppable(Protocol):
-    """A model whose calls may wait before they begin."""
+    """A model whose calls may wait before they start."""
 
     def stop(self) -> None:
-        """End those that wait as failures, and let no other begin; what has begun is finished."""
+        """Turn waiting calls into failures and start no more; calls that have started finish."""
 
 
 ModelT = TypeVar("ModelT", bound=Model | YesNoModel)
 
 
 class ModelWrapper(Generic[ModelT]):
-    """What stands around a model and is known by its name: a cache, a count."""
+    """Base of what wraps a model under the model's own name and identity: a cache, a counter."""
 
     def __init__(self, model: ModelT) -> None:
         self._model: ModelT = model

@@ -1,7 +1,7 @@
-"""Prompt files: text in sections, `[name]` on a line of its own, each with at most the placeholders it may have.
+"""Prompt files: text in sections, each under a line `[name]`, each with the placeholder it is filled by.
 
 A file that lacks a section or a placeholder, or has one twice or in the wrong place, is refused when a run starts,
-before a token is spent.
+before any token is spent.
 """
 
 import re
@@ -18,7 +18,7 @@ Sections = Mapping[str, str]
 
 
 def read_prompt(path: Path) -> str:
-    """The text of a prompt file, without the byte order mark that some editors put first."""
+    """The text of a prompt file, without the byte order mark that some editors write."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -26,17 +26,15 @@ def read_prompt(path: Path) -> str:
 
 
 def split_sections(text: str, place: str | Path = "the prompt") -> dict[str, str]:
-    """The sections of a prompt by name; refuses one that comes twice, and text that stands in none."""
+    """The sections of a prompt by name; refuses a repeated section and text before the first one."""
     before, *pieces = _SECTION.split(text)
     names = pieces[0::2]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ConfigError(f"{place}: the section [{twice}] is there twice; join the two")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ConfigError(f"{place}: the section [{repeated}] appears twice; join the two")
     if not is_blank(before):
-        raise ConfigError(
-            f"{place}: {shorten(before, 40)!r} stands before the first section; put it into [instructions]"
-        )
-    return {key: body.strip() for key, body in zip(names, pieces[1::2], strict=True)}
+        raise ConfigError(f"{place}: {shorten(before, 40)!r} is before the first section; move it into [instructions]")
+    return {name: body.strip() for name, body in zip(names, pieces[1::2], strict=True)}
 
 
 def check_sections(place: str | Path, kind: str, sections: Sections, required: Sequence[str]) -> None:
@@ -47,20 +45,17 @@ def check_sections(place: str | Path, kind: str, sections: Sections, required: S
 
 
 def check_placeholders(place: str | Path, sections: Sections, names: Sequence[str]) -> None:
-    """Refuse a prompt in which a section lacks its own placeholder, or holds one that nothing would fill."""
+    """Refuse a section that lacks its own placeholder, and a placeholder that nothing would fill."""
     for section, text in sections.items():
         found = _PLACEHOLDER.findall(text)
+        where = f"{place}: the section [{section}]"
         if section in names and found != [section]:
-            raise ConfigError(
-                f"{place}: the section [{section}] must hold {{{{{section}}}}} once and no other placeholder"
-            )
+            raise ConfigError(f"{where} must contain {{{{{section}}}}} once and no other placeholder")
         if section not in names and found:
-            raise ConfigError(
-                f"{place}: the section [{section}] holds {{{{{found[0]}}}}}, which nothing fills; remove it"
-            )
+            raise ConfigError(f"{where} contains {{{{{found[0]}}}}}, which nothing fills; remove it")
 
 
 def fill_section(sections: Sections, section: str, text: str) -> str:
-    """A section with the text in the place of its placeholder."""
+    """A section with the text in place of its placeholder."""
     before, after = sections[section].split(f"{{{{{section}}}}}")
     return before + text + after

@@ -1,12 +1,12 @@
-"""A model whose replies are written down beforehand, for tests: `ScriptedModel` in Python, `scripted:FILE` as a string.
+"""A model whose replies are written beforehand, for tests: `ScriptedModel` in Python, `scripted:FILE` as a string.
 
 The file has one rule a line: `{"contains": ["text", …], "reply": "…"}`. The first rule whose texts all occur in the
-prompt answers; a rule without `contains` answers everything. A prompt that no rule answers is a failure, never an
+prompt answers; a rule without `contains` answers everything. A prompt that no rule matches is a failure, never an
 empty reply.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from prorubric.errors import ConfigError, SourceError
@@ -17,20 +17,20 @@ Script = Callable[[Request], Outcome | str | None]
 
 
 class ScriptedModel:
-    """Answers from a function, or from a list of replies given out in turn."""
+    """Answers from a function, or with a list of replies in turn."""
 
     def __init__(self, script: Script | Sequence[str], name: str = "scripted") -> None:
         if isinstance(script, str):
             raise ConfigError("a script is a list of replies or a function; put a single reply into a list")
-        replies = None if callable(script) else iter(script)
-        self._script: Script = script if callable(script) else lambda _: next(replies, None) if replies else None
+        replies = iter(()) if callable(script) else iter(script)
+        self._script: Script = script if callable(script) else lambda _: next(replies, None)
         self.name = name
         self.requests: list[Request] = []
         """Every request so far, for tests to look at."""
 
     @property
     def identity(self) -> str:
-        """The name: whoever changes a script gives it another."""
+        """The name; give a changed script another one."""
         return self.name
 
     async def complete(self, request: Request) -> Outcome:
@@ -41,15 +41,23 @@ class ScriptedModel:
             return answer
         if answer is None:
             return Failure("reply", "the script has no reply to this prompt")
-        return Reply(answer, prompt_tokens=_count(request), completion_tokens=len(answer) // 4)
+        characters = sum(len(message.content) for message in request.messages)
+        return Reply(answer, prompt_tokens=characters // 4, completion_tokens=len(answer) // 4)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 def load_script(path: Path) -> ScriptedModel:
     """A scripted model from a file of rules."""
-    rules = list(_read_rules(path))
+    rules: list[tuple[list[str], str]] = []
+    for row in read_rows(path):
+        rule = row.value or {}
+        texts, reply = rule.get("contains", []), rule.get("reply")
+        is_list = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+        if not is_list or not isinstance(reply, str) or rule.keys() - {"contains", "reply"}:
+            raise SourceError(f'{path}:{row.line}: not a rule; write {{"contains": ["text"], "reply": "text"}}')
+        rules.append((texts, reply))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
     def answer(request: Request) -> str | None:
@@ -57,21 +65,3 @@ def load_script(path: Path) -> ScriptedModel:
         return next((reply for texts, reply in rules if all(text in prompt for text in texts)), None)
 
     return ScriptedModel(answer, name=f"scripted:{path.name}@{digest}")
-
-
-def _read_rules(path: Path) -> Iterator[tuple[list[str], str]]:
-    for row in read_rows(path):
-        rule = row.value or {}
-        texts, reply = rule.get("contains", []), rule.get("reply")
-        if (
-            rule.keys() - {"contains", "reply"}
-            or not isinstance(reply, str)
-            or not isinstance(texts, list)
-            or not all(isinstance(t, str) for t in texts)
-        ):
-            raise SourceError(f'{path}:{row.line}: not a rule; write {{"contains": ["text"], "reply": "text"}}')
-        yield texts, reply
-
-
-def _count(request: Request) -> int:
-    return sum(len(message.content) for message in request.messages) // 4

@@ -21,7 +21,7 @@ from prorubric.judge.stream import judge_stream
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import open_model
+from prorubric.llm.make import keep_model, make_model
 from prorubric.llm.together import run_sync
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
@@ -127,7 +127,7 @@ async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem], usage: 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         journal = stack.enter_context(Journal(config.journal or folder / "journal.sqlite"))
-        judge = Judge(open_model(config.judge, journal, config.http, usage), config.judging)
+        judge = Judge(keep_model(make_model(config.judge, config.http, usage), journal, usage), config.judging)
         members = list(groups.values())
         cases = [_make_case(number, items, those) for number, those in enumerate(members)]
         try:
