@@ -353,7 +353,7 @@ class TestOwnFile:
             (OWN.replace("{{items}}", ""), "the section [items] must contain {{items}} once and no other placeholder"),
             (OWN.replace("{{items}}", "{{checklist}}"), "the section [items] must contain {{items}} once and no other"),
             (OWN.replace("A {{", "A {{anchor}} {{"), "the section [anchor] must contain {{anchor}} once and no other"),
-            (OWN.replace("{{domain}}", "{{domian}}"), "the section [instructions] holds {{domian}}, which nothing "),
+            (OWN.replace("{{domain}}", "{{domian}}"), "the section [instructions] contains {{domian}}, which nothing "),
             (OWN.replace("Go.", "Go {{items}}."), "the section [closing] contains {{items}}, which nothing fills; "),
             (f"{OWN}[closing]\nGo on.", "the section [closing] appears twice; join the two"),
             (f"{OWN}[examples]\nSuch.", "no section is called [examples]; allowed: instructions, conversation, items,"),
