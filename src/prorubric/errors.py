@@ -9,6 +9,7 @@
     ├── UnjudgedError    one response cannot be judged by this model; the judge makes it unknown
     ├── BreakerError     too many rewards in a row are unknown; training on would be training on noise
     ├── ConfigError      an option is not allowed
+    ├── StoppedError     a run used up its budget; the same command with a larger one goes on
     └── MissingExtraError  a feature needs an optional dependency
 
 A message is one line: where, what was found, what is allowed, what to do. Each error carries nothing but that
@@ -51,6 +52,10 @@ class BreakerError(ProRubricError):
 
 class ConfigError(ProRubricError):
     """An option has a value that is not allowed."""
+
+
+class StoppedError(ProRubricError):
+    """A run used up its budget before it was complete."""
 
 
 class MissingExtraError(ProRubricError):

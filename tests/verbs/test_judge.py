@@ -124,7 +124,7 @@ def test_a_folder_of_another_judge_or_of_other_files_is_left_alone(files: Path, 
     before = (files / "run/config.json").read_bytes()
     other = server.spec.replace("test-model", "other-model")
     for change in ({"judge": other}, {"judging": JudgeConfig(canary=True)}, {"judge": "lexical"}):
-        with pytest.raises(ConfigError, match="holds a run with another"):
+        with pytest.raises(ConfigError, match="holds a run of judge with another"):
             judge_responses(make_config(files, server, **change))
     assert (server.calls, (files / "run/config.json").read_bytes()) == (12, before)
 
@@ -137,9 +137,9 @@ def test_a_folder_goes_on_with_more_reasks_and_asks_only_for_what_is_open(
     server.always = "judge"
     again = judge_responses(make_config(files, server, judging=JudgeConfig(reasks=1)))
     assert (first.unknown_verdicts, again.unknown_verdicts, again.cached, server.calls) == (12, 0, 12, 24)
-    with pytest.raises(ConfigError, match="holds a run with another reasks"):
+    with pytest.raises(ConfigError, match="holds a run of judge with another reasks"):
         judge_responses(make_config(files, server, judging=JudgeConfig(reasks=0)))
-    with pytest.raises(ConfigError, match="holds a run with another canary"):
+    with pytest.raises(ConfigError, match="holds a run of judge with another canary"):
         judge_responses(make_config(files, server, judging=JudgeConfig(reasks=2, canary=True)))
 
 
@@ -154,7 +154,7 @@ def test_levels_are_not_paid_for_again_with_more_reasks(files: Path, server: Mis
 
 def test_a_folder_with_files_of_its_own_is_left_alone(files: Path, server: MisbehavingServer) -> None:
     tasks = (files / "tasks.jsonl").read_bytes()
-    with pytest.raises(ConfigError, match="not a run of this verb"):
+    with pytest.raises(ConfigError, match="not a run of judge"):
         judge_responses(make_config(files, server, out=files))
     assert ((files / "tasks.jsonl").read_bytes(), server.calls) == (tasks, 0)
 
@@ -165,7 +165,7 @@ def test_settings_that_are_damaged_are_left_alone_in_one_line(
 ) -> None:
     (files / "run").mkdir()
     (files / "run/config.json").write_text(held)
-    with pytest.raises(ConfigError, match=r"config\.json: not .*; name another folder with --out$"):
+    with pytest.raises(ConfigError, match=r"config\.json: not .*; choose another --out$"):
         judge_responses(make_config(files, server))
     assert ((files / "run/config.json").read_text(), server.calls) == (held, 0)
 
@@ -531,11 +531,11 @@ def test_only_the_first_responses_are_judged_with_a_limit_and_the_others_later(
 @pytest.mark.parametrize(
     ("limit", "kept", "said"),
     [
-        (2, 12, r"run: holds a finished run of 12 responses, and the limit is 2 now; name another folder with --out$"),
+        (2, 12, r"run: holds a run of judge with another limit \(None, not 2\); choose another --out$"),
         (
             None,
             3,
-            r"run: holds a finished run, and the content of responses \(\S+responses.jsonl\) has changed since; ",
+            r"run: holds a run of judge, and the content of responses \(\S+responses.jsonl\) has changed since; ",
         ),
     ],
 )
@@ -811,6 +811,54 @@ class TestProgram:
         assert list(json.loads(capsys.readouterr().out)["schemes"]) == ["additive"]
 
 
+class TestBudget:
+    """A run that has used up its budget keeps what is complete, and goes on with a larger one."""
+
+    def test_no_more_calls_are_made_than_allowed_and_the_rest_later(
+        self, files: Path, server: MisbehavingServer
+    ) -> None:
+        first = judge_responses(make_config(files, server, max_calls=5))
+        assert (first.stopped, first.responses, server.calls) == ("--max-calls 5 is reached", 5, 5)
+        assert [row.sample for row in read_verdicts(files / "run")] == [0, 1, 2, 3, 4]
+        assert json.loads((files / "run/summary.json").read_text())["stopped"] == "--max-calls 5 is reached"
+        whole = judge_responses(make_config(files, server, max_calls=7))
+        assert (whole.stopped, whole.responses, whole.cached, server.calls) == ("", 12, 5, 12)
+
+    def test_replies_from_the_journal_are_free(self, files: Path, server: MisbehavingServer) -> None:
+        judge_responses(make_config(files, server))
+        again = judge_responses(make_config(files, server, max_calls=1))
+        assert (again.stopped, again.responses, server.calls) == ("", 12, 12)
+
+    def test_a_run_stops_when_the_money_is_spent(self, files: Path, server: MisbehavingServer) -> None:
+        # Every reply of this server counts 7 prompt tokens.
+        config = make_config(files, server, prices="1000000,0", max_cost=20.0, http=HttpConfig(concurrency=1))
+        result = judge_responses(config)
+        assert result.stopped == "--max-cost 20 is reached"
+        assert 3 <= server.calls <= 5  # the calls that had begun are finished
+        assert result.cost == 7.0 * server.calls
+
+    def test_a_price_that_is_not_known_is_refused_before_a_call(self, files: Path, server: MisbehavingServer) -> None:
+        with pytest.raises(ConfigError, match=r"--max-cost needs the price of .*; set it with --prices"):
+            judge_responses(make_config(files, server, max_cost=1.0))
+        assert (server.calls, (files / "run").exists()) == (0, False)
+
+    def test_the_program_ends_with_one_and_says_how_to_go_on(
+        self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run_program([*TestProgram().arguments(files, server), "--max-calls", "2"]) == 1
+        said = capsys.readouterr().out
+        assert "stopped: --max-calls 2 is reached; the same command with a larger budget goes on" in said
+
+
+@pytest.mark.xdist_group("ray")
+def test_ray_gives_the_same_files_as_this_process(files: Path, server: MisbehavingServer) -> None:
+    judge_responses(make_config(files, server))
+    judge_responses(make_config(files, server, out=files / "ray", engine="ray"))
+    for name in ("verdicts.jsonl", "scores.jsonl", "scores.csv", "tasks.jsonl"):
+        assert (files / "ray" / name).read_bytes() == (files / "run" / name).read_bytes()
+    assert server.calls == 24
+
+
 class TestStops:
     """A run that is ended in the middle is finished by running it again, with exactly the missing calls."""
 
@@ -846,7 +894,14 @@ class TestStops:
             program.send_signal(sign)
             program.communicate(timeout=PATIENCE)
             assert program.returncode == (-9 if sign == signal.SIGKILL else 130)
-            assert not (many / "run/verdicts.jsonl").exists()
+            if sign == signal.SIGKILL:
+                assert not (many / "run/verdicts.jsonl").exists()
+            else:  # what is complete is there, and the summary says that it is not all
+                held = [row.sample for row in read_verdicts(many / "run")]
+                summary = json.loads((many / "run/summary.json").read_text())
+                assert (summary["stopped"], summary["responses"]) == ("interrupted", len(held))
+                assert 0 < len(held) < self.COUNT
+                assert held == sorted(held)
         wait_until(lambda: server.open_connections == 0)
         interrupted = server.calls
         program = self.start(many, server)

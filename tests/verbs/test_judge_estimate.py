@@ -10,8 +10,7 @@ from prorubric import SCHEMES, Response, save_responses, save_tasks
 from prorubric.cli.app import run as run_program
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.verbs.judge import JudgeRunConfig, judge_responses
-from prorubric.verbs.judge_estimate import estimate_judging
+from prorubric.verbs.judge import JudgeRunConfig, estimate_judging, judge_responses
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward.judging import PROPER

@@ -19,7 +19,8 @@ from prorubric.rubric.base import render_config
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import render_verdict
-from prorubric.runs.verdicts import CONFIG, REJECTS, ROW_SCHEMA, SUMMARY, TASKS, describe_versions, read_setting
+from prorubric.runs.folder import CONFIG, REJECTS, SUMMARY, TASKS, read_setting
+from prorubric.runs.verdicts import ROW_SCHEMA
 from prorubric.text.show import shorten
 
 VERB = "audit"
@@ -87,7 +88,6 @@ def write_setting(config: AuditConfig, tasks: Iterable[Task], schemes: Sequence[
         "schemes": list(schemes),
         "judge_identity": judge,
         "editor_identity": editor,
-        "versions": describe_versions(),
     }
     write_json(config.out / CONFIG, about)
 

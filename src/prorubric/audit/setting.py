@@ -15,7 +15,8 @@ from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Response, Task
-from prorubric.runs.inputs import Rejects, pair_responses
+from prorubric.runs.inputs import pair_responses
+from prorubric.runs.rejects import Rejects
 from prorubric.runs.verdicts import ALL, check_judging, choose_schemes
 
 FROM_CHECKLISTS = "composed from the checklists, by no model"

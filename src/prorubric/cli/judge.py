@@ -13,8 +13,14 @@ from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import MOST_REASKS, JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.verbs.judge import JudgeFiles, JudgeResult, JudgeRunConfig, Progress, judge_responses
-from prorubric.verbs.judge_estimate import JudgeEstimate, estimate_judging
+from prorubric.verbs.judge import (
+    JudgeEstimate,
+    JudgeFiles,
+    JudgeResult,
+    JudgeRunConfig,
+    estimate_judging,
+    judge_responses,
+)
 from prorubric.verbs.score import ScoredRun
 
 Rows = Annotated[int, Parameter(help="Number of responses to show, worst first.", validator=validators.Number(gte=0))]
@@ -42,17 +48,12 @@ def judge(
         estimate = estimate_judging(config)
         say_estimate(count(estimate.responses, "response"), estimate)
     with show_progress("judging", "response", config.responses if config.limit is None else None) as show:
-        result = judge_responses(config, lambda now: show(now.responses, _describe(now), config.limit))
+        result = judge_responses(config, lambda now: show(now.done, now.note, now.total))
     if json:
         print_json(result)
     else:
         _print_result(result, rows, make_console())
-    return 1 if result.unknown_verdicts or result.rejected else 0
-
-
-def _describe(now: Progress) -> str:
-    failed = sum(now.usage.failures.values())
-    return f"{count(now.unknown_verdicts, 'verdict')} unknown, {count(failed, 'call')} failed"
+    return 1 if result.unknown_verdicts or result.rejected or result.stopped else 0
 
 
 def _print_estimate(estimate: JudgeEstimate, console: Console) -> None:
@@ -69,6 +70,8 @@ def _print_result(result: JudgeResult, rows: int, console: Console) -> None:
     console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
+    if result.stopped:
+        console.print(literal(f"stopped: {result.stopped}; the same command with a larger budget goes on", "yellow"))
     print_schemes(result, console)
     if result.unread:
         reason = next(iter(result.unread.values()))

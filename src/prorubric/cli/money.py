@@ -9,7 +9,7 @@ from rich.table import Table
 
 from prorubric.cli.output import count, say
 from prorubric.llm.accounting import find_price, load_prices
-from prorubric.llm.estimate import Estimate
+from prorubric.runs.estimate import Estimate
 
 DryRun = Annotated[
     bool, Parameter(help="Estimate calls, tokens and cost without calling the model or writing files.", negative="")

@@ -7,6 +7,7 @@ from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, Judgement
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.records import Response, Task
+from prorubric.rubric.verdict import Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,11 @@ class Judged:
     task: Task
     response: Response
     judgements: Mapping[Reading, Judgement]
+
+    @property
+    def is_open(self) -> bool:
+        """True if a verdict is unknown."""
+        return any(isinstance(verdict, Unknown) for found in self.judgements.values() for verdict in found.verdicts)
 
 
 def judge_stream(

@@ -22,7 +22,7 @@ from prorubric.files.json import parse_json
 from prorubric.files.read import read_rows
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.runs.verdicts import CONFIG, SUMMARY, TASKS
+from prorubric.runs.folder import CONFIG, SUMMARY, TASKS
 
 RecordT = TypeVar("RecordT", bound=Record)
 

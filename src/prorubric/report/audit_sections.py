@@ -25,7 +25,7 @@ from prorubric.report.page import (
     signed,
     table,
 )
-from prorubric.runs.verdicts import REJECTS
+from prorubric.runs.folder import REJECTS
 from prorubric.text.show import shorten
 
 MOST_PRICES = 150

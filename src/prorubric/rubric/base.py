@@ -35,6 +35,10 @@ class Record(BaseModel):
 def config_record(cls: type[ConfigT]) -> type[ConfigT]:
     """A frozen dataclass for the options of a verb, checked on entry; a wrong one is a `ConfigError` in one line."""
     made = dataclass(frozen=True, config=ConfigDict(extra="forbid"))(cls)
+    # The order of the options in --help, and of positional arguments: the record's own before those it inherits.
+    parts = made.__dataclass_fields__
+    order = sorted(parts, key=lambda name: (parts[name].kw_only, name not in cls.__annotations__))
+    made.__dataclass_fields__ = {name: parts[name] for name in order}
     check = made.__init__
 
     @wraps(check)

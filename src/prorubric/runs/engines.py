@@ -5,18 +5,17 @@ model. Results come back in the order of the items and are the same on every eng
 before a worker uses it, so either engine can finish what the other began.
 """
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
-from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_model, make_model, stop_model
-from prorubric.llm.model import Model, YesNoModel
 from prorubric.llm.together import run_in_order
+from prorubric.runs.models import AnyModel
+from prorubric.runs.run import Run
 from prorubric.runs.stop import Stop
 
 Engine = Literal["local", "ray"]
@@ -32,9 +31,6 @@ class Worker(Protocol[ItemT_contra, ResultT_co]):
     async def run(self, item: ItemT_contra) -> ResultT_co:
         """The result for one item."""
 
-    def stop(self) -> None:
-        """Ask the model nothing more."""
-
 
 class Job(Protocol[ItemT_contra, ResultT_co]):
     """What is done to each item, as a value that can be sent to another machine."""
@@ -43,18 +39,16 @@ class Job(Protocol[ItemT_contra, ResultT_co]):
     def model(self) -> str:
         """The model that the work needs, as the user wrote it."""
 
-    def start(self, model: Model | YesNoModel) -> Worker[ItemT_contra, ResultT_co]:
+    def start(self, model: AnyModel) -> Worker[ItemT_contra, ResultT_co]:
         """A worker that asks this model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """What an engine needs besides the job: the endpoint's limits, the journal, and what is counted and asked."""
+    """Where a job is done."""
 
     http: HttpConfig
     journal: Path
-    usage: Usage
-    stop: Stop
     engine: Engine = "local"
     workers: int = 2
 
@@ -64,24 +58,32 @@ class Workplace:
         return 2 * self.http.concurrency
 
 
-async def run_job(job: Job[ItemT, ResultT], items: Iterator[ItemT], place: Workplace) -> AsyncGenerator[ResultT, None]:
-    """The result for every item, in order."""
-    model = make_model(
-        job.model, place.http, place.usage
-    )  # here even for Ray: a wrong name fails before anything starts
+async def run_job(
+    job: Job[ItemT, ResultT], items: Iterable[ItemT], run: Run, place: Workplace
+) -> AsyncGenerator[ResultT, None]:
+    """The result for every item, in order. After a stop no item is begun, and those in flight are finished."""
+    wanted = take_until_stopped(items, run.stop)
+    run.models.make(job.model)  # even for Ray: a wrong name fails before anything starts
     if place.engine == "ray":
         from prorubric.runs.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
 
-        await model.close()
-        async with aclosing(run_on_ray(job, items, place)) as results:
+        await run.models.close()
+        async with aclosing(run_on_ray(job, wanted, run, place)) as results:
             async for result in results:
                 yield result
         return
     with Journal(place.journal) as journal:
-        worker = job.start(keep_model(model, journal, place.usage))
-        place.stop.listeners += [worker.stop, lambda: stop_model(model)]
+        worker = job.start(run.models.open(job.model, journal))
         try:
-            async for result in run_in_order((worker.run(item) for item in items), place.window):
+            async for result in run_in_order((worker.run(item) for item in wanted), place.window):
                 yield result
         finally:
-            await model.close()
+            await run.models.close()
+
+
+def take_until_stopped(items: Iterable[ItemT], stop: Stop) -> Iterator[ItemT]:
+    """Items, until the run is asked to stop."""
+    for item in items:
+        if stop.asked:
+            return
+        yield item

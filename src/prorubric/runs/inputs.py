@@ -1,15 +1,14 @@
-"""The tasks and responses of a run, read whole or paired as a stream; what is left out is counted with its reason."""
+"""The tasks and responses of a run, read whole or paired as a stream; what is left out is a reject with its reason."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from prorubric.datasets.load import (
     Format,
     Reject,
-    Stream,
     Subset,
     describe_taken_id,
     load_responses,
@@ -17,39 +16,30 @@ from prorubric.datasets.load import (
     show_example,
 )
 from prorubric.errors import ConfigError, SourceError
-from prorubric.files.write import open_rows
+from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Response, Task
-from prorubric.runs.verdicts import REJECTS, ROW_SCHEMA
+from prorubric.runs.rejects import Rejects
 
-SHOWN_REJECTS = 5
-_MOST_REJECTS = 10_000
 _SHOWN_IDS = 3
 
 
-@dataclass(slots=True)
-class Rejects:
-    """Rows that were left out: all are counted, the first are kept."""
+@config_record
+class TaskOptions:
+    """How a file of tasks is read."""
 
-    count: int = 0
-    kept: list[Reject] = field(default_factory=list)
-
-    def add(self, reject: Reject) -> None:
-        """Count one."""
-        self.count += 1
-        if len(self.kept) < _MOST_REJECTS:
-            self.kept.append(reject)
-
-    def first(self, path: str) -> str | None:
-        """The first row of a file that was left out, and why."""
-        return next((str(reject) for reject in self.kept if reject.path == path), None)
-
-    def show(self) -> tuple[str, ...]:
-        """The first few, a line each."""
-        return tuple(str(reject) for reject in self.kept[:SHOWN_REJECTS])
+    _: KW_ONLY
+    format: Format = "auto"
+    """Format of the tasks."""
+    subset: Subset = "all"
+    """HealthBench: only the physician-consensus criteria, or only the others."""
+    split: str = "train"
+    """The split of a dataset on the hub."""
+    strict: bool = False
+    """Stop at the first row that cannot be read."""
 
 
-class TaskSource(Protocol):
-    """Where tasks come from and how they are read: the options that verbs share."""
+class HasTasks(Protocol):
+    """A config with a file of tasks; the rest of it is `TaskOptions`."""
 
     @property
     def tasks(self) -> str: ...  # noqa: D102
@@ -63,19 +53,26 @@ class TaskSource(Protocol):
     def strict(self) -> bool: ...  # noqa: D102
 
 
-def load_all_tasks(source: TaskSource, rejects: Rejects) -> dict[str, Task]:
-    """Every task of a file by its id; a second task of the same id is a reject."""
-    how: dict[str, Any] = {"subset": source.subset, "split": source.split, "strict": source.strict}
-    stream = load_tasks(source.tasks, source.format, on_reject=rejects.add, **how)
+def load_all_tasks(source: HasTasks, rejects: Rejects) -> dict[str, Task]:
+    """Every task of a file by its id; a second task with the same id is a reject."""
+    stream = load_tasks(
+        source.tasks,
+        source.format,
+        subset=source.subset,
+        split=source.split,
+        strict=source.strict,
+        on_reject=rejects.add,
+    )
     tasks: dict[str, Task] = {}
     for task in stream:
         if task.id in tasks:
             rejects.add(Reject(source.tasks, stream.line, describe_taken_id(task.id)))
-            continue
-        tasks[task.id] = task
+        else:
+            tasks[task.id] = task
     if not tasks:
         skipped = f"no task has a criterion of the subset {source.subset}" if stream.skipped else "the file is empty"
-        why = f"{rejects.kept[0]}; {show_example(source.tasks)}" if rejects.kept else skipped
+        first = rejects.first(source.tasks)
+        why = f"{first}; {show_example(source.tasks)}" if first else skipped
         raise ConfigError(f"{source.tasks}: no task could be read; {why}")
     return tasks
 
@@ -86,30 +83,21 @@ def pair_responses(
     """Responses with their tasks; a wrong path is found here, before anything is spent."""
     if not path.is_file():
         raise SourceError(f"{path}: no such file; check the path")
-    return _pair(load_responses(path, strict=strict, on_reject=rejects.add), str(path), tasks, rejects)
+    stream = load_responses(path, strict=strict, on_reject=rejects.add)
 
+    def pair() -> Iterator[tuple[Task, Response]]:
+        seen: dict[str, set[int]] = {}
+        for response in stream:
+            task = tasks.get(response.task_id)
+            if task is None:
+                known = ", ".join(islice(tasks, _SHOWN_IDS)) + (", …" if len(tasks) > _SHOWN_IDS else "")
+                reason = f"no task is called {response.task_id!r}; the tasks are {known}"
+            elif response.sample in seen.setdefault(task.id, set()):
+                reason = f"sample {response.sample} of {task.id!r} came before; number the samples of a task"
+            else:
+                seen[task.id].add(response.sample)
+                yield task, response
+                continue
+            rejects.add(Reject(str(path), stream.line, reason))
 
-def write_rejects(folder: Path, rejects: Rejects) -> None:
-    """What was left out, as a file of the run folder; none where nothing was."""
-    (folder / REJECTS).unlink(missing_ok=True)
-    if rejects.kept:
-        with open_rows(folder / REJECTS, ROW_SCHEMA) as write:
-            for reject in rejects.kept:
-                write(asdict(reject))
-
-
-def _pair(
-    stream: Stream[Response], path: str, tasks: dict[str, Task], rejects: Rejects
-) -> Iterator[tuple[Task, Response]]:
-    seen: dict[str, set[int]] = {}
-    for response in stream:
-        task = tasks.get(response.task_id)
-        if task is None:
-            known = ", ".join(islice(tasks, _SHOWN_IDS)) + (", …" if len(tasks) > _SHOWN_IDS else "")
-            rejects.add(Reject(path, stream.line, f"no task is called {response.task_id!r}; the tasks are {known}"))
-        elif response.sample in seen.setdefault(task.id, set()):
-            reason = f"sample {response.sample} of {task.id!r} came before; number the samples of a task"
-            rejects.add(Reject(path, stream.line, reason))
-        else:
-            seen[task.id].add(response.sample)
-            yield task, response
+    return pair()

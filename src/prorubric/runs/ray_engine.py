@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -20,10 +21,12 @@ from prorubric.errors import MissingExtraError, ModelError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_model, make_model, stop_model
 from prorubric.llm.model import Reply
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.runs.engines import ItemT, Job, ResultT, Workplace
+from prorubric.runs.models import Budget, Gate, Models
+from prorubric.runs.run import Run
+from prorubric.runs.stop import Stop
 
 _MOST_RETRIES = 5
 """How often a shard is tried again after its worker died; one that kills every worker is not an accident."""
@@ -65,30 +68,30 @@ class _RemoteJournal:
 
 
 class _WorkerActor:
-    """A worker with a model of its own."""
+    """A worker with its own model."""
 
-    def __init__(self, job: Job[Any, Any], http: HttpConfig, journal: str) -> None:
-        self._usage = Usage()
-        self._model = make_model(job.model, http, self._usage)
+    def __init__(self, job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None) -> None:
+        self._stop, self._model = Stop(), job.model
+        self._gate = Gate(self._stop, Budget(max_calls))
+        self._models = Models(http, self._gate)
         kept = _RemoteJournal(_import_ray().get_actor(journal))
-        self._worker = job.start(keep_model(self._model, kept, self._usage))
-        self._is_stopping = False
+        self._worker = job.start(self._models.open(job.model, kept))
 
-    async def run(self, items: list[Any]) -> tuple[list[Any], Usage]:
-        begun = [] if self._is_stopping else items
-        return await run_together(self._worker.run(item) for item in begun), self._usage.take()
+    async def run(self, items: list[Any]) -> tuple[list[Any], Usage, str]:
+        """The results, what they used, and why the worker has stopped, if it has."""
+        begun = [] if self._stop.asked else items
+        results = await run_together(self._worker.run(item) for item in begun)
+        return results, self._gate.usage[self._model].take(), self._stop.reason
 
     async def stop(self) -> None:
-        self._is_stopping = True
-        self._worker.stop()
-        stop_model(self._model)
+        self._stop.ask()
 
     async def close(self) -> None:
-        await self._model.close()
+        await self._models.close()
 
 
 async def run_on_ray(
-    job: Job[ItemT, ResultT], items: Iterator[ItemT], place: Workplace
+    job: Job[ItemT, ResultT], items: Iterator[ItemT], run: Run, place: Workplace
 ) -> AsyncGenerator[ResultT, None]:
     """The result for every item, in order, from actors."""
     ray = _import_ray()
@@ -96,21 +99,22 @@ async def run_on_ray(
     if is_ours:
         # What workers print must not end up among the results on stdout.
         ray.init(log_to_driver=False, logging_level="error", include_dashboard=False)
-        place.stop.listen()  # Ray installs a SIGTERM handler that would end this process at once
-    size, http = share_limits(place.http, place.workers)
+        run.stop.listen()  # Ray installs a SIGTERM handler that would end this process at once
+    most = run.gate.budget.max_calls
+    size, http = share_limits(place.http, min(place.workers, most or place.workers))
     window = 2 * http.concurrency
     shard_size = max(1, min(_LARGEST_SHARD, window // _SHARDS_PER_WORKER))
     shards_at_once = -(-window // shard_size)
-    actors = _start_actors(ray, job, http, place, size, shards_at_once)
+    keeper, workers = _start_actors(ray, job, http, place.journal, size, shards_at_once, most)
+    run.stop.listeners += [worker.stop.remote for worker in workers]
     free: asyncio.Queue[Any] = asyncio.Queue()
-    for worker in actors[1:] * shards_at_once:
+    for worker in workers * shards_at_once:
         free.put_nowait(worker)
-    place.stop.listeners += [worker.stop.remote for worker in actors[1:]]
 
-    async def run_shard(shard: list[ItemT]) -> tuple[list[ResultT], Usage]:
+    async def run_shard(shard: list[ItemT]) -> tuple[list[ResultT], Usage, str]:
         worker = await free.get()
         try:
-            done: tuple[list[ResultT], Usage] = await worker.run.remote(shard)
+            done: tuple[list[ResultT], Usage, str] = await worker.run.remote(shard)
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayError as error:
@@ -118,24 +122,44 @@ async def run_on_ray(
         free.put_nowait(worker)
         return done
 
-    def deal() -> Iterator[Coroutine[Any, Any, tuple[list[ResultT], Usage]]]:
+    def deal() -> Iterator[Coroutine[Any, Any, tuple[list[ResultT], Usage, str]]]:
         while shard := list(islice(items, shard_size)):
             yield run_shard(shard)
 
     try:
         # Twice as many as there is room for: a slow first shard must not keep the workers waiting.
         async with aclosing(run_in_order(deal(), 2 * shards_at_once * size)) as shards:
-            async for results, usage in shards:
-                place.usage.merge(usage)
+            async for results, usage, stopped in shards:
+                run.gate.usage[job.model].merge(usage)
+                run.gate.check_budget()
+                if stopped:
+                    run.stop.ask(f"--max-calls {most} is reached")
                 for result in results:
                     yield result
     finally:
-        for actor in reversed(actors):
+        for actor in (*workers, keeper):
             with suppress(ray.exceptions.RayError, TimeoutError):  # already gone, or about to be
                 await asyncio.wait_for(actor.close.remote(), _SECONDS_TO_CLOSE)
             ray.kill(actor)
         if is_ours:
             ray.shutdown()
+
+
+def _start_actors(
+    ray: Any, job: Job[Any, Any], http: HttpConfig, path: Path, size: int, shards_at_once: int, most: int | None
+) -> tuple[Any, list[Any]]:
+    """The journal on this machine, and the workers wherever Ray puts them."""
+    # Workers find the journal by name: a handle among their arguments would be lost with the process that made it.
+    name = f"prorubric-journal-{uuid4().hex}"
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=False
+    )
+    journal = ray.remote(_JournalActor).options(name=name, num_cpus=0, scheduling_strategy=here, max_concurrency=1000)
+    worker = ray.remote(_WorkerActor).options(
+        num_cpus=1, max_restarts=-1, max_task_retries=_MOST_RETRIES, max_concurrency=shards_at_once + 1
+    )
+    share = None if most is None else most // size
+    return journal.remote(str(path.resolve())), [worker.remote(job, http, name, share) for _ in range(size)]
 
 
 def share_limits(http: HttpConfig, wanted: int) -> tuple[int, HttpConfig]:
@@ -146,22 +170,6 @@ def share_limits(http: HttpConfig, wanted: int) -> tuple[int, HttpConfig]:
     limits = {name: limit for name in _SHARED_LIMITS if (limit := getattr(http, name)) is not None}
     size = min(wanted, *limits.values())
     return size, replace(http, **{name: limit // size for name, limit in limits.items()})
-
-
-def _start_actors(
-    ray: Any, job: Job[Any, Any], http: HttpConfig, place: Workplace, size: int, shards_at_once: int
-) -> list[Any]:
-    """The journal on this machine, then the workers wherever Ray puts them."""
-    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=False
-    )
-    # Workers find the journal by name: a handle among their arguments would be lost with the process that made it.
-    name = f"prorubric-journal-{uuid4().hex}"
-    journal = ray.remote(_JournalActor).options(name=name, num_cpus=0, scheduling_strategy=here, max_concurrency=1000)
-    worker = ray.remote(_WorkerActor).options(
-        num_cpus=1, max_restarts=-1, max_task_retries=_MOST_RETRIES, max_concurrency=shards_at_once + 1
-    )
-    return [journal.remote(str(place.journal.resolve())), *(worker.remote(job, http, name) for _ in range(size))]
 
 
 def _import_ray() -> Any:

@@ -8,9 +8,7 @@ its own tasks, so that verdicts can be scored again under any scheme, years late
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
-from platform import python_version
 from typing import Any, cast
 
 import pyarrow as pa
@@ -27,17 +25,11 @@ from prorubric.rubric.base import Record
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
-from prorubric.text.show import shorten
+from prorubric.runs.folder import CONFIG, REJECTS, SUMMARY, TASKS
 
-CONFIG, TASKS, VERDICTS, SCORES, SUMMARY = (
-    "config.json",
-    "tasks.jsonl",
-    "verdicts.jsonl",
-    "scores.jsonl",
-    "summary.json",
-)
-JOURNAL, REJECTS, SHEET = "journal.sqlite", "rejects.jsonl", "scores.csv"
-RUN_FILES = (CONFIG, TASKS, VERDICTS, SCORES, SHEET, SUMMARY, REJECTS)
+VERDICTS, SCORES, SHEET = "verdicts.jsonl", "scores.jsonl", "scores.csv"
+JUDGE_FILES = (TASKS, VERDICTS, SCORES, SHEET, SUMMARY, REJECTS)
+"""The results of a judge run."""
 
 ALL, AUTO = "all", "auto"
 READS_WORDS = "lexical"
@@ -98,23 +90,6 @@ class StoredVerdicts:
     task_id: str
     sample: int
     verdicts: Mapping[str, tuple[Verdict, ...]]
-
-
-def read_setting(folder: Path) -> dict[str, Any]:
-    """The `config.json` of a folder that is about to be written into; empty where there is none.
-
-    One that no run can have written is a `ConfigError`: the file is somebody else's, or damaged.
-    """
-    path = folder / CONFIG
-    if not path.is_file():
-        return {}
-    try:
-        about = parse_json(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not JSON ({shorten(str(error))}); name another folder with --out") from None
-    if not isinstance(about, dict) or not isinstance(about.get("config", {}), dict):
-        raise ConfigError(f"{path}: not the settings of a run; name another folder with --out")
-    return about
 
 
 def check_judging(task: Task, name: str) -> None:
@@ -214,11 +189,6 @@ def _parse_stored(row: Mapping[str, Any]) -> StoredVerdicts:
         raise RubricError("it needs a task_id, a sample and verdicts")
     read = {name: tuple(map(parse_verdict, values)) for name, values in verdicts.items() if isinstance(values, list)}
     return StoredVerdicts(task_id, sample, read)
-
-
-def describe_versions() -> dict[str, str]:
-    """What a run was made with."""
-    return {"prorubric": version("prorubric"), "python": python_version()}
 
 
 def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], None]) -> str | None:

@@ -22,16 +22,17 @@ from prorubric.audit.setting import add_dimensions, choose_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.accounting import Usage, load_prices
-from prorubric.llm.estimate import Estimate, Questions, Replay, ReplayYesNo, add_up, open_existing
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import make_model, require_text
 from prorubric.llm.model import Model, Request, YesNoModel
 from prorubric.llm.own import OwnModel
 from prorubric.llm.together import run_sync
-from prorubric.runs.inputs import Rejects, load_all_tasks
-from prorubric.runs.verdicts import JOURNAL
+from prorubric.runs.estimate import Estimate, Questions, Replay, ReplayYesNo, add_up, open_existing
+from prorubric.runs.folder import JOURNAL
+from prorubric.runs.inputs import load_all_tasks
+from prorubric.runs.rejects import Rejects
 from prorubric.verbs.audit_run import check_asked, examine, prepare, wants_dimensions
-from prorubric.verbs.judge_estimate import count_reasks, expect_reply
+from prorubric.verbs.judge import count_reasks, expect_reply
 
 _EDIT_TOKENS, _GROUP_TOKENS, _ANSWER_TOKENS = 120, 700, 500
 _STOCK_ANSWER = " ".join(["This sentence stands for one of an answer that has not been written yet."] * 30)

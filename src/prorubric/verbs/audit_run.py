@@ -42,8 +42,10 @@ from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.records import Task
-from prorubric.runs.inputs import Rejects, load_all_tasks, write_rejects
-from prorubric.runs.verdicts import ALL, AUTO, JOURNAL, READS_WORDS, SUMMARY, needed_readings, split_by_words
+from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY
+from prorubric.runs.inputs import load_all_tasks
+from prorubric.runs.rejects import Rejects
+from prorubric.runs.verdicts import ALL, AUTO, READS_WORDS, needed_readings, split_by_words
 
 _NO_VERDICTS = "the judge gave no verdict on the answer"
 _FIXED: tuple[Reading, ...] = ("redundancy", APPROPRIATENESS)  # type: ignore[assignment]
@@ -106,7 +108,7 @@ async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResu
             write_setting(config, tasks.values(), schemes, models.judge.identity, models.editor.identity)
             found = await examine(cases, models, schemes, config, on_progress)
     write_cases(config.out, found)
-    write_rejects(config.out, rejects)
+    rejects.save(config.out / REJECTS)
     used = Usage()
     for usage in models.usage.values():
         used.merge(usage)

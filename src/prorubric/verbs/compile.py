@@ -26,13 +26,14 @@ from prorubric.datasets.load import Reject, Stream, load_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.files.write import WriteRow, hash_file, open_rows, remove_partials, write_json
-from prorubric.llm.accounting import Usage, estimate_cost, load_prices
+from prorubric.llm.accounting import Usage, estimate_cost
 from prorubric.llm.make import FORMS, hint_at_model, make_text_model
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
 from prorubric.runs.engines import Workplace, run_job
+from prorubric.runs.run import Run, RunOptions
 from prorubric.runs.stop import Stop, stop_on_signals
 from prorubric.verbs.compile_config import CompileConfig, make_plan
 from prorubric.verbs.compile_outputs import announce_outputs, claim_outputs
@@ -154,8 +155,10 @@ async def _compile(
     on_progress: OnProgress | None,
     on_stop: Callable[[], None] | None,
 ) -> CompileResult:
-    started, usage, tally, stop = time.monotonic(), Usage(), Tally(), Stop()
-    prices = load_prices(config.prices)
+    started, tally = time.monotonic(), Tally()
+    run = Run(RunOptions(journal=config.journal, prices=config.prices), config.http)
+    usage, stop = run.gate.usage.setdefault(config.generator, Usage()), run.stop
+    prices = run.gate.prices
     remove_partials(*outputs.values())
     stop.listeners += [on_stop] if on_stop else []
     with ExitStack() as stack, stop_on_signals(stop):
@@ -166,8 +169,8 @@ async def _compile(
         rejects = _Rejects(write["rejects"])
         stream = open_tasks(config, rejects.add)
         tasks = take_tasks(stream, rejects.add, config.limit, stop)
-        place = Workplace(config.http, outputs["journal"], usage, stop, config.engine, config.workers)
-        results = _run_tasks(config, plan, tasks, place)
+        place = Workplace(config.http, outputs["journal"], config.engine, config.workers)
+        results = _run_tasks(config, plan, tasks, run, place)
         async with aclosing(results):
             async for done in results:
                 tally.add(done)
@@ -197,11 +200,11 @@ async def _compile(
 
 
 async def _run_tasks(
-    config: CompileConfig, plan: Plan, tasks: Iterator[Task], place: Workplace
+    config: CompileConfig, plan: Plan, tasks: Iterator[Task], run: Run, place: Workplace
 ) -> AsyncGenerator[Done[Row], None]:
     """Every task through the plan, in order, by the engine that the configuration names."""
-    if make_generator(config, place.usage) is not None:
-        results = run_job(CompileJob(config.generator, plan), tasks, place)
+    if make_generator(config, run.gate.usage[config.generator]) is not None:
+        results = run_job(CompileJob(config.generator, plan), tasks, run, place)
     else:
         worker = CompileWorker(Compiler(None, plan.generation, plan.own_prompt), plan)
         results = run_in_order((worker.run(task) for task in tasks), place.window)

@@ -11,10 +11,10 @@ from prorubric.compile.texts import QUESTIONS, add_texts
 from prorubric.compile.work import Plan, list_texts, needs_grouping
 from prorubric.datasets.load import Reject
 from prorubric.llm.accounting import Usage, load_prices
-from prorubric.llm.estimate import Estimate, Questions, Replay, open_existing
 from prorubric.llm.own import OwnModel
 from prorubric.llm.together import run_sync
 from prorubric.rubric.records import Task
+from prorubric.runs.estimate import Estimate, Questions, Replay, open_existing
 from prorubric.verbs.compile import make_generator, open_tasks, take_tasks
 from prorubric.verbs.compile_config import CompileConfig, make_plan
 from prorubric.verbs.compile_outputs import find_journal

@@ -20,21 +20,11 @@ from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_RESPONSES, SAMPLE_TA
 from prorubric.errors import ConfigError
 from prorubric.files.write import open_rows, write_json
 from prorubric.llm.http import HttpConfig
-from prorubric.rubric.base import Record, config_record, render_config
+from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Verdict
-from prorubric.runs.verdicts import (
-    CONFIG,
-    ROW_SCHEMA,
-    SCORES,
-    SUMMARY,
-    TASKS,
-    VERDICTS,
-    describe_versions,
-    read_setting,
-    render_score_row,
-    render_verdict_row,
-)
+from prorubric.runs.folder import CONFIG, SUMMARY, TASKS, Setting, describe_run, read_setting
+from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_score_row, render_verdict_row
 from prorubric.verbs.audit import audit_rewards
 from prorubric.verbs.audit_run import OnProgress
 from prorubric.verbs.compile import compile_rubrics
@@ -205,13 +195,8 @@ def _holds_only_the_pack(folder: Path) -> bool:
 
 
 def _describe(config: DemoConfig) -> dict[str, Any]:
-    return {
-        "verb": _VERB,
-        "config": render_config(config),
-        "schemes": SCHEMES,
-        "judge": "none: verdicts given by hand",
-        "versions": describe_versions(),
-    }
+    about = {"schemes": SCHEMES, "judge": "none: verdicts given by hand"}
+    return describe_run(Setting(_VERB, config, {}, about=about))
 
 
 def _write_folder(

@@ -1,11 +1,11 @@
-"""`judge_responses`: a file of responses judged once per reading that the schemes need, scored under all of them.
+"""`judge_responses`: each response of a file is judged once per reading the schemes need, and scored under all of them.
 
-Every reply is in the journal before it is used, so that a run that was stopped, or killed, is finished by running it
-again: only the calls that are missing are made. Results appear in the run folder when the run is complete.
+Every reply is in the journal before it is used, so running the same command again finishes a run that was stopped or
+killed: only the missing calls are made. A run that is stopped leaves the responses it has finished, and its summary
+says why it stopped.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain, islice
@@ -15,58 +15,53 @@ from typing import Annotated, Any, cast
 from pydantic import Field, JsonValue
 
 from prorubric.aggregate.score import Score
-from prorubric.datasets.load import Format, Subset
 from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
-from prorubric.files.lock import lock_path
-from prorubric.files.write import hash_file, open_rows, remove_partials, write_json
+from prorubric.files.write import open_rows, write_json
 from prorubric.judge.items import Reading
-from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.stream import Judged, judge_stream
-from prorubric.llm.accounting import Prices, Usage, estimate_cost, load_prices
+from prorubric.judge.judge import MOST_REASKS, Judge, JudgeConfig
+from prorubric.judge.stream import Judged
 from prorubric.llm.http import HttpConfig
-from prorubric.llm.journal import Journal
-from prorubric.llm.make import keep_model, make_model
-from prorubric.llm.model import Model, YesNoModel
-from prorubric.llm.together import run_sync
+from prorubric.llm.model import Request, YesNoModel
+from prorubric.llm.own import OwnModel
+from prorubric.llm.together import run_sync, run_together
 from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown
-from prorubric.runs.inputs import Rejects, load_all_tasks, pair_responses, write_rejects
+from prorubric.runs.engines import Engine, Workplace, run_job
+from prorubric.runs.estimate import Estimate, Questions, Replay, ReplayYesNo, open_existing
+from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
+from prorubric.runs.inputs import TaskOptions, load_all_tasks, pair_responses
+from prorubric.runs.models import AnyModel
 from prorubric.runs.reasons import Reasons
+from prorubric.runs.run import OnProgress, Run, RunOptions, RunResult
+from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import (
     AUTO,
-    CONFIG,
-    JOURNAL,
+    JUDGE_FILES,
     READS_WORDS,
     ROW_SCHEMA,
-    RUN_FILES,
     SCORES,
     SHEET,
-    SUMMARY,
-    TASKS,
     VERDICTS,
     Readings,
     SchemeTally,
     check_judging,
     choose_schemes,
-    describe_versions,
     needed_readings,
-    read_setting,
     render_verdict_row,
     score_readings,
     split_by_words,
 )
-from prorubric.text.show import shorten
 from prorubric.verbs.score import ScoredResponse, ScoredRun, open_scores
 
 _CHARACTERS_PER_TOKEN = 4
-_CONTENT = "content"
+_TOKENS_AROUND, _TOKENS_A_VERDICT, _TOKENS_A_REASON = 8, 6, 30
 
 
 @config_record
-class JudgeFiles:
+class JudgeFiles(TaskOptions, RunOptions):
     """What is judged, by which model, into which folder."""
 
     tasks: str
@@ -82,18 +77,10 @@ class JudgeFiles:
     """Comma-separated schemes, all that the tasks allow, or auto: the sum, and ProRubric if there are dimensions."""
     limit: Annotated[int, Field(ge=1)] | None = None
     """Judge only the first N responses, to try a judge before paying for all of them."""
-    format: Format = "auto"
-    """Format of the tasks."""
-    subset: Subset = "all"
-    """HealthBench: only the physician-consensus criteria, or only the others."""
-    split: str = "train"
-    """The split of a dataset on the hub."""
-    strict: bool = False
-    """Stop at the first row that cannot be read."""
-    journal: Path | None = None
-    """Journal to share between runs; by default each run folder has its own."""
-    prices: str | Path | None = None
-    """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
+    engine: Engine = "local"
+    """Where to run: on this machine, or in Ray actors on many machines."""
+    workers: Annotated[int, Field(ge=1)] = 2
+    """Ray: number of actors."""
 
     def __post_init__(self) -> None:
         if self.out.suffix.lower() in (".csv", ".json", ".jsonl", ".parquet"):
@@ -111,46 +98,154 @@ class JudgeRunConfig(JudgeFiles):
     http: HttpConfig = field(default_factory=HttpConfig)
 
 
-class JudgeResult(ScoredRun):
+class JudgeResult(RunResult, ScoredRun):
     """What a run gave and what it cost."""
 
     unanswered: int
-    """Tasks without a response that was judged; 0 where `limit` ended the run."""
-    rejected: int
-    """Rows of tasks or responses that could not be read, or responses to no known task."""
-    rejects: tuple[str, ...]
-    """The first of them."""
+    """Tasks without a response that was judged; 0 if `limit` or a stop ended the run."""
     unread: dict[str, str]
-    """Schemes that were named though the judge cannot read their texts, with the reason; their scores mean nothing."""
+    """Schemes named although the judge cannot read their texts, with the reason; their scores mean nothing."""
     verdicts: int
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
     reasks: int | None
     """How often an open item was asked again; None for a judge that gives probabilities, which is asked once."""
-    calls: int
-    """Questions, with those that needed no call."""
-    cached: int
-    """Those of them that needed none."""
-    repeated: int
-    """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
-    damaged: int
-    """Replies that were damaged in the journal and asked for again."""
-    failed_calls: dict[str, int]
-    retries: int
-    prompt_tokens: int
-    """Of the calls that were made now."""
-    completion_tokens: int
     shareable_prompt_tokens: int
     """Of all prompts of the run, what a server with a prefix cache can share between responses (an estimate)."""
     shareable_share: float | None
     """The same as a share of all prompts."""
-    unmetered: int
-    """Replies whose tokens the endpoint did not count."""
-    cost: float | None
-    """US dollars at list price for the calls that were made now; None where the price or the tokens are not known."""
-    cost_with_journal: float | None
-    """The same with what the replies from the journal once cost."""
-    seconds: float
+
+
+class JudgeEstimate(Estimate):
+    """What a run of `judge` would take."""
+
+    judge: str
+    responses: int
+    rejected: int
+    schemes: tuple[str, ...]
+    left_out: dict[str, str]
+    unread: dict[str, str]
+
+
+def judge_responses(config: JudgeRunConfig, on_progress: OnProgress | None = None) -> JudgeResult:
+    """Judge and score every response of a file into a run folder.
+
+    Ctrl-C lets the calls in flight finish, so they are not paid for twice, keeps what is complete, and raises
+    `KeyboardInterrupt`; a second one ends the run at once.
+    """
+    with Run(config, config.http, on_progress) as run:
+        return run_sync(_judge(config, run))
+
+
+def estimate_judging(config: JudgeRunConfig) -> JudgeEstimate:
+    """Count the calls, tokens and money of a run without making a call."""
+    with Run(config, config.http) as run:
+        return run_sync(_estimate(config, run))
+
+
+async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
+    inputs = _open_inputs(config, run)
+    tally = _Tally()
+    setting = Setting(
+        verb="judge",
+        config=config,
+        identity={
+            "judge": inputs.model.identity,
+            "subset": config.subset,
+            **render_config(config.judging),
+            "limit": config.limit,
+        },
+        inputs={"tasks": config.tasks, "responses": config.responses},
+        files=JUDGE_FILES,
+        grows=("reasks", "limit"),
+        until_finished=("content", "limit"),
+        about={"schemes": list(inputs.schemes)},
+    )
+    place = Workplace(config.http, config.journal or config.out / JOURNAL, config.engine, config.workers)
+    job = JudgeJob(config.judge, config.judging, inputs.readings)
+    with claim_folder(config.out, setting):
+        save_tasks(config.out / TASKS, inputs.tasks.values())
+        with stop_on_signals(run.stop), ExitStack() as stack:
+            write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
+            write_scores = [
+                stack.enter_context(open_scores(config.out / name, inputs.schemes)) for name in (SCORES, SHEET)
+            ]
+            async with aclosing(run_job(job, inputs.cases, run, place)) as stream:
+                async for judged in stream:
+                    if run.stop.asked and judged.is_open:  # it was not asked to the end
+                        continue
+                    verdicts: Readings = {name: found.verdicts for name, found in judged.judgements.items()}
+                    scores = score_readings(verdicts, judged.task, inputs.schemes)
+                    write_verdicts(_render_verdicts(judged))
+                    for write in write_scores:
+                        write(ScoredResponse(judged.task.id, judged.response.sample, scores))
+                    tally.add(judged, scores)
+                    failed = run.count_failures()
+                    run.tell(
+                        tally.responses, config.limit, f"{tally.unknown:,} verdicts unknown, {failed:,} calls failed"
+                    )
+        run.rejects.save(config.out / REJECTS)
+        result = _summarize(config, inputs, tally, run)
+        write_json(config.out / SUMMARY, result.model_dump(mode="json"))
+    if run.stop.asked and not run.stop.reason:
+        raise KeyboardInterrupt
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeJob:
+    """What is done to every response, for an engine to do anywhere."""
+
+    model: str
+    judging: JudgeConfig
+    readings: tuple[Reading, ...]
+
+    def start(self, model: AnyModel) -> "JudgeWorker":
+        """A worker that asks this judge."""
+        return JudgeWorker(Judge(model, self.judging), self.readings)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeWorker:
+    """Judges responses, one call for each reading."""
+
+    judge: Judge
+    readings: tuple[Reading, ...]
+
+    async def run(self, case: tuple[Task, Response]) -> Judged:
+        """The verdicts on one response."""
+        task, response = case
+        found = await run_together(self.judge.judge(task, response.text, reading) for reading in self.readings)
+        return Judged(task, response, dict(zip(self.readings, found, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What a run starts from, read and checked before anything is spent."""
+
+    tasks: dict[str, Task]
+    cases: Iterator[tuple[Task, Response]]
+    schemes: tuple[str, ...]
+    left_out: dict[str, str]
+    unread: dict[str, str]
+    readings: tuple[Reading, ...]
+    model: AnyModel
+
+
+def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
+    """Read the tasks and make the model; raises before a token is spent and before there is a folder."""
+    tasks = load_all_tasks(config, run.rejects)
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging, config.judge)
+    cases = islice(pair_responses(config.responses, tasks, run.rejects, config.strict), config.limit)
+    first = next(cases, None)
+    if first is None:
+        why = run.rejects.first(str(config.responses)) or "the file is empty"
+        raise SourceError(f"{config.responses}: no response could be judged; {why}; {EXAMPLE}")
+    unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
+    model = run.models.make(config.judge)
+    Judge(model, config.judging)  # a prompt file that cannot be used is found now
+    readings = cast("tuple[Reading, ...]", needed_readings(schemes))
+    return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, readings, model)
 
 
 @dataclass(slots=True)
@@ -181,140 +276,6 @@ class _Tally:
         self.scores.add(scores)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is."""
-
-    responses: int
-    unknown_verdicts: int
-    usage: Usage
-
-
-OnProgress = Callable[[Progress], None]
-
-
-def judge_responses(config: JudgeRunConfig, on_progress: OnProgress | None = None) -> JudgeResult:
-    """Judge and score every response of a file into a run folder."""
-    return run_sync(_run(config, on_progress))
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a run starts from, read and checked before anything is spent."""
-
-    tasks: dict[str, Task]
-    cases: Iterator[tuple[Task, Response]]
-    schemes: tuple[str, ...]
-    left_out: dict[str, str]
-    unread: dict[str, str]
-    model: Model | YesNoModel
-    prices: Prices
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """What has to be judged."""
-        return cast("tuple[Reading, ...]", needed_readings(self.schemes))
-
-
-def open_inputs(config: JudgeRunConfig, rejects: Rejects, usage: Usage) -> Inputs:
-    """Read the tasks and make the model; raises before a token is spent and before there is a folder."""
-    tasks = load_all_tasks(config, rejects)
-    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging, config.judge)
-    cases = islice(pair_responses(config.responses, tasks, rejects, config.strict), config.limit)
-    first = next(cases, None)
-    if first is None:
-        why = rejects.first(str(config.responses)) or "the file is empty"
-        raise SourceError(f"{config.responses}: no response could be judged; {why}; {EXAMPLE}")
-    unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
-    prices = load_prices(config.prices)
-    model = make_model(config.judge, config.http, usage)
-    Judge(model, config.judging)  # a prompt file that cannot be used is found now
-    return Inputs(tasks, chain([first], cases), schemes, left_out, unread, model, prices)
-
-
-async def _run(config: JudgeRunConfig, on_progress: OnProgress | None) -> JudgeResult:
-    started = time.monotonic()
-    rejects, usage, tally = Rejects(), Usage(), _Tally()
-    inputs = open_inputs(config, rejects, usage)
-    about = {
-        "verb": "judge",
-        "config": render_config(config),
-        "schemes": list(inputs.schemes),
-        "judge_identity": inputs.model.identity,
-        _CONTENT: {"tasks": hash_file(Path(config.tasks)), "responses": hash_file(config.responses)},
-        "versions": describe_versions(),
-    }
-    _check_folder(config.out, about)  # before a lock is left in a folder that is somebody else's
-    config.out.mkdir(parents=True, exist_ok=True)
-    with lock_path(config.out / ".lock"), Journal(config.journal or config.out / JOURNAL) as journal:
-        _check_folder(config.out, about)
-        remove_partials(*(config.out / name for name in RUN_FILES))
-        save_tasks(config.out / TASKS, inputs.tasks.values())
-        write_json(config.out / CONFIG, about)
-        judge = Judge(keep_model(inputs.model, journal, usage), config.judging)
-        try:
-            with ExitStack() as stack:
-                write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
-                write_scores = [
-                    stack.enter_context(open_scores(config.out / name, inputs.schemes)) for name in (SCORES, SHEET)
-                ]
-                stream = judge_stream(judge, inputs.cases, inputs.readings, 2 * config.http.concurrency)
-                async with aclosing(stream):
-                    async for judged in stream:
-                        readings: Readings = {name: found.verdicts for name, found in judged.judgements.items()}
-                        scores = score_readings(readings, judged.task, inputs.schemes)
-                        write_verdicts(_render_verdicts(judged))
-                        for write in write_scores:
-                            write(ScoredResponse(judged.task.id, judged.response.sample, scores))
-                        tally.add(judged, scores)
-                        if on_progress:
-                            on_progress(Progress(tally.responses, tally.unknown, usage))
-        finally:
-            await judge.close()
-    write_rejects(config.out, rejects)
-    result = _summarize(config, inputs, tally, usage, rejects, round(time.monotonic() - started, 3))
-    write_json(config.out / SUMMARY, result.model_dump(mode="json"))
-    return result
-
-
-def _check_folder(folder: Path, about: Mapping[str, Any]) -> None:
-    """Raise `ConfigError` where a folder holds another judge's run, or other files. More reasks go on with a run."""
-    before = read_setting(folder)
-    if before.get("verb") != "judge" and any((folder / name).exists() for name in RUN_FILES):
-        raise ConfigError(f"{folder}: holds files that are not a run of this verb; name another folder with --out")
-    old, new = (
-        {"judge identity": found.get("judge_identity"), **settings, **settings.get("judging", {})}
-        for found in (before, about)
-        for settings in [found.get("config", {})]
-    )
-    for key in ("judge identity", "tasks", "responses", "subset", *about["config"]["judging"]) if before else ():
-        if old.get(key) != new[key] and not (key == "reasks" and (old.get(key) or 0) < new[key]):
-            raise ConfigError(
-                f"{folder}: holds a run with another {key.replace('_', ' ')} ({shorten(str(old.get(key)))}, "
-                f"not {shorten(str(new[key]))}); name another folder with --out"
-            )
-    if (folder / SUMMARY).is_file() and (folder / VERDICTS).is_file():
-        _check_finished(folder, before, about)
-
-
-def _check_finished(folder: Path, before: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-    """Raise `ConfigError` where other inputs would replace the verdicts of a finished run. A larger limit goes on."""
-    with (folder / VERDICTS).open("rb") as stream:
-        count = sum(1 for _ in stream)
-    limit = about["config"]["limit"]
-    for key, found in before.get(_CONTENT, {}).items():
-        if found != about[_CONTENT][key]:
-            raise ConfigError(
-                f"{folder}: holds a finished run, and the content of {key} ({about['config'][key]}) has changed since; "
-                "name another folder with --out"
-            )
-    if limit is not None and limit < count:
-        raise ConfigError(
-            f"{folder}: holds a finished run of {count} responses, and the limit is {limit} now; "
-            "name another folder with --out"
-        )
-
-
 def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
     """The row of `verdicts.jsonl`, with what else is known of the verdicts."""
     found = judged.judgements
@@ -336,16 +297,13 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
     )
 
 
-def _summarize(
-    config: JudgeRunConfig, inputs: Inputs, tally: _Tally, usage: Usage, rejects: Rejects, seconds: float
-) -> JudgeResult:
+def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run) -> JudgeResult:
+    was_cut = run.stop.asked or tally.responses == config.limit
     return JudgeResult(
         folder=str(config.out),
         judge=config.judge,
         responses=tally.responses,
-        unanswered=0 if tally.responses == config.limit else len(inputs.tasks) - len(tally.seen),
-        rejected=rejects.count,
-        rejects=rejects.show(),
+        unanswered=0 if was_cut else len(inputs.tasks) - len(tally.seen),
         schemes=tally.scores.summarize(inputs.schemes),
         left_out=inputs.left_out,
         unread=inputs.unread,
@@ -353,18 +311,50 @@ def _summarize(
         unknown_verdicts=tally.unknown,
         unknown_reasons=dict(tally.reasons.most_common()),
         reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
-        calls=usage.calls,
-        cached=usage.cached,
-        repeated=usage.repeated,
-        damaged=usage.damaged,
-        failed_calls={**usage.failures},
-        retries=usage.retries,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
         shareable_prompt_tokens=tally.shareable // _CHARACTERS_PER_TOKEN,
         shareable_share=tally.shareable / tally.prompt if tally.prompt else None,
-        unmetered=usage.unmetered,
-        cost=estimate_cost(usage, inputs.prices),
-        cost_with_journal=estimate_cost(usage, inputs.prices, with_cached=True),
-        seconds=seconds,
+        **run.describe(),
     )
+
+
+async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
+    inputs, responses = _open_inputs(config, run), 0
+    with open_existing(config.journal or config.out / JOURNAL) as journal:
+        questions = Questions(journal)
+        worker = JudgeWorker(
+            Judge(replay_judge(inputs.model, questions, config.judging), config.judging), inputs.readings
+        )
+        for case in inputs.cases:
+            await worker.run(case)
+            responses += 1
+    if not isinstance(inputs.model, OwnModel):  # the run may use the same object
+        await inputs.model.close()
+    return JudgeEstimate(
+        judge=config.judge,
+        responses=responses,
+        rejected=run.rejects.count,
+        schemes=inputs.schemes,
+        left_out=inputs.left_out,
+        unread=inputs.unread,
+        **questions.price(inputs.model.name, run.gate.prices),
+    )
+
+
+def replay_judge(model: AnyModel, questions: Questions, config: JudgeConfig) -> AnyModel:
+    """A judge that answers from the journal, and counts what the journal cannot answer."""
+    if isinstance(model, YesNoModel):
+        return ReplayYesNo(model, questions)
+    return Replay(model, questions, usual=expect_reply, retries=lambda request: count_reasks(request, config))
+
+
+def count_reasks(request: Request, config: JudgeConfig) -> int:
+    """How often what a reply leaves open may still be asked after this request."""
+    return config.reasks - request.draw % (MOST_REASKS + 1)
+
+
+def expect_reply(request: Request) -> int:
+    """How long a reply of this schema usually is, in tokens."""
+    properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
+    verdicts: dict[str, Any] = next(iter(properties.values())).get("properties", {})
+    reasons = [verdict for verdict in verdicts.values() if verdict["type"] == "object"]
+    return _TOKENS_AROUND + _TOKENS_A_VERDICT * max(len(verdicts), 1) + _TOKENS_A_REASON * len(reasons)

@@ -15,12 +15,11 @@ from prorubric.files.tables import open_csv, render_html
 from prorubric.files.write import COMPRESSIONS, SUFFIXES, open_rows, split_suffix
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
+from prorubric.runs.folder import CONFIG, JOURNAL, TASKS
 from prorubric.runs.verdicts import (
     ALL,
-    JOURNAL,
+    JUDGE_FILES,
     ROW_SCHEMA,
-    RUN_FILES,
-    TASKS,
     SchemeSummary,
     SchemeTally,
     check_scoring,
@@ -165,7 +164,7 @@ def open_scores(path: Path, schemes: Sequence[str]) -> Iterator[Callable[[Scored
 
 def _check_out(path: Path, run: Path, overwrite: bool) -> None:
     """Raise where scores cannot be written to a file, or would replace one that is to be kept."""
-    if path.resolve().parent == run.resolve() and path.resolve().name in (*RUN_FILES, JOURNAL):
+    if path.resolve().parent == run.resolve() and path.resolve().name in (CONFIG, *JUDGE_FILES, JOURNAL):
         raise ConfigError(f"{path}: belongs to the run; choose another name")
     if split_suffix(path, (_CSV, *SUFFIXES)) in {(_CSV, compression) for compression in COMPRESSIONS}:
         raise ConfigError(f"{path}: csv is written without compression; choose another name")

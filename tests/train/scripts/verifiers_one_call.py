@@ -14,7 +14,7 @@ class OneCall(vf.Harness[OneCallConfig]):
     EXECUTES_CODE = False
     NEEDS_CONTAINER = False
 
-    async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data) -> vf.ProgramResult:  # noqa: PLR0917 - theirs
+    async def launch(self, ctx, trace, runtime, endpoint, secret, mcp_urls, data) -> vf.ProgramResult:
         system, prompt = self.resolve_prompt(data)
         turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt)
         messages = [*([{"role": "system", "content": system}] if system else []), *turns]

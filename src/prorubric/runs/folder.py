@@ -1,0 +1,141 @@
+"""The folder of a run: which run it belongs to, what may change when it is run again, and who may write into it.
+
+`config.json` names the verb that wrote the folder, every option, and the run's *identity*: the values that make it a
+different run if they differ. A folder that holds other files, another verb or another identity is left alone. The
+lock is taken before anything is written.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from prorubric.errors import ConfigError
+from prorubric.files.json import parse_json, render_json
+from prorubric.files.lock import lock_path
+from prorubric.files.write import hash_file, remove_partials, write_json
+from prorubric.rubric.base import render_config
+from prorubric.text.show import shorten
+
+CONFIG, SUMMARY, TASKS, REJECTS, JOURNAL = (
+    "config.json",
+    "summary.json",
+    "tasks.jsonl",
+    "rejects.jsonl",
+    "journal.sqlite",
+)
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a run is, for its folder."""
+
+    verb: str
+    config: Any
+    """The verb's config record."""
+    identity: Mapping[str, Any]
+    """What makes it another run if it differs, by the name that a user knows it by."""
+    inputs: Mapping[str, str | Path | None] = field(default_factory=dict)
+    """The files it reads, by option. They are part of the identity, by their path and by their content."""
+    files: Sequence[str] = ()
+    """The names of its results."""
+    grows: Sequence[str] = ()
+    """Parts of the identity that may be larger than before; None means no limit."""
+    until_finished: Sequence[str] = ()
+    """Parts of the identity that may differ until the run has finished; `content` is that of the inputs."""
+    can_overwrite: bool = False
+    """Whether the verb has an --overwrite."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What else to write down."""
+
+
+@contextmanager
+def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> Iterator[None]:
+    """Hold a folder for one run and write its `config.json`."""
+    now = describe_run(setting)
+    _check_folder(folder, setting, now, overwrite)  # before a lock is left in a folder that is not ours
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_path(folder / _LOCK):
+        _check_folder(folder, setting, now, overwrite)  # another run may have finished here since
+        remove_partials(*(folder / name for name in (CONFIG, *setting.files)))
+        write_json(folder / CONFIG, now)
+        yield
+
+
+def describe_run(setting: Setting) -> dict[str, Any]:
+    """The content of `config.json`. It holds no key: keys live in the environment."""
+    described: dict[str, Any] = {
+        "verb": setting.verb,
+        "config": render_config(setting.config),
+        "identity": {**setting.identity},
+        "inputs": {name: _identify(path) for name, path in setting.inputs.items()},
+        **setting.about,
+        "versions": {"prorubric": version("prorubric"), "python": python_version()},
+    }
+    as_read_back: dict[str, Any] = parse_json(render_json(described))
+    return as_read_back
+
+
+def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any], overwrite: bool) -> None:
+    """Raise `ConfigError` if the folder holds other files, or a run with another identity that is to be kept."""
+    before, names = read_setting(folder), (CONFIG, *setting.files)
+    found = next((name for name in names if os.path.lexists(folder / name)), None)
+    if found and before.get("verb") != setting.verb:
+        raise ConfigError(f"{folder}: holds files that are not a run of {setting.verb} ({found}); choose another --out")
+    if not found or (overwrite and setting.can_overwrite):
+        return
+    instead = "choose another --out" + (", or pass --overwrite" if setting.can_overwrite else "")
+    if not isinstance(before.get("identity"), dict) or not isinstance(before.get("inputs"), dict):
+        raise ConfigError(f"{folder / CONFIG}: does not say which run this is; {instead}")
+    paths = [{name: (held or {}).get("path") for name, held in run["inputs"].items()} for run in (before, now)]
+    old, new = paths[0] | before["identity"], paths[1] | now["identity"]
+    loose = () if is_finished_run(folder) else setting.until_finished
+    for name, value in new.items():
+        grew = name in setting.grows and _is_larger(value, old.get(name))
+        if old.get(name) != value and not grew and name not in loose:
+            was = f"{shorten(str(old.get(name)))}, not {shorten(str(value))}"
+            raise ConfigError(f"{folder}: holds a run of {setting.verb} with another {name} ({was}); {instead}")
+    for name, held in now["inputs"].items() if "content" not in loose else ():
+        if held != before["inputs"][name]:
+            what = f"the content of {name} ({setting.inputs[name]})"
+            raise ConfigError(f"{folder}: holds a run of {setting.verb}, and {what} has changed since; {instead}")
+
+
+def is_finished_run(folder: Path) -> bool:
+    """True if the folder has the summary of a run that was not stopped."""
+    path = folder / SUMMARY
+    try:
+        summary = parse_json(path.read_bytes()) if path.is_file() else None
+    except ValueError:
+        return False
+    return isinstance(summary, dict) and not summary.get("stopped")
+
+
+def read_setting(folder: Path) -> dict[str, Any]:
+    """The `config.json` of a folder; empty if there is none. One that no run can have written is a `ConfigError`."""
+    path = folder / CONFIG
+    if not path.is_file():
+        return {}
+    try:
+        found = parse_json(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not JSON ({shorten(str(error))}); choose another --out") from None
+    if not isinstance(found, dict) or not isinstance(found.get("config", {}), dict):
+        raise ConfigError(f"{path}: not the settings of a run; choose another --out")
+    return found
+
+
+def _identify(path: str | Path | None) -> dict[str, str | None] | None:
+    """A file by its full path and a hash of its content; a dataset on the hub by its name."""
+    if path is None:
+        return None
+    return {"path": str(Path(path).resolve()) if Path(path).exists() else str(path), "sha256": hash_file(Path(path))}
+
+
+def _is_larger(value: Any, before: Any) -> bool:
+    return before is not None and (value is None or value > before)

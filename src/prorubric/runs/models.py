@@ -1,0 +1,135 @@
+"""The models of a run: each made once, counted under its own name, kept in the journal, and held to the budget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.llm.accounting import Prices, Usage, estimate_cost, find_price
+from prorubric.llm.http import HttpConfig
+from prorubric.llm.journal import Keeper
+from prorubric.llm.make import make_model, require_text, stop_model, with_journal
+from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Request, YesNoModel
+from prorubric.llm.yes_no_cache import CachedYesNo
+from prorubric.runs.stop import Stop
+
+AnyModel = Model | YesNoModel
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may use. Calls in flight are finished, so the cost can end above the limit by what they take."""
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+
+
+@dataclass(slots=True)
+class Gate:
+    """Decides whether another call may be made: not after a stop, and not beyond the budget."""
+
+    stop: Stop
+    budget: Budget = field(default_factory=Budget)
+    prices: Prices = field(default_factory=dict)
+    usage: dict[str, Usage] = field(default_factory=dict)
+    """By model."""
+    begun: int = 0
+
+    def check_budget(self) -> None:
+        """Ask the run to stop if its budget is used up."""
+        limit, most = self.budget.max_calls, self.budget.max_cost
+        if limit is not None and self.begun >= limit:
+            self.stop.ask(f"--max-calls {limit} is reached")
+        elif most is not None:
+            spent = self.cost()
+            if spent is None:
+                self.stop.ask("the endpoint does not count tokens, so --max-cost cannot be checked")
+            elif spent >= most:
+                self.stop.ask(f"--max-cost {most:g} is reached")
+
+    def enter(self) -> Failure | None:
+        """Count one call; or the failure to give in its place."""
+        self.check_budget()
+        if self.stop.asked:
+            return Failure("gave-up", "stopped before it was asked", attempts=0)
+        self.begun += 1
+        return None
+
+    def cost(self, *, with_cached: bool = False) -> float | None:
+        """US dollars at list price by all models together; None if the price or the tokens of one are not known."""
+        costs = [estimate_cost(used, self.prices, with_cached) for used in self.usage.values() if used.calls]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+class GatedModel(ModelWrapper[Model]):
+    """A text model that is asked only while the gate is open."""
+
+    def __init__(self, model: Model, gate: Gate) -> None:
+        super().__init__(model)
+        self._gate = gate
+
+    async def complete(self, request: Request) -> Outcome:
+        """Ask the model, if the gate lets the call through."""
+        return self._gate.enter() or await self._model.complete(request)
+
+
+class GatedYesNo(ModelWrapper[YesNoModel]):
+    """The same for a model that gives probabilities."""
+
+    def __init__(self, model: YesNoModel, gate: Gate) -> None:
+        super().__init__(model)
+        self._gate = gate
+
+    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
+        """Ask the model, if the gate lets the call through."""
+        if refused := self._gate.enter():
+            raise UnjudgedError(refused.reason)
+        return await self._model.probabilities(conversation, response, statements)
+
+
+class Redrawn(ModelWrapper[Model]):
+    """A text model that is asked for other draws than the first."""
+
+    def __init__(self, model: Model, draw: int) -> None:
+        super().__init__(model)
+        self._draw = draw
+
+    async def complete(self, request: Request) -> Outcome:
+        """Answer as another draw."""
+        return await self._model.complete(replace(request, draw=request.draw + self._draw))
+
+
+class Models:
+    """Makes the models of a run, each once, however many parts it plays: one in this process is large."""
+
+    def __init__(self, http: HttpConfig, gate: Gate) -> None:
+        self._http, self._gate = http, gate
+        self._made: dict[str, AnyModel] = {}
+
+    def make(self, spec: str) -> AnyModel:
+        """The model that a string names, as it is; raises before a token is spent."""
+        if spec not in self._made:
+            usage = self._gate.usage.setdefault(spec, Usage())
+            model = self._made[spec] = make_model(spec, self._http, usage)
+            if self._gate.budget.max_cost is not None and not find_price(model.name, self._gate.prices):
+                raise ConfigError(f"--max-cost needs the price of {spec}; set it with --prices, as in 0.15,0.60")
+            # Calls that the budget has let through are made; after a signal only those on the wire are finished.
+            self._gate.stop.listeners.append(lambda: None if self._gate.stop.reason else stop_model(model))
+        return self._made[spec]
+
+    def open(self, spec: str, journal: Keeper, draw: int = 0) -> AnyModel:
+        """The model with its calls counted, kept in a journal and held to the budget; `draw` asks it afresh."""
+        model = self.make(spec)
+        if isinstance(model, YesNoModel):
+            return CachedYesNo(GatedYesNo(model, self._gate), journal, self._gate.usage[spec], draw)
+        kept = self.open_text(spec, journal)
+        return Redrawn(kept, draw) if draw else kept
+
+    def open_text(self, spec: str, journal: Keeper) -> Model:
+        """The same for a model that has to write text."""
+        gated = GatedModel(require_text(self.make(spec)), self._gate)
+        return with_journal(gated, journal, self._gate.usage[spec])
+
+    async def close(self) -> None:
+        """Close every model."""
+        for model in self._made.values():
+            await model.close()
