@@ -153,7 +153,7 @@ def test_our_names_do_not_make_a_file_ours(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("held", ["[1]", "{bad", '{"verb": "demo", "config": []}'])
 def test_settings_that_are_damaged_are_left_alone_in_one_line(held: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(held)
-    with pytest.raises(ConfigError, match=r"config\.json: not .*; name another folder with --out$"):
+    with pytest.raises(ConfigError, match=r"config\.json: not .*; choose another --out$"):
         run_demo(DemoConfig(out=tmp_path))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("config.json", held)]
 

@@ -8,6 +8,7 @@ close for what is made of them; a model that edits is asked again where an edit 
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any, cast
 
@@ -50,11 +51,12 @@ class AuditEstimate(Estimate):
 
 def estimate_audit(config: AuditConfig) -> AuditEstimate:
     """Count the calls, tokens and money of an audit without making a call."""
-    return run_sync(_estimate(config))
+    with closing(Rejects()) as rejects:
+        return run_sync(_estimate(config, rejects))
 
 
-async def _estimate(config: AuditConfig) -> AuditEstimate:
-    rejects, prices = Rejects(), load_prices(config.prices)
+async def _estimate(config: AuditConfig, rejects: Rejects) -> AuditEstimate:
+    prices = load_prices(config.prices)
     everything = load_all_tasks(config, rejects)
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
@@ -68,7 +70,7 @@ async def _estimate(config: AuditConfig) -> AuditEstimate:
                 retries=lambda request: GeneratorConfig().reasks - request.draw,
                 shows_reply=True,
             )
-            chosen = chosen | (await add_dimensions(chosen, replay, config, Rejects()))[0]
+            chosen = chosen | (await add_dimensions(chosen, replay, config, rejects))[0]
         start = await prepare(config, models, chosen, everything, rejects)
         await examine(start.cases, models, start.schemes, config, None)
     await company.close()

@@ -8,7 +8,7 @@ stopped is finished by running it again. What could not be read, answered, edite
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from typing import cast
 
@@ -79,12 +79,12 @@ class _Counter:
 
 def run_audit(config: AuditConfig, on_progress: OnProgress | None = None) -> AuditResult:
     """Audit a reward into a run folder."""
-    return run_sync(_run(config, on_progress))
+    with closing(Rejects()) as rejects:
+        return run_sync(_run(config, rejects, on_progress))
 
 
-async def _run(config: AuditConfig, on_progress: OnProgress | None) -> AuditResult:
+async def _run(config: AuditConfig, rejects: Rejects, on_progress: OnProgress | None) -> AuditResult:
     started = time.monotonic()
-    rejects = Rejects()
     everything = load_all_tasks(config, rejects)
     chosen = choose_tasks(everything, config.limit)
     prices = load_prices(config.prices)
