@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.llm.accounting import Prices, Usage, estimate_cost, find_price
+from prorubric.llm.cache import CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig
-from prorubric.llm.journal import Keeper
 from prorubric.llm.make import make_model, require_text, stop_model, with_journal
 from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Request, YesNoModel
-from prorubric.llm.yes_no_cache import CachedYesNo
 from prorubric.runs.stop import Stop
 
 AnyModel = Model | YesNoModel
