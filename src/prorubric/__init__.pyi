@@ -10,7 +10,6 @@ from .datasets.samples import load_samples as load_samples
 from .errors import ProRubricError as ProRubricError
 from .judge.judge import Judge as Judge
 from .judge.judge import JudgeConfig as JudgeConfig
-from .lab.engine import LabConfig as LabConfig
 from .llm.http import HttpConfig as HttpConfig
 from .llm.make import make_model as make_model
 from .llm.scripted import ScriptedModel as ScriptedModel
@@ -40,6 +39,7 @@ from .verbs.convert import ConvertConfig as ConvertConfig
 from .verbs.convert import convert_tasks as convert_tasks
 from .verbs.judge import JudgeRunConfig as JudgeRunConfig
 from .verbs.judge import judge_responses as judge_responses
+from .verbs.lab import LabConfig as LabConfig
 from .verbs.lab import compare_schemes as compare_schemes
 from .verbs.lab import run_lab as run_lab
 from .verbs.lint import LintConfig as LintConfig

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prorubric.cli.app import run
-from prorubric.cli.lab import _print_goals, _print_result
+from prorubric.cli.lab import print_goals, print_tables
 from prorubric.cli.output import make_console
 from prorubric.lab.summary import LabResult, summarize
 from tests.lab.results import make_base, make_run, write_folder
@@ -85,7 +85,7 @@ def make_result(schemes: dict[str, float]) -> LabResult:
 
 
 def test_a_table_of_a_few_schemes_makes_nothing_of_their_ranks(capsys: pytest.CaptureFixture[str]) -> None:
-    _print_result(make_result({"additive": 0.4, "prorubric": 0.5, "raw-and": 0.45}), make_console())
+    print_tables(make_result({"additive": 0.4, "prorubric": 0.5, "raw-and": 0.45}), make_console())
     shown = capsys.readouterr().out
     assert [line.split() for line in shown.splitlines()[-2:]] == [
         ["prorubric", *["+10.0"] * 2],
@@ -96,7 +96,7 @@ def test_a_table_of_a_few_schemes_makes_nothing_of_their_ranks(capsys: pytest.Ca
 
 
 def test_a_comparison_prints_the_goals_that_its_rows_can_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    _print_goals(make_result({"additive": 0.4, "prorubric": 0.5}), make_console())
+    print_goals(make_result({"additive": 0.4, "prorubric": 0.5}), make_console())
     assert [line.split(":")[:2] for line in capsys.readouterr().out.splitlines()] == [
         ["met", " c under additive ends below the untrained policy on every seed"],
         ["not met", " most of that fall is there by step 50"],
@@ -107,9 +107,9 @@ def test_a_comparison_prints_the_goals_that_its_rows_can_judge(capsys: pytest.Ca
 def test_ranks_are_compared_with_the_paper_over_six_rows_and_more(capsys: pytest.CaptureFixture[str]) -> None:
     ends = {"additive": 0.3, "weighted": 0.31, "raw-and": 0.42, "prorubric": 0.45, "graded": 0.46}
     result = make_result(ends)
-    _print_result(result, make_console())
+    print_tables(result, make_console())
     assert (
         f"rank correlation of c with the paper: {result.correlation_c.rho:.2f} over 6 rows" in capsys.readouterr().out
     )
-    _print_goals(result, make_console())
+    print_goals(result, make_console())
     assert "rank correlation of c with the paper at least 0.8: " in capsys.readouterr().out

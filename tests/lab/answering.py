@@ -4,8 +4,7 @@ import numpy as np
 
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.facts import Facts
-from prorubric.lab.moves import END, make_moves
-from prorubric.lab.world import make_world
+from prorubric.lab.world import fill_rows, make_world
 
 WORLD = "triage-v1"
 CASES = 200
@@ -15,13 +14,10 @@ Said = list[tuple[str, int]]
 
 def answer(*answers: Said, row: int | list[int] = 0, world: str = WORLD) -> Facts:
     """Facts of answers to one case, or to a case for each."""
-    moves = make_moves(world)
+    moves = make_world(world).moves
     rows = [[moves.number(kind, index) for kind, index in said] for said in answers]
-    filled = np.full((len(rows), max(map(len, rows)) + 1), END)
-    for number, said in enumerate(rows):
-        filled[number, : len(said)] = said
     cases = np.full(len(rows), row) if isinstance(row, int) else np.array(row)
-    return Facts(make_world(world), make_checklists(world, CASES, 0), cases, filled)
+    return Facts(make_world(world), make_checklists(world, CASES, 0), cases, fill_rows(rows))
 
 
 def right_side(row: int, item: int, world: str = WORLD) -> str:

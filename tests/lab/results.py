@@ -10,10 +10,8 @@ from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
 from prorubric.lab.incentive import Audit, audit_policy
 from prorubric.lab.measure import PARTS, Measure
-from prorubric.lab.moves import END
-from prorubric.lab.results import BaseResult, Point, RunResult
-from prorubric.lab.setting import HELD_OUT_CASES, HELD_OUT_SEED, KEPT_ANSWERS
-from prorubric.lab.world import make_world
+from prorubric.lab.results import HELD_OUT_CASES, HELD_OUT_SEED, KEPT_ANSWERS, BaseResult, LabRun, Point
+from prorubric.lab.world import END, make_world
 
 
 def make_measure(c: float, g: float = 0.3) -> Measure:
@@ -56,11 +54,11 @@ def audit_demos(world: str, schemes: tuple[str, ...]) -> Audit:
     return audit_policy(make_world(world), lists, rows, moves, schemes)
 
 
-def make_run(scheme: str, seed: int, curve: dict[int, float], g: float = 0.3, **extra: object) -> RunResult:
+def make_run(scheme: str, seed: int, curve: dict[int, float], g: float = 0.3, **extra: object) -> LabRun:
     points = tuple(Point(step=step, measure=make_measure(c, g)) for step, c in curve.items())
     steps = max(curve)
     given = {"ties": (0.0,) * steps, "answers": make_answers(), "world": "triage-v1", **extra}
-    return RunResult(
+    return LabRun(
         scheme=scheme,
         seed=seed,
         steps=steps,
@@ -73,7 +71,7 @@ def make_run(scheme: str, seed: int, curve: dict[int, float], g: float = 0.3, **
     )
 
 
-def write_folder(folder: Path, base: BaseResult, runs: list[RunResult]) -> Path:
+def write_folder(folder: Path, base: BaseResult, runs: list[LabRun]) -> Path:
     (folder / "runs").mkdir(parents=True)
     write_json(folder / "base.json", base.model_dump(mode="json"))
     for run in runs:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from prorubric.lab.checklist import KINDS, PADDING, Targets, make_checklists
+from prorubric.lab.checklist import KINDS, PADDING, make_checklists
 from prorubric.lab.world import WORLDS, make_world
 from prorubric.rubric.labels import find_label
 from prorubric.text.criterion_wording import read_kind
@@ -28,12 +28,13 @@ def test_scientific_checklists_are_short_tiered_substantive_and_penalise() -> No
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_arrays_say_what_the_records_say(name: str) -> None:
-    lists, targets = make_checklists(name, CASES, 0), Targets.of(make_world(name).texts)
+    lists, moves = make_checklists(name, CASES, 0), make_world(name).moves
     for row, task in enumerate(lists.tasks):
         count = len(task.rubric)
         assert tuple(lists.weight_T_N[row, :count]) == task.rubric.weights
         assert (lists.kind_T_N[row, count:] == PADDING).all()
-        assert lists.target_T_N[row, :count].max() < targets.count
+        assert lists.target_T_N[row, :count].min() > 0
+        assert lists.target_T_N[row, :count].max() < len(moves.sentences)
         assert task.protocol is not None
         for number, dimension in enumerate(task.protocol.dimensions):
             inside = np.flatnonzero(lists.dimension_T_N[row] == number) + 1

@@ -33,7 +33,8 @@ def test_places_and_lengths_are_counted_in_tokens() -> None:
 def test_a_compound_criterion_counts_as_the_weaker_of_its_two_halves() -> None:
     lists = answer([("ask", 0)]).lists
     place = int((lists.kind_T_N[0] == KINDS.index("compound")).argmax())
-    first, other = int(lists.target_T_N[0, place]), int(lists.other_T_N[0, place])
+    names = make_world(WORLD).moves.at["name"].start
+    first, other = int(lists.target_T_N[0, place]) - names, int(lists.other_T_N[0, place]) - names
     facts = answer(
         [(right_side(0, first), first), (right_side(0, other), other)],
         [(right_side(0, first), first), ("name", other)],

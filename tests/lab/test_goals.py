@@ -3,7 +3,7 @@
 import pytest
 
 from prorubric.lab.goals import Goal
-from prorubric.lab.results import RunResult
+from prorubric.lab.results import LabRun
 from prorubric.lab.summary import summarize
 from tests.lab.results import make_base, make_run
 
@@ -12,12 +12,12 @@ KL = "KL helps only as learning stops (judged under additive; weights moved afte
 APPROPRIATENESS = "appropriateness helps every scheme"
 
 
-def judge(*runs: RunResult) -> dict[str, Goal]:
+def judge(*runs: LabRun) -> dict[str, Goal]:
     schemes = ["additive", "prorubric", "additive+appropriateness"]
     return {goal.goal: goal for goal in summarize(make_base(schemes), runs).goals}
 
 
-def with_parts(run: RunResult, **parts: float) -> RunResult:
+def with_parts(run: LabRun, **parts: float) -> LabRun:
     """The same run with other parts at its end."""
     last = run.points[-1]
     changed = last.measure.model_copy(update={"parts": last.measure.parts | parts})

@@ -4,7 +4,7 @@ import pytest
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
-from prorubric.lab.incentive import EDITS, Audit, _edit_all, audit_policy
+from prorubric.lab.incentive import EDITS, Audit, audit_policy, edit_answers
 from prorubric.lab.world import make_world
 
 CASES = 150
@@ -25,7 +25,7 @@ def audit(facts: Facts) -> Audit:
 
 
 def edited(facts: Facts, edit: str) -> tuple[Facts, np.ndarray]:
-    moves, made = _edit_all(facts, EDITS[edit])
+    moves, made = edit_answers(facts, edit)
     return Facts(facts.world, facts.lists, facts.row_R, moves), made
 
 

@@ -20,7 +20,7 @@ from prorubric.lab.judges import (
     judge_reading,
     lenient_rates,
 )
-from prorubric.lab.measure import appropriateness
+from prorubric.lab.measure import judge_parts
 from prorubric.lab.world import find_world, make_world
 from tests.lab.answering import answer, find_case, right_decision, right_side
 
@@ -237,7 +237,7 @@ def test_a_reading_gives_the_verdicts_that_its_scheme_takes(demos: Facts, readin
 
 
 def test_the_appropriateness_check_is_a_noisy_reading_of_what_c_measures(demos: Facts) -> None:
-    passes, c = judge_reading(demos, "appropriateness", 0)[:, 0].astype(bool), appropriateness(demos)
+    passes, c = judge_reading(demos, "appropriateness", 0)[:, 0].astype(bool), judge_parts(demos, 0).mean(axis=1)
     gap = c[passes].mean() - c[~passes].mean()
     # Related, and far from the same: within answers that pass, c varies more than it differs from those that do not.
     assert 0.02 < gap < 0.2

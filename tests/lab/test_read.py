@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from prorubric.errors import ConfigError
-from prorubric.lab.read import ReadConfig, read_case
+from prorubric.verbs.lab import ReadConfig, read_case
 from tests.lab.results import make_base, make_run, write_folder
 
 GONE = "gone_module:reward"

@@ -1,14 +1,14 @@
+import re
 from pathlib import Path
 
 import pytest
 
 from prorubric.errors import ConfigError, SourceError
 from prorubric.lab.incentive import EDITS
-from prorubric.lab.read import ReadConfig, read_case
-from prorubric.lab.statistics import rank_correlation
+from prorubric.lab.results import correlate
 from prorubric.lab.summary import LabResult, find_paper_column, summarize
-from prorubric.lab.worlds import WorldsConfig, compare_worlds
-from prorubric.report.lab_page import render_page
+from prorubric.report.lab_page import render_lab_page
+from prorubric.verbs.lab import ReadConfig, WorldsConfig, compare_worlds, read_case
 from tests.lab.results import make_base, make_run, write_folder
 
 SCHEMES = ["additive", "prorubric", "raw-and"]
@@ -53,9 +53,23 @@ def test_ranks_are_compared_over_the_rows_that_both_have(result: LabResult) -> N
     assert result.correlation_c.rows == ("base", "additive", "prorubric", "raw-and", "length-matched")
     assert result.correlation_c.rho == pytest.approx(1.0)
     assert result.correlation_g.rho == pytest.approx(1.0)
-    assert rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
-    assert rank_correlation([1, 1, 2], [1, 1, 2]) == pytest.approx(1.0)
-    assert rank_correlation([1, 1, 1], [1, 2, 3]) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rho"),
+    [
+        ((1, 2, 3, 4), (1, 3, 2, 4), 0.8),
+        ((1, 1, 2), (1, 1, 2), 1.0),
+        ((1, 1, 2, 3), (1, 2, 3, 3), 8 / 9),
+        ((1, 1, 1), (1, 2, 3), None),
+        ((1, 2), (1, 2), None),
+    ],
+)
+def test_equal_values_share_the_mean_of_their_ranks(
+    first: tuple[int, ...], second: tuple[int, ...], rho: float | None
+) -> None:
+    columns = [dict(zip("abcd", map(float, values), strict=False)) for values in (first, second)]
+    assert correlate(*columns).rho == (rho if rho is None else pytest.approx(rho))
 
 
 def test_goals_are_met_missed_or_open(result: LabResult) -> None:
@@ -76,18 +90,27 @@ def test_what_the_audit_foretold_is_set_against_c_over_the_schemes_it_covers(res
 
 
 def test_the_page_says_what_the_lab_is_not_and_escapes_what_it_shows(result: LabResult) -> None:
-    page = render_page(result, {})
+    renamed = result.rows[0].model_copy(update={"scheme": "<script>:f"})
+    page = render_lab_page(result.model_copy(update={"rows": (renamed, *result.rows[1:])}), {}).decode()
     assert "It is not evidence about any real model" in page
-    assert "<td>raw-and</td>" in page
-    assert "<script" not in page
+    assert '<th scope="row"><bdi dir="auto">raw-and</bdi></th>' in page
+    assert "&lt;script&gt;:f" in page
+    assert "<script>:f" not in page
     assert "open</b>: k1 has many ties" in page
 
 
 def test_the_page_has_every_part_of_c_and_says_what_is_left_without_those_that_count(result: LabResult) -> None:
-    page = render_page(result, {})
-    assert "<th>question</th><th>c without length</th><th>c without clauses</th>" in page
+    page = render_lab_page(result, {}).decode()
+    heads = [f'<th scope="col" class="n">{name}</th>' for name in ("question", "c without length", "c without clauses")]
+    assert "".join(heads) in page
     assert "from 60.0 to 39.0, and without scope, tests, question, which count and fall with length" in page
-    assert "<td>c without length, and the paper&#x27;s c</td><td>+1.00</td><td>5</td>" in page
+    assert re.search(r"c without length, and the paper&#x27;s c</th><td[^>]*>\+1\.00</td><td[^>]*>5</td>", page)
+
+
+def test_figures_are_images_inside_the_page(result: LabResult, tmp_path: Path) -> None:
+    (tmp_path / "plane.svg").write_text("<svg/>")
+    page = render_lab_page(result, {"Coverage & appropriateness": tmp_path / "plane.svg"}).decode()
+    assert '<img src="data:image/svg+xml;base64,PHN2Zy8+" alt="Coverage &amp; appropriateness">' in page
 
 
 def test_a_case_is_read_with_every_answer_and_its_marks(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_comparison_leaves_figures_and_one_page(trained: dict[str, object]) ->
     names = ["audit", "coverage", "curves", "length", "plane", "prediction"]
     assert trained["figures"] == [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
     assert trained["page"] == "<!doctype html>"
-    assert trained["svg"] == 6
+    assert trained["images"] == 6
 
 
 def test_progress_is_told_in_steps(trained: dict[str, object]) -> None:

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 
 from prorubric.errors import ConfigError
-from prorubric.lab.cases import best_accuracy, draw_cases, encode_cases, render_case
-from prorubric.lab.moves import list_sentences, make_moves, render_answer
-from prorubric.lab.texts import load_texts
+from prorubric.lab.cases import draw_cases, encode_cases, render_case
 from prorubric.lab.world import ASK, WORLDS, find_world, make_world
 
 
@@ -47,7 +45,15 @@ def test_cases_come_at_the_rates_that_the_world_states() -> None:
 
 def test_a_reader_who_knows_the_world_decides_most_full_cases_rightly_and_not_all() -> None:
     world = make_world("triage-v1")
-    assert best_accuracy(world, draw_cases(world, 20_000, 3)) == pytest.approx(0.77, abs=0.01)
+    cases = draw_cases(world, 20_000, 3)
+    full = np.flatnonzero(cases.level_T != ASK)
+    likelihood = []
+    for severity in range(4):
+        lean = (world.bias_F_J + world.slope_F_J * (severity - 1.5))[cases.family_T[full]]
+        told = -np.log1p(np.exp(-cases.truth_T_J[full] * lean)) * cases.told_T_J[full]
+        likelihood.append(told.sum(axis=1))
+    right = np.argmax(likelihood, axis=0) == cases.level_T[full]
+    assert right.mean() == pytest.approx(0.77, abs=0.01)
 
 
 def test_the_policy_sees_what_is_told_and_nothing_of_what_is_hidden() -> None:
@@ -70,24 +76,24 @@ def test_a_case_reads_as_what_a_person_writes() -> None:
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_move_has_a_sentence_of_its_own_and_a_price(name: str) -> None:
-    sentences, moves = list_sentences(make_world(name)), make_moves(name)
-    assert len(sentences) == len(set(sentences)) == moves.count
+    moves = make_world(name).moves
+    assert len(moves.sentences) == len(set(moves.sentences)) == len(moves.tokens_M)
     assert moves.tokens_M[0] == 0
     assert (moves.tokens_M[1:] > 0).all()
 
 
 def test_an_answer_reads_as_its_sentences() -> None:
-    world, moves = make_world("triage-v1"), make_moves("triage-v1")
+    moves = make_world("triage-v1").moves
     row = np.array([moves.number("decide", 3), moves.number("name", 0), moves.number("for", 0), 0, 0])
-    assert render_answer(world, row) == (
+    assert moves.render(row) == (
         "Call an ambulance now. Think of a heart attack too. "
         "A heart attack: of weight here, because it gets worse with effort."
     )
 
 
 def test_the_texts_of_a_world_fit_together() -> None:
-    for spec in WORLDS.values():
-        texts = load_texts(spec.texts)
+    for name in WORLDS:
+        texts = make_world(name).texts
         assert len(texts.decisions) == len(texts.decision_criteria) == 5
         assert len(texts.parts) == len(texts.items) == 4
         assert list(texts.manner) == list(texts.manner_criterion) == list(texts.opening) == ["lay", "expert"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.lab.world import ASK, World
+from prorubric.lab.world import ASK, Bools, Indices, World
 
 SEVERITIES = 4
 
@@ -14,15 +14,15 @@ SEVERITIES = 4
 class Cases:
     """Many cases. Axes: T cases, J findings, I items."""
 
-    family_T: npt.NDArray[np.intp]
-    level_T: npt.NDArray[np.intp]
+    family_T: Indices
+    level_T: Indices
     """The right decision: the severity, or `ASK` where too little is told."""
     truth_T_J: npt.NDArray[np.int8]
-    """+1 where a finding is so, -1 where it is not."""
-    told_T_J: npt.NDArray[np.bool_]
+    """+1 for a finding that is so, -1 for one that is not."""
+    told_T_J: Bools
     side_T_I: npt.NDArray[np.int8]
-    """+1 where an item speaks for something in truth: mostly as its finding does, and nobody can know where not."""
-    expert_T: npt.NDArray[np.bool_]
+    """+1 for an item that speaks for something in truth: mostly as its finding does, and where not, nothing tells."""
+    expert_T: Bools
 
     def __len__(self) -> int:
         return len(self.family_T)
@@ -34,11 +34,11 @@ def draw_cases(world: World, count: int, seed: int) -> Cases:
     rng = np.random.default_rng([spec.seed, 2, seed])
     family = rng.integers(len(world.texts.families), size=count)
     severity = rng.integers(SEVERITIES, size=count)
-    findings = len(world.texts.findings)
-    truth = np.where(rng.random((count, findings)) < _finding_rate(world, family, severity), 1, -1)
+    lean = world.bias_F_J[family] + world.slope_F_J[family] * (severity - (SEVERITIES - 1) / 2)[:, None]
+    truth = np.where(rng.random(lean.shape) < 1 / (1 + np.exp(-lean)), 1, -1)
     thin = rng.random(count) < spec.thin_share
     side = truth[:, world.finding_I] * np.where(rng.random((count, len(world.finding_I))) < spec.unknowable, -1, 1)
-    hidden = rng.random((count, findings)) < np.where(thin, spec.thin_hidden_share, spec.hidden_share)[:, None]
+    hidden = rng.random(lean.shape) < np.where(thin, spec.thin_hidden_share, spec.hidden_share)[:, None]
     return Cases(
         family_T=family,
         level_T=np.where(thin, ASK, severity),
@@ -49,34 +49,12 @@ def draw_cases(world: World, count: int, seed: int) -> Cases:
     )
 
 
-def _finding_rate(
-    world: World, family: npt.NDArray[np.intp], severity: npt.NDArray[np.intp]
-) -> npt.NDArray[np.float64]:
-    """How likely each finding is, given family and severity."""
-    middle = (SEVERITIES - 1) / 2
-    lean = world.bias_F_J[family] + world.slope_F_J[family] * (severity - middle)[:, None]
-    rate: npt.NDArray[np.float64] = 1 / (1 + np.exp(-lean))
-    return rate
-
-
 def encode_cases(world: World, cases: Cases) -> npt.NDArray[np.float32]:
     """What the policy sees: the family, the findings that are told, how many are not, and who asks."""
     told = cases.truth_T_J * cases.told_T_J
     hidden = 1 - cases.told_T_J.mean(axis=1, keepdims=True)
     family = np.eye(len(world.texts.families))[cases.family_T]
     return np.hstack([family, told, hidden, cases.expert_T[:, None], ~cases.expert_T[:, None]]).astype(np.float32)
-
-
-def best_accuracy(world: World, cases: Cases) -> float:
-    """How often a reader who knows the world gets the decision of a case that is not thin right."""
-    full = np.flatnonzero(cases.level_T != ASK)
-    family = cases.family_T[full]
-    scores = []
-    for severity in range(SEVERITIES):
-        rate = _finding_rate(world, family, np.full(len(full), severity))
-        chance = np.where(cases.truth_T_J[full] > 0, rate, 1 - rate)
-        scores.append((np.log(chance) * cases.told_T_J[full]).sum(axis=1))
-    return float((np.argmax(scores, axis=0) == cases.level_T[full]).mean())
 
 
 def render_case(world: World, cases: Cases, row: int) -> str:

@@ -1,7 +1,7 @@
 """The checklist of a case as the project's own records, and the same as arrays for judges that read thousands at once.
 
-A criterion asks for one or two *targets*: an item, a test, a question, a manner, an aside, the right decision. Targets
-of all kinds stand in one row (`Targets`), so that a judge looks a criterion up instead of knowing its kind.
+A criterion asks for one or two *targets*, each known by the number of a move: for an item the move that names it, for
+a test, a question, a manner, an aside or a decision the move itself. So a judge looks a criterion up by number.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prorubric.lab.cases import Cases, draw_cases, render_case
-from prorubric.lab.texts import Texts
-from prorubric.lab.world import World, make_world
+from prorubric.lab.world import Floats, Indices, World, make_world
 from prorubric.rubric.labels import LABEL_TAG, LABELS
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
 
@@ -33,26 +32,6 @@ _POINTS = {"decision": (8, 10), "core": (5, 9), "peripheral": (3, 7), "act": (3,
 
 
 @dataclass(frozen=True)
-class Targets:
-    """Where each kind of target stands in the row of all targets."""
-
-    item: int
-    test: int
-    question: int
-    manner: int
-    aside: int
-    decision: int
-    count: int
-
-    @classmethod
-    def of(cls, texts: Texts) -> "Targets":
-        """The row of a world's targets."""
-        sizes = [len(texts.item_names), len(texts.all_tests), len(texts.questions), len(texts.manner)]
-        starts = np.cumsum([0, *sizes, len(texts.asides), 1]).tolist()
-        return cls(*starts)
-
-
-@dataclass(frozen=True)
 class Entry:
     """One criterion before it is a record: its text and what a judge has to look for."""
 
@@ -62,13 +41,9 @@ class Entry:
     """What it weighs as: decision, core, peripheral, act or penalty."""
     part: int
     target: int
-    other: int
-    label: str
-
-    @property
-    def sign(self) -> int:
-        """-1 for a behaviour to avoid."""
-        return -1 if self.role == "penalty" else 1
+    label: str = "normal"
+    other: int | None = None
+    """The second target of a compound."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +52,14 @@ class Checklists:
 
     cases: Cases
     tasks: tuple[Task, ...]
-    kind_T_N: npt.NDArray[np.intp]
-    target_T_N: npt.NDArray[np.intp]
-    other_T_N: npt.NDArray[np.intp]
-    weight_T_N: npt.NDArray[np.float64]
+    kind_T_N: Indices
+    target_T_N: Indices
+    other_T_N: Indices
+    weight_T_N: Floats
     """Signed; 0 in the padding."""
-    dimension_T_N: npt.NDArray[np.intp]
+    dimension_T_N: Indices
     """The number of the criterion's dimension in the task's protocol rubric; -1 in the padding."""
-    part_T_K: npt.NDArray[np.intp]
+    part_T_K: Indices
     """The part behind each dimension of the protocol rubric; -1 where a task has fewer."""
 
 
@@ -102,108 +77,80 @@ def make_checklists(world_name: str, count: int, seed: int) -> Checklists:
         tasks=tuple(tasks),
         kind_T_N=_pad([[KINDS.index(entry.kind) for entry in entries] for entries in lists], PADDING),
         target_T_N=_pad([[entry.target for entry in entries] for entries in lists], 0),
-        other_T_N=_pad([[entry.other for entry in entries] for entries in lists], 0),
+        other_T_N=_pad([[e.target if e.other is None else e.other for e in entries] for entries in lists], 0),
         weight_T_N=_pad([task.rubric.weights for task in tasks], 0.0),
-        dimension_T_N=_pad(
-            [[parts.index(entry.part) for entry in entries] for parts, entries in zip(used, lists, strict=True)], -1
-        ),
+        dimension_T_N=_pad([[p.index(e.part) for e in entries] for p, entries in zip(used, lists, strict=True)], -1),
         part_T_K=_pad(used, -1),
     )
 
 
 def _write_entries(world: World, cases: Cases, row: int, rng: np.random.Generator) -> Iterator[Entry]:
-    texts, targets = world.texts, Targets.of(world.texts)
-    level = int(cases.level_T[row])
-    yield Entry(
-        texts.decision_criteria[level], "decision", "decision", 2, targets.decision, targets.decision, "critical"
-    )
-    yield from _write_items(world, cases, row, rng)
-    yield from _write_tests(world, cases, row, rng)
-    yield from _write_questions(world, cases, row, rng)
-    if world.spec.style_criteria:
-        yield from _write_style(texts, targets, bool(cases.expert_T[row]))
+    spec, texts, number = world.spec, world.texts, world.moves.number
+    family, level = cases.family_T[row], int(cases.level_T[row])
+    yield Entry(texts.decision_criteria[level], "decision", "decision", 2, number("decide", level), "critical")
 
-
-def _write_items(world: World, cases: Cases, row: int, rng: np.random.Generator) -> Iterator[Entry]:
-    spec, texts = world.spec, world.texts
-    core = np.flatnonzero(world.core_F_V_I[cases.family_T[row], cases.level_T[row]])
-    pool = np.flatnonzero(world.pool_F_I[cases.family_T[row]])
-    for item in core:
-        yield _write_item(texts, int(item), "explain", "core")
-    for item in rng.permutation(np.setdiff1d(pool, core))[: spec.peripheral]:
+    core, pool = np.flatnonzero(world.core_F_V_I[family, level]), np.flatnonzero(world.pool_F_I[family])
+    names, parts = texts.item_names, texts.part_of_item
+    for item in core.tolist():
+        text = texts.substantive.format(item=names[item])
+        yield Entry(text, "explain", "core", parts[item], number("name", item), "critical")
+    for item in rng.permutation(np.setdiff1d(pool, core))[: spec.peripheral].tolist():
         kind = "presence" if rng.random() < spec.presence_share else "explain"
-        yield _write_item(texts, int(item), kind, "peripheral")
+        template = texts.presence if kind == "presence" else texts.substantive
+        yield Entry(template.format(item=names[item]), kind, "peripheral", parts[item], number("name", item))
     for _ in range(spec.compounds):
-        item, other = rng.choice(pool, 2, replace=False)
-        text = texts.compound.format(item=texts.item_names[item], other=texts.item_names[other])
-        yield Entry(text, "compound", "peripheral", texts.part_of_item[item], int(item), int(other), "normal")
+        item, other = rng.choice(pool, 2, replace=False).tolist()
+        text = texts.compound.format(item=names[item], other=names[other])
+        targets = number("name", item), number("name", other)
+        yield Entry(text, "compound", "peripheral", parts[item], targets[0], other=targets[1])
 
-
-def _write_item(texts: Texts, item: int, kind: str, role: str) -> Entry:
-    template = texts.presence if kind == "presence" else texts.substantive
-    label = "critical" if role == "core" else "normal"
-    return Entry(template.format(item=texts.item_names[item]), kind, role, texts.part_of_item[item], item, item, label)
-
-
-def _write_tests(world: World, cases: Cases, row: int, rng: np.random.Generator) -> Iterator[Entry]:
-    spec, texts = world.spec, world.texts
-    first = Targets.of(texts).test
-    needed = world.needed_F_V_X[cases.family_T[row], cases.level_T[row]]
+    needed = world.needed_F_V_X[family, level]
     idle = rng.permutation(np.flatnonzero(~needed[: len(texts.tests)])).tolist()
-    wanted = [(int(test), "normal") for test in np.flatnonzero(needed)]
-    wanted += [(test, "needless") for test in idle[: spec.needless_criteria]]
-    for test, label in wanted:
-        text = texts.test_criterion.format(test=texts.tests[test])
-        yield Entry(text, "act", "act", 1, first + test, first + test, label)
-    for test in idle[spec.needless_criteria : spec.needless_criteria + spec.penalties]:
-        text = texts.test_penalty.format(test=texts.tests[test])
-        yield Entry(text, "act", "penalty", 1, first + test, first + test, "normal")
+    needless, penalized = idle[: spec.needless_criteria], idle[spec.needless_criteria :][: spec.penalties]
+    for test in [*np.flatnonzero(needed).tolist(), *needless]:
+        text, label = texts.test_criterion.format(test=texts.tests[test]), "needless" if test in needless else "normal"
+        yield Entry(text, "act", "act", 1, number("test", test), label)
+    for test in penalized:
+        yield Entry(texts.test_penalty.format(test=texts.tests[test]), "act", "penalty", 1, number("test", test))
 
-
-def _write_questions(world: World, cases: Cases, row: int, rng: np.random.Generator) -> Iterator[Entry]:
-    texts, first = world.texts, Targets.of(world.texts).question
-    key = int(world.key_question_F[cases.family_T[row]])
-    others = rng.permutation([number for number in range(len(texts.questions)) if number != key]).tolist()
-    for question in [key, *others][: world.spec.asked_questions]:
+    key = int(world.key_question_F[family])
+    others = rng.permutation([question for question in range(len(texts.questions)) if question != key]).tolist()
+    for question in [key, *others][: spec.asked_questions]:
         text = texts.question_criterion.format(question=texts.questions[question])
-        yield Entry(text, "act", "act", 3, first + question, first + question, "normal")
+        yield Entry(text, "act", "act", 3, number("ask", question))
 
-
-def _write_style(texts: Texts, targets: Targets, expert: bool) -> Iterator[Entry]:
-    manner = targets.manner + list(texts.manner).index("expert" if expert else "lay")
-    text = texts.manner_criterion["expert" if expert else "lay"]
-    yield Entry(text, "act", "act", 3, manner, manner, "formatting")
-    for number, (_, criterion) in enumerate(texts.asides.values()):
-        yield Entry(criterion, "act", "act", 3, targets.aside + number, targets.aside + number, "formatting")
+    if spec.style_criteria:
+        asker = "expert" if cases.expert_T[row] else "lay"
+        manner = number("manner", list(texts.manner).index(asker))
+        yield Entry(texts.manner_criterion[asker], "act", "act", 3, manner, "formatting")
+        for aside, (_, criterion) in enumerate(texts.asides.values()):
+            yield Entry(criterion, "act", "act", 3, number("aside", aside), "formatting")
 
 
 def _make_task(world: World, cases: Cases, row: int, entries: Sequence[Entry], rng: np.random.Generator) -> Task:
-    rubric = Rubric(criteria=tuple(_make_criterion(world, entry, rng) for entry in entries))
-    parts = sorted({entry.part for entry in entries})
+    spec, criteria = world.spec, []
+    for entry in entries:
+        low, high = (_TIERS if spec.tiers else _POINTS)[entry.role]
+        weight = float(rng.choice([low, high])) if spec.tiers else float(rng.integers(int(low), int(high) + 1))
+        label = str(rng.choice(LABELS)) if rng.random() < spec.label_errors else entry.label
+        sign = -1 if entry.role == "penalty" else 1
+        criteria.append(Criterion(text=entry.text, weight=sign * weight, tags=(LABEL_TAG + label,)))
+    dimensions = [
+        {
+            "name": world.texts.parts[part].name,
+            "description": f"{world.texts.parts[part].aim} {world.texts.parts[part].failure}",
+            "indices": [number for number, entry in enumerate(entries, 1) if entry.part == part],
+        }
+        for part in sorted({entry.part for entry in entries})
+    ]
+    rubric = Rubric(criteria=tuple(criteria))
     return Task(
-        id=f"{world.spec.name}-{row}",
+        id=f"{spec.name}-{row}",
         messages=(Message(role="user", content=render_case(world, cases, row)),),
         rubric=rubric,
-        protocol=ProtocolRubric.of(rubric, [_describe(world.texts, part, entries) for part in parts]),
+        protocol=ProtocolRubric.of(rubric, dimensions),
         domain=world.texts.domain,
     )
-
-
-def _make_criterion(world: World, entry: Entry, rng: np.random.Generator) -> Criterion:
-    low, high = (_TIERS if world.spec.tiers else _POINTS)[entry.role]
-    weight = float(rng.choice([low, high])) if world.spec.tiers else float(rng.integers(int(low), int(high) + 1))
-    wrong = rng.random() < world.spec.label_errors
-    label = str(rng.choice(LABELS)) if wrong else entry.label
-    return Criterion(text=entry.text, weight=entry.sign * weight, tags=(LABEL_TAG + label,))
-
-
-def _describe(texts: Texts, part: int, entries: Sequence[Entry]) -> dict[str, object]:
-    chosen = texts.parts[part]
-    return {
-        "name": chosen.name,
-        "description": f"{chosen.aim} {chosen.failure}",
-        "indices": [number for number, entry in enumerate(entries, 1) if entry.part == part],
-    }
 
 
 def _pad(rows: Sequence[Sequence[float]], filling: float) -> npt.NDArray[Any]:

@@ -6,10 +6,8 @@ A goal is judged on the rows that exist; one that lacks its rows is open, which 
 from collections.abc import Callable, Mapping, Sequence
 
 from prorubric.lab.measure import WITHOUT
-from prorubric.lab.results import BaseResult
-from prorubric.lab.rows import SchemeRow
+from prorubric.lab.results import BaseResult, Correlation, SchemeRow
 from prorubric.lab.schemes import KL_WEIGHTS
-from prorubric.lab.statistics import Correlation
 from prorubric.rubric.base import Record
 
 BETTER = ("raw-and", "prorubric", "graded", "implicit", "k1")
@@ -18,7 +16,7 @@ NO_HELP_MARGIN = 0.25
 """A cure that wins back less than a quarter of what additive lost does not help."""
 MANY_TIES = 0.3
 LEARNING_STOPS = 0.5
-"""Learning has stopped where less than half of the gain in `g` is left."""
+"""Learning has stopped if less than half of the gain in `g` is left."""
 ENOUGH_ROWS = 6
 """A rank correlation over fewer rows is mostly chance: of three rows, every third order gives 1 or -1."""
 
@@ -28,7 +26,7 @@ class Goal(Record):
 
     goal: str
     met: bool | None
-    """None where the rows for it are missing."""
+    """None if the rows for it are missing."""
     finding: str
 
 
@@ -39,31 +37,23 @@ class _OpenError(Exception):
 class _Rows:
     def __init__(self, base: BaseResult, rows: Sequence[SchemeRow]) -> None:
         self.base = base.sampled
-        self.names = [row.scheme for row in rows]
-        self._by_name = {row.scheme: row for row in rows}
+        self.by_name = {row.scheme: row for row in rows}
 
     def row(self, name: str) -> SchemeRow:
-        if name not in self._by_name:
+        if name not in self.by_name:
             raise _OpenError(f"no runs of {name}")
-        return self._by_name[name]
+        return self.by_name[name]
 
-    def c(self, name: str) -> float:
-        return self.row(name).c.mean
-
-    @property
-    def lost(self) -> float:
-        """What additive lost of `c`."""
-        lost = self.base.c - self.c("additive")
-        if lost <= 0:
+    def won_back(self, name: str) -> float:
+        """The share of what additive lost of `c` that a scheme wins back."""
+        additive = self.row("additive").c.mean
+        if additive >= self.base.c:
             raise _OpenError("additive lost nothing")
-        return lost
+        return (self.row(name).c.mean - additive) / (self.base.c - additive)
 
-    def worst_lead(self, name: str) -> float:
-        """Over additive, on the seed where it is smallest."""
-        leads = self.row(name).c_over_additive
-        if not leads:
-            raise _OpenError("no runs of additive")
-        return min(leads)
+    def gain_left(self, name: str, plain: str) -> float:
+        """The share of the gain in `g` under a scheme that a variant of it keeps."""
+        return (self.row(name).g.mean - self.base.g) / (self.row(plain).g.mean - self.base.g)
 
 
 def judge_goals(
@@ -74,101 +64,94 @@ def judge_goals(
     without: Mapping[str, Correlation],
 ) -> tuple[Goal, ...]:
     """Every goal, in the order of the list; `without` are the correlations of `c` without sets of its parts."""
-    table = _Rows(base, rows)
-    goals = [_try(name, check, table) for name, check in _CHECKS.items()]
+    goals, table = [], _Rows(base, rows)
+    for goal, check in _CHECKS.items():
+        try:
+            met, finding = check(table)
+            goals.append(Goal(goal=goal, met=met, finding=finding))
+        except _OpenError as reason:
+            goals.append(Goal(goal=goal, met=None, finding=str(reason)))
     others = [f"without {name} {found.rho:.2f}" for name, found in without.items() if found.rho is not None]
-    return (*goals, _judge_rho("c", found_c, 0.8, others), _judge_rho("g", found_g, 0.5))
-
-
-def _judge_rho(measure: str, found: Correlation, least: float, others: Sequence[str] = ()) -> Goal:
-    goal = f"rank correlation of {measure} with the paper at least {least}"
-    if found.rho is None or len(found.rows) < ENOUGH_ROWS:
-        return Goal(goal=goal, met=None, finding=f"{len(found.rows)} rows in common, {ENOUGH_ROWS} needed")
-    return Goal(goal=goal, met=found.rho >= least, finding=", ".join([f"{found.rho:.2f}", *others]))
-
-
-def _try(name: str, check: Callable[[_Rows], tuple[bool, str]], table: _Rows) -> Goal:
-    try:
-        met, finding = check(table)
-    except _OpenError as reason:
-        return Goal(goal=name, met=None, finding=str(reason))
-    return Goal(goal=name, met=met, finding=finding)
+    for measure, found, least, told in (("c", found_c, 0.8, others), ("g", found_g, 0.5, [])):
+        goal = f"rank correlation of {measure} with the paper at least {least}"
+        if found.rho is None or len(found.rows) < ENOUGH_ROWS:
+            few = f"{len(found.rows)} rows in common, {ENOUGH_ROWS} needed"
+            goals.append(Goal(goal=goal, met=None, finding=few))
+        else:
+            goals.append(Goal(goal=goal, met=found.rho >= least, finding=", ".join([f"{found.rho:.2f}", *told])))
+    return tuple(goals)
 
 
 def _collapse(table: _Rows) -> tuple[bool, str]:
-    row = table.row("additive")
+    row, base = table.row("additive"), table.base
     ends = row.c_by_seed.values()
     shown = ", ".join(f"{end:.3f}" for end in ends)
     others = ", ".join(
-        f"without {name} {table.base.c_without(left_out):.3f} and {row.c_without[name].mean:.3f}"
-        for name, left_out in WITHOUT.items()
-        if name in ("length", "question")
+        f"without {name} {base.c_without(WITHOUT[name]):.3f} and {row.c_without[name].mean:.3f}"
+        for name in ("length", "question")
     )
-    return max(ends) < table.base.c, f"untrained {table.base.c:.3f}, additive {shown}; {others}"
+    return max(ends) < base.c, f"untrained {base.c:.3f}, additive {shown}; {others}"
 
 
 def _collapse_is_early(table: _Rows) -> tuple[bool, str]:
-    early = [_early_share(curve) for curve in table.row("additive").c_curves.values()]
+    early = []
+    for curve in table.row("additive").c_curves.values():
+        fall = curve[0] - curve[max(curve)]
+        if fall <= 0:
+            raise _OpenError("additive lost nothing on some seed")
+        if 50 not in curve:
+            raise _OpenError("no look at step 50")
+        early.append((curve[0] - curve[50]) / fall)
     shown = ", ".join(f"{share:.0%}" for share in early)
     return min(early) > 0.5, f"{shown} of the fall by step 50, seed by seed (paper: 62% on its training curve)"
 
 
-def _early_share(curve: Mapping[int, float]) -> float:
-    fall = curve[0] - curve[max(curve)]
-    if 50 not in curve or fall <= 0:
-        raise _OpenError("no look at step 50" if fall > 0 else "additive lost nothing on some seed")
-    return (curve[0] - curve[50]) / fall
-
-
 def _grouping_helps(table: _Rows) -> tuple[bool, str]:
-    leads = {name: table.worst_lead(name) for name in BETTER}
-    shown = ", ".join(f"{name} {lead:+.3f}" for name, lead in leads.items())
-    return min(leads.values()) > 0, f"over additive, worst seed: {shown}"
+    worst = {}
+    for name in BETTER:
+        leads = table.row(name).c_over_additive
+        if not leads:
+            raise _OpenError("no runs of additive")
+        worst[name] = min(leads)
+    shown = ", ".join(f"{name} {lead:+.3f}" for name, lead in worst.items())
+    return min(worst.values()) > 0, f"over additive, worst seed: {shown}"
 
 
 def _others_do_not(table: _Rows) -> tuple[bool, str]:
-    won = {name: (table.c(name) - table.c("additive")) / table.lost for name in NO_HELP}
+    won = {name: table.won_back(name) for name in NO_HELP}
     shown = ", ".join(f"{name} wins back {share:.0%}" for name, share in won.items())
     return all(share < NO_HELP_MARGIN for share in won.values()), f"{shown} of what additive lost"
 
 
 def _appropriateness_helps(table: _Rows) -> tuple[bool, str]:
-    pairs = [name for name in table.names if name.endswith("+appropriateness")]
-    if not pairs:
+    checked = [row for name, row in table.by_name.items() if name.endswith("+appropriateness")]
+    if not checked:
         raise _OpenError("no runs with +appropriateness")
-    plain = {name: table.row(name.removesuffix("+appropriateness")) for name in pairs}
-    gains = {name: table.c(name) - row.c.mean for name, row in plain.items()}
-    other = {name: table.row(name).c_without["check"].mean - row.c_without["check"].mean for name, row in plain.items()}
-    shown = ", ".join(f"{row.scheme} {gains[name]:+.3f} ({other[name]:+.3f})" for name, row in plain.items())
-    return all(gain > 0 for gain in gains.values()), f"{shown}; in brackets without the parts that the check weighs too"
+    helps, shown = True, []
+    for row in checked:
+        plain = table.row(row.scheme.removesuffix("+appropriateness"))
+        gain, other = row.c.mean - plain.c.mean, row.c_without["check"].mean - plain.c_without["check"].mean
+        helps &= gain > 0
+        shown.append(f"{plain.scheme} {gain:+.3f} ({other:+.3f})")
+    return helps, f"{', '.join(shown)}; in brackets without the parts that the check weighs too"
 
 
 def _kl_helps_as_learning_stops(table: _Rows) -> tuple[bool, str]:
-    gain = table.row("additive").g.mean - table.base.g
-    sweep = [table.row(f"additive-kl-{kl}") for kl in KL_WEIGHTS]
-    left = [(row.g.mean - table.base.g) / gain for row in sweep]
-    helped = [(row.c.mean - table.c("additive")) / table.lost for row in sweep]
-    shown = ", ".join(
-        f"{b:.0%} of c back with {a:.0%} of the gain in g left" for a, b in zip(left, helped, strict=True)
-    )
-    fine = all(a < LEARNING_STOPS or b < LEARNING_STOPS for a, b in zip(left, helped, strict=True))
-    return fine and helped[-1] >= LEARNING_STOPS, f"{shown}{_kl_on_prorubric(table)}"
-
-
-def _kl_on_prorubric(table: _Rows) -> str:
-    """What the sweep did to the other reward; told beside the goal, which is about additive."""
+    sweep = [f"additive-kl-{kl}" for kl in KL_WEIGHTS]
+    pairs = [(table.won_back(name), table.gain_left(name, "additive")) for name in sweep]
+    shown = ", ".join(f"{won:.0%} of c back with {left:.0%} of the gain in g left" for won, left in pairs)
+    never_both = all(won < LEARNING_STOPS or left < LEARNING_STOPS for won, left in pairs)
+    # What the sweep did to the other reward; the goal is about additive.
     lowest = f"prorubric-kl-{min(KL_WEIGHTS)}"
-    if not {"prorubric", lowest} <= set(table.names):
-        return ""
-    plain, held = table.row("prorubric"), table.row(lowest)
-    left = (held.g.mean - table.base.g) / (plain.g.mean - table.base.g)
-    return f"; not judged: {lowest} moves c by {held.c.mean - plain.c.mean:+.3f} with {left:.0%} of the gain in g left"
+    if {"prorubric", lowest} <= table.by_name.keys():
+        moved, left = table.row(lowest).c.mean - table.row("prorubric").c.mean, table.gain_left(lowest, "prorubric")
+        shown += f"; not judged: {lowest} moves c by {moved:+.3f} with {left:.0%} of the gain in g left"
+    return never_both and pairs[-1][0] >= LEARNING_STOPS, shown
 
 
-def _ties(table: _Rows) -> tuple[bool, str]:
-    row = table.row("k1")
-    finding = f"{row.ties_first.mean:.0%} in the first 50 steps, {row.ties_last.mean:.0%} in the last (paper: 63-66%)"
-    return row.ties_first.mean >= MANY_TIES, finding
+def _k1_ties(table: _Rows) -> tuple[bool, str]:
+    first, last = table.row("k1").ties_first.mean, table.row("k1").ties_last.mean
+    return first >= MANY_TIES, f"{first:.0%} in the first 50 steps, {last:.0%} in the last (paper: 63-66%)"
 
 
 _KL = "KL helps only as learning stops (judged under additive; weights moved after a look at one seed)"
@@ -179,5 +162,5 @@ _CHECKS: dict[str, Callable[[_Rows], tuple[bool, str]]] = {
     "half the length and other weights do not help": _others_do_not,
     "appropriateness helps every scheme": _appropriateness_helps,
     _KL: _kl_helps_as_learning_stops,
-    "k1 has many ties": _ties,
+    "k1 has many ties": _k1_ties,
 }

@@ -1,23 +1,20 @@
 """The programmed judges: a lenient one for the training, a strict one that is held out, and one for appropriateness.
 
-A judge errs at fixed rates, and its errors depend on nothing but the case, the wording of the answer and what is asked:
+A judge errs at fixed rates, and its errors depend only on the case, the wording of the answer and the question asked:
 the same answer gets the same verdict each time, as from a model without sampling, and two answers that differ in one
-word may not. So equal answers tie, and no reward can be had by asking again.
+word may not. So equal answers tie, and asking again earns nothing.
 """
-
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.lab.checklist import KINDS, PADDING
-from prorubric.lab.facts import Facts
-from prorubric.lab.moves import make_moves
-from prorubric.lab.world import WorldSpec
+from prorubric.judge.items import READINGS as ALL_READINGS
+from prorubric.lab.checklist import PADDING
+from prorubric.lab.facts import NAMED, Facts
+from prorubric.lab.world import Bools, Floats, WorldSpec
 
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-
+READINGS = tuple(reading for reading in ALL_READINGS if reading != "redundancy")
+"""The readings of the project's judges that the training judge knows."""
 SUBSTANCE = np.array([0.0, 0.15, 0.15, 1.0])
 """What a whole reading credits at each level. The paper's audit pays 2.2 points for 4 to 6 names under the dimensions
 and 1.4 under one mark, an eighth of what as many criteria weigh: to a reader for substance a name is little."""
@@ -36,16 +33,16 @@ EARLY = 40
 MANY_NAMES = 4
 """So many items that are named and not explained are a list."""
 
+
 _SALTS = {"lenient": 1, "strict": 2, "reading": 3, "clause": 4, "appropriateness": 5}
 
 
 def lenient_rates(spec: WorldSpec) -> Floats:
-    """How often the training judge says yes, by kind of criterion and level."""
-    name = spec.named_credit
+    """How often the training judge says yes, by kind of criterion (in the order of `KINDS`) and level."""
     return np.array(
         [
             [0.02, 0.90, 0.95, 0.97],  # presence: a mention is what is asked for
-            [0.02, name, 0.60, 0.92],  # explain: what sounds right mostly passes
+            [0.02, spec.named_credit, 0.60, 0.92],  # explain: what sounds right mostly passes
             [0.02, 0.35, 0.50, 0.90],  # compound: the paper's audit pays a third of a criterion for half of it
             [0.02, 0.95, 0.95, 0.95],  # act: said is done
             [0.03, 0.03, 0.60, 0.97],  # decision: among several it is still there
@@ -67,43 +64,76 @@ STRICT_RATES = np.array(
 """The held-out judge behind `g`: the paper's strict judge passes a third less than the one of the training's family."""
 
 
-def judge_criteria(facts: Facts, rates: Floats, salt: str, seed: int) -> Booleans:
+def judge_criteria(facts: Facts, rates: Floats, salt: str, seed: int) -> Bools:
     """A verdict on each criterion, false in the padding."""
     kind = facts.lists.kind_T_N[facts.row_R]
     return draw(facts, salt, seed, kind.shape[1]) < rates[kind, facts.level]
 
 
-def judge_reading(facts: Facts, reading: str, seed: int) -> Booleans | Floats:
+def judge_reading(facts: Facts, reading: str, seed: int) -> Bools | Floats:
     """The training judge's verdicts for one reading of the project's judges, a row for each answer."""
-    return _READINGS[reading](facts, seed)
+    spec, weight = facts.world.spec, facts.lists.weight_T_N[facts.row_R]
+    verdicts: Bools | Floats
+    match reading:
+        case "criteria" | "criteria-rewritten":
+            verdicts = judge_criteria(facts, lenient_rates(spec), "lenient", seed)
+        case "groups":
+            # All criteria of a group must hold; each that does not is overlooked with some chance: there are many.
+            unmet = judge_criteria(facts, lenient_rates(spec), "lenient", seed) == (weight < 0)
+            counts = _by_dimension(facts, unmet.astype(np.float64))
+            verdicts = draw(facts, "reading", seed, counts.shape[1]) < spec.slack**counts
+        case "dimensions":
+            verdicts = (_impression(facts, seed) > 0) & ~_seen_faults(facts, seed, SEEN_CLAUSE)
+        case "dimensions-no-failure":
+            verdicts = (_impression(facts, seed) > 0) & ~_seen_faults(facts, seed, SEEN_UNPROMPTED)
+        case "levels":
+            levels = (_impression(facts, seed)[:, :, None] > np.array(LEVEL_THRESHOLDS)).sum(axis=2)
+            verdicts = np.where(_seen_faults(facts, seed, SEEN_CLAUSE), 0, levels).astype(np.float64)
+        case "one-dimension":
+            # One verdict on everything: a dimension that does not hold is overlooked as easily as an unmet criterion.
+            holds = judge_reading(facts, "dimensions", seed).astype(bool)
+            failed = (~holds & (facts.lists.part_T_K[facts.row_R] >= 0)).sum(axis=1, keepdims=True)
+            verdicts = draw(facts, "reading", seed + 1, 1) < np.asarray(spec.slack**failed)
+        case "mark":
+            size = np.abs(weight)
+            share = (size * _credit(facts)).sum(axis=1, keepdims=True) / size.sum(axis=1, keepdims=True)
+            faults = _seen_faults(facts, seed, SEEN_UNPROMPTED).sum(axis=1, keepdims=True)
+            # Half of a dimension's noise: one mark over everything averages it.
+            mark = np.round(1 + 9 * (share + _noise(facts, seed, 1) / 2) - MARK_LOSS * faults)
+            verdicts = np.clip(mark, 1.0, 10.0)
+        case _:
+            verdicts = judge_appropriateness(facts, seed)
+    return verdicts
 
 
-def find_faults(facts: Facts) -> Booleans:
-    """What the failure clauses name, by part: an unapplied list, needless tests, no clear decision, wrong manner."""
-    names = (facts.item_level == 1).sum(axis=1)
-    return np.stack(
-        [
-            names >= MANY_NAMES,
-            facts.needless > 0,
-            (facts.decisions != 1) | (facts.decided_at > EARLY),
-            facts.wrong_manner,
-        ],
-        axis=1,
-    )
-
-
-def judge_appropriateness(facts: Facts, seed: int) -> Booleans:
-    """One look at the whole: whether it begins with what was asked, keeps to it, and speaks to the one who asked.
+def judge_appropriateness(facts: Facts, seed: int) -> Bools:
+    """One look at the whole: whether it begins with what was asked, keeps to it, and speaks to the asker.
 
     It adds up impressions and draws once. Its terms are not those of `c`, but they look at the same faults: focus goes
     with the part `scope`, a buried decision with `early`, needless tests with `tests` and the wrong manner with
-    `manner`. So what it wins is told without these parts of `c` too.
+    `manner`. So what it wins is also given without these parts of `c`.
     """
-    focus = _focus_share(facts)
+    moves = facts.world.moves
+    wanted = np.zeros_like(facts.said_moves)
+    for kind in ("name", "for", "against"):
+        wanted[:, moves.at[kind]] = facts.core
+    for kind in ("decide", "ask", "manner"):
+        wanted[:, moves.at[kind]] = True
+    wanted[:, moves.at["test"]] = facts.needed
+    spent = facts.said_moves * moves.tokens_M
+    focus = (spent * wanted).sum(axis=1) / np.maximum(spent.sum(axis=1), 1)
     # What is missing does not catch the eye: an answer without a decision buries none.
     buried = np.where(facts.decisions > 0, facts.decided_at / np.maximum(facts.tokens, 1), 0.0)
     lean = -2.5 + 8.0 * focus - 1.5 * buried - 0.5 * np.minimum(facts.needless, 3) - 1.0 * facts.wrong_manner
-    return draw(facts, "appropriateness", seed, 1) < _logistic(lean)[:, None]
+    passes: Bools = draw(facts, "appropriateness", seed, 1) < (1 / (1 + np.exp(-lean)))[:, None]
+    return passes
+
+
+def find_faults(facts: Facts) -> Bools:
+    """What the failure clauses name, by part: an unapplied list, needless tests, no clear decision, wrong manner."""
+    unapplied = (facts.item_level == NAMED).sum(axis=1) >= MANY_NAMES
+    unclear = (facts.decisions != 1) | (facts.decided_at > EARLY)
+    return np.stack([unapplied, facts.needless > 0, unclear, facts.wrong_manner], axis=1)
 
 
 def draw(facts: Facts, salt: str, seed: int, width: int) -> Floats:
@@ -125,86 +155,30 @@ def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-def _read_criteria(facts: Facts, seed: int) -> Booleans:
-    return judge_criteria(facts, lenient_rates(facts.world.spec), "lenient", seed)
-
-
-def _read_groups(facts: Facts, seed: int) -> Booleans:
-    """All criteria of a group must hold; each that does not is overlooked with some chance, since there are many."""
-    unmet = _read_criteria(facts, seed) == (facts.lists.weight_T_N[facts.row_R] < 0)
-    counts = _by_dimension(facts, unmet.astype(np.float64))
-    return draw(facts, "reading", seed, counts.shape[1]) < facts.world.spec.slack**counts
-
-
-def _read_dimensions(facts: Facts, seed: int) -> Booleans:
-    return _holds(facts, seed) & ~_seen_faults(facts, seed, SEEN_CLAUSE)
-
-
-def _read_without_clauses(facts: Facts, seed: int) -> Booleans:
-    return _holds(facts, seed) & ~_seen_faults(facts, seed, SEEN_UNPROMPTED)
-
-
-def _read_levels(facts: Facts, seed: int) -> Floats:
-    thresholds = np.array(LEVEL_THRESHOLDS)
-    levels = (_impression(facts, seed)[:, :, None] > thresholds).sum(axis=2)
-    return np.where(_seen_faults(facts, seed, SEEN_CLAUSE), 0, levels).astype(np.float64)
-
-
-def _read_whole(facts: Facts, seed: int) -> Booleans:
-    """Everything under one verdict: each dimension that does not hold is overlooked with the chance of an unmet one."""
-    used = facts.lists.part_T_K[facts.row_R] >= 0
-    unmet = (~_read_dimensions(facts, seed) & used).sum(axis=1, keepdims=True)
-    chance: Floats = facts.world.spec.slack**unmet
-    return draw(facts, "reading", seed + 1, 1) < chance
-
-
-def _read_mark(facts: Facts, seed: int) -> Floats:
-    weight = np.abs(facts.lists.weight_T_N[facts.row_R])
-    share = (weight * _credit(facts)).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
-    noise = _logit(draw(facts, "reading", seed, 1)) / SHARPNESS
-    faults = _seen_faults(facts, seed, SEEN_UNPROMPTED).sum(axis=1, keepdims=True)
-    # Half of a dimension's noise: one mark over everything averages it.
-    mark: Floats = np.round(1 + 9 * (share + noise / 2) - MARK_LOSS * faults)
-    return np.clip(mark, 1.0, 10.0)
-
-
-_READINGS: dict[str, Callable[[Facts, int], Booleans | Floats]] = {
-    "criteria": _read_criteria,
-    "criteria-rewritten": _read_criteria,
-    "groups": _read_groups,
-    "dimensions": _read_dimensions,
-    "dimensions-no-failure": _read_without_clauses,
-    "levels": _read_levels,
-    "one-dimension": _read_whole,
-    "mark": _read_mark,
-    "appropriateness": judge_appropriateness,
-}
-
-
-def _holds(facts: Facts, seed: int) -> Booleans:
-    return _impression(facts, seed) > 0
-
-
 def _impression(facts: Facts, seed: int) -> Floats:
     """How far each dimension's substance seems to lie above the threshold: the truth and a reader's error."""
     weight = np.abs(facts.lists.weight_T_N[facts.row_R])
     share = _by_dimension(facts, weight * _credit(facts)) / np.maximum(_by_dimension(facts, weight), 1e-9)
-    noise = _logit(draw(facts, "reading", seed, share.shape[1])) / SHARPNESS
-    return share - facts.world.spec.dimension_threshold + noise
+    above: Floats = share - facts.world.spec.dimension_threshold + _noise(facts, seed, share.shape[1])
+    return above
+
+
+def _noise(facts: Facts, seed: int, width: int) -> Floats:
+    """A reader's error: a uniform draw through the logit, so a chance rises with its share at `SHARPNESS`."""
+    chance = np.clip(draw(facts, "reading", seed, width), 1e-12, 1 - 1e-12)
+    noise: Floats = np.log(chance / (1 - chance)) / SHARPNESS
+    return noise
 
 
 def _credit(facts: Facts) -> Floats:
     """What a whole reading credits for each criterion: substance, and for a behaviour to avoid its absence."""
     credit = SUBSTANCE[facts.level]
-    return np.where(facts.lists.weight_T_N[facts.row_R] < 0, 1 - credit, credit) * _counts(facts)
+    counts = facts.lists.kind_T_N[facts.row_R] != PADDING
+    signed: Floats = np.where(facts.lists.weight_T_N[facts.row_R] < 0, 1 - credit, credit) * counts
+    return signed
 
 
-def _counts(facts: Facts) -> Booleans:
-    counts: Booleans = facts.lists.kind_T_N[facts.row_R] != PADDING
-    return counts
-
-
-def _seen_faults(facts: Facts, seed: int, rate: float) -> Booleans:
+def _seen_faults(facts: Facts, seed: int, rate: float) -> Bools:
     """By dimension, whether the judge sees the fault of its part, rightly or not."""
     part = facts.lists.part_T_K[facts.row_R]
     there = np.take_along_axis(find_faults(facts), np.maximum(part, 0), axis=1)
@@ -213,35 +187,7 @@ def _seen_faults(facts: Facts, seed: int, rate: float) -> Booleans:
 
 
 def _by_dimension(facts: Facts, values_R_N: Floats) -> Floats:
-    """The sum of what stands at each criterion, by dimension."""
+    """The sum of the criteria's values, by dimension."""
     dimension = facts.lists.dimension_T_N[facts.row_R]
     count = facts.lists.part_T_K.shape[1]
     return np.stack([(values_R_N * (dimension == number)).sum(axis=1) for number in range(count)], axis=1)
-
-
-def _focus_share(facts: Facts) -> Floats:
-    """The share of tokens spent on what the case calls for."""
-    moves = make_moves(facts.world.spec.name)
-    wanted = np.zeros_like(facts.said_moves)
-    for kind in ("name", "for", "against"):
-        wanted[:, moves.at[kind]] = facts.core
-    for kind in ("decide", "ask", "manner"):
-        wanted[:, moves.at[kind]] = True
-    wanted[:, moves.at["test"]] = facts.world.needed_F_V_X[facts.family, facts.right_level]
-    spent = facts.said_moves * moves.tokens_M
-    share: Floats = (spent * wanted).sum(axis=1) / np.maximum(spent.sum(axis=1), 1)
-    return share
-
-
-def _logistic(lean: Floats) -> Floats:
-    chance: Floats = 1 / (1 + np.exp(-lean))
-    return chance
-
-
-def _logit(chance: Floats) -> Floats:
-    inner = np.clip(chance, 1e-12, 1 - 1e-12)
-    lean: Floats = np.log(inner / (1 - inner))
-    return lean
-
-
-assert len(STRICT_RATES) == len(KINDS)  # noqa: S101 - two lists of the same thing

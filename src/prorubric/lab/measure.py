@@ -2,20 +2,19 @@
 
 `c` is the mean of its parts. Some parts can be won or lost by design: those that build in that longer is worse, those
 that a failure clause or the appropriateness check names too, and one that was added after a look at training. `c` is
-given without each of these sets. All of that follows from the stored parts, so that a run need not be made again.
+given without each of these sets. All of that follows from the stored parts, so no run has to be made again for it.
 """
 
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import model_validator
 
 from prorubric.aggregate.batch import PlanTable, score_batch
 from prorubric.lab.facts import IN_FULL, NAMED, WRONG, Facts
 from prorubric.lab.judges import EARLY, STRICT_RATES, draw, judge_criteria, lenient_rates
-from prorubric.lab.world import ASK
+from prorubric.lab.world import ASK, Bools
 from prorubric.rubric.base import Record
 
 STRICT_ERROR = 0.05
@@ -24,18 +23,17 @@ IN_SCOPE = 0.6
 """The share of what is brought up that has to belong to the case."""
 
 PARTS = ("decision", "early", "scope", "tests", "manner", "grounded", "applied", "question")
-LENGTH_PARTS = ("scope", "tests", "question")
-"""They count: a case has few items, tests and questions that matter, and a longer answer has room for others."""
-CLAUSE_PARTS = ("decision", "early", "tests", "manner", "applied")
-"""What the failure clauses name as well."""
-LATE_PARTS = ("question",)
-"""Made a part for every case after `additive` had been trained once; before, it asked something of thin cases only."""
-CHECK_PARTS = ("scope", "early", "tests", "manner")
-"""What the appropriateness check weighs as well, in other units."""
-WITHOUT = {"length": LENGTH_PARTS, "clauses": CLAUSE_PARTS, "question": LATE_PARTS, "check": CHECK_PARTS}
+WITHOUT = {
+    # They count: a case has few items, tests and questions that matter, and a longer answer has room for others.
+    "length": ("scope", "tests", "question"),
+    # The failure clauses name these as well.
+    "clauses": ("decision", "early", "tests", "manner", "applied"),
+    # Widened to every case after `additive` had been trained once; before, it asked something of thin cases only.
+    "question": ("question",),
+    # The appropriateness check weighs these as well, in other units.
+    "check": ("scope", "early", "tests", "manner"),
+}
 """The sets of parts without which `c` is given too, by name."""
-
-Floats = npt.NDArray[np.float64]
 
 
 class Measure(Record):
@@ -55,8 +53,8 @@ class Measure(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_what_follows_from_the_parts(cls, data: Any) -> Any:
-        """Runs of earlier versions hold two variants of `c` in an earlier definition."""
+    def _drop_old_variants(cls, data: Any) -> Any:
+        # Runs of earlier versions hold two variants of `c` in an earlier definition.
         if not isinstance(data, dict):
             return data
         return {name: value for name, value in data.items() if not name.startswith("c_without_")}
@@ -68,51 +66,42 @@ class Measure(Record):
 
 def measure(facts: Facts, table: PlanTable, seed: int = 0) -> Measure:
     """Measure answers; `table` is the additive plan of the cases' tasks, which is how a benchmark adds up."""
-    met = judge_parts(facts, seed)
-    levels = facts.item_level
+    met, levels = judge_parts(facts, seed), facts.item_level
+    coverage = {}
+    for judge, rates in (("strict", STRICT_RATES), ("lenient", lenient_rates(facts.world.spec))):
+        verdicts = judge_criteria(facts, rates, judge, seed)
+        coverage[judge] = float(score_batch(verdicts, table, facts.row_R).value_R.mean())
     return Measure(
-        g=_coverage(facts, table, judge_criteria(facts, STRICT_RATES, "strict", seed)),
-        g_lenient=_coverage(facts, table, judge_criteria(facts, lenient_rates(facts.world.spec), "lenient", seed)),
+        g=coverage["strict"],
+        g_lenient=coverage["lenient"],
         c=float(met.mean()),
-        parts={part: float(met[:, i].mean()) for i, part in enumerate(PARTS)},
+        parts={part: float(met[:, number].mean()) for number, part in enumerate(PARTS)},
         tokens=float(facts.tokens.mean()),
         accuracy=float((facts.decision_level == IN_FULL).mean()),
         naming=float((levels == NAMED).sum() / max((levels > 0).sum(), 1)),
     )
 
 
-def appropriateness(facts: Facts, seed: int = 0) -> Floats:
-    """`c` of each answer."""
-    means: Floats = judge_parts(facts, seed).mean(axis=1)
-    return means
-
-
-def judge_parts(facts: Facts, seed: int) -> npt.NDArray[np.bool_]:
+def judge_parts(facts: Facts, seed: int) -> Bools:
     """By answer and part, what the strict judge says."""
     holds = hold_parts(facts)
-    flipped = draw(facts, "strict", seed + 1, holds.shape[1]) < STRICT_ERROR
-    return holds ^ flipped
+    return holds ^ (draw(facts, "strict", seed + 1, holds.shape[1]) < STRICT_ERROR)
 
 
-def hold_parts(facts: Facts) -> npt.NDArray[np.bool_]:
+def hold_parts(facts: Facts) -> Bools:
     """By answer and part, whether it holds in truth."""
-    level, core = facts.item_level, facts.core
-    explained = level >= WRONG
-    right = (level == IN_FULL).sum(axis=1)
-    brought = (level > 0).sum(axis=1) + facts.said("test").sum(axis=1)
-    fitting = ((level > 0) & core).sum(axis=1) + facts.said("test").sum(axis=1) - facts.needless
+    level, core, tests = facts.item_level, facts.core, facts.said("test").sum(axis=1)
+    explained, right = (level >= WRONG).sum(axis=1), (level == IN_FULL).sum(axis=1)
+    mentioned = (level > 0).sum(axis=1)
+    fitting = ((level > 0) & core).sum(axis=1) + tests - facts.needless
     parts = {
         "decision": facts.decision_level == IN_FULL,
         "early": facts.decided_at <= EARLY,
-        "scope": fitting >= IN_SCOPE * brought,
+        "scope": fitting >= IN_SCOPE * (mentioned + tests),
         "tests": facts.needless == 0,
         "manner": facts.right_manner,
-        "grounded": ((level == IN_FULL) & core).any(axis=1) & (3 * right >= 2 * explained.sum(axis=1)),
-        "applied": 2 * explained.sum(axis=1) >= (level > 0).sum(axis=1),
+        "grounded": ((level == IN_FULL) & core).any(axis=1) & (3 * right >= 2 * explained),
+        "applied": 2 * explained >= mentioned,
         "question": np.where(facts.right_level == ASK, facts.asks_key, facts.said("ask").sum(axis=1) <= 1),
     }
     return np.stack([parts[part] for part in PARTS], axis=1)
-
-
-def _coverage(facts: Facts, table: PlanTable, verdicts: npt.NDArray[np.bool_]) -> float:
-    return float(score_batch(verdicts, table, facts.row_R).value_R.mean())

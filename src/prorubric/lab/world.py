@@ -1,25 +1,102 @@
-"""The worlds by name: fixed parameters, each with its reason, and what follows from a world's seed.
+"""The worlds by name: their words, their fixed parameters with the reasons, and what follows from a world's seed.
 
-A world is frozen under its name: another parameter is another version. The reasons are facts about checklists, judges
-and answers that hold before any training (what `prorubric lint` finds in real checklists, what the paper's incentive
-audit says of judges); none is the result of a scheme. `docs/lab-log.md` tells how each value came to be.
+A world is a file of texts, `worlds/<texts>.json`, and a row in `WORLDS`. It is frozen under its name: another parameter
+is another version. The reasons are facts about checklists, judges and answers that hold before any training (what
+`prorubric lint` finds in real checklists, what the paper's incentive audit says of judges); none is the result of a
+scheme. `docs/lab-log.md` tells how each value came to be.
 """
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from dataclasses import dataclass as plain_dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from prorubric.errors import ConfigError
-from prorubric.lab.texts import Texts, load_texts
-from prorubric.rubric.base import config_record
+from prorubric.files.json import parse_json
+from prorubric.rubric.base import Record, config_record
 
 LEVELS = 5
-"""Severities 0 to 3, and 4: too little is known, so that the right decision is to ask."""
+"""Severities 0 to 3, and 4: too little is known, so the right decision is to ask."""
 ASK = 4
 PARTS = 4
+END = 0
+"""The move that closes an answer and fills up its row."""
+
+Bools = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# The kinds of moves and their prices. About a word and a third to a token: a decision or a question is a short
+# sentence, a name shorter, and an explanation has to say what it rests on, which costs three times a name.
+_TOKENS = {"decide": 10, "name": 8, "for": 24, "against": 24, "test": 8, "ask": 9, "manner": 8, "aside": 10}
+_TOKENS |= {"topic": 8, "filler": 10}
+
+
+class Part(Record):
+    """One phase of a good answer: it becomes one dimension of the protocol rubric."""
+
+    name: str
+    topic: str
+    """A sentence that only touches on the phase."""
+    aim: str
+    failure: str
+    """The failure clause."""
+
+
+class Texts(Record):
+    """Every sentence of a world."""
+
+    domain: str
+    families: tuple[str, ...]
+    opening: dict[str, str]
+    unsaid: str
+    findings: tuple[tuple[str, str], ...]
+    """Each as it reads when it is so, and when it is not."""
+    decisions: tuple[str, ...]
+    """One for each severity; the last is to ask first."""
+    decision_criteria: tuple[str, ...]
+    parts: tuple[Part, ...]
+    items: tuple[tuple[str, ...], ...]
+    """What an answer can bring up, by part."""
+    name: str
+    explain_for: str
+    explain_against: str
+    presence: str
+    substantive: str
+    compound: str
+    tests: tuple[str, ...]
+    risky_tests: tuple[str, ...]
+    test: str
+    test_criterion: str
+    test_penalty: str
+    questions: tuple[str, ...]
+    question_criterion: str
+    manner: dict[str, str]
+    """How one speaks to whom."""
+    manner_criterion: dict[str, str]
+    asides: dict[str, tuple[str, str]]
+    """A sentence that is often wanted, and the criterion that wants it."""
+    filler: tuple[str, ...]
+
+    @property
+    def item_names(self) -> tuple[str, ...]:
+        """All items, part after part."""
+        return tuple(name for part in self.items for name in part)
+
+    @property
+    def part_of_item(self) -> tuple[int, ...]:
+        """The part that each item belongs to."""
+        return tuple(number for number, part in enumerate(self.items) for _ in part)
+
+    @property
+    def all_tests(self) -> tuple[str, ...]:
+        """The ordinary tests, then the risky ones."""
+        return self.tests + self.risky_tests
 
 
 @config_record
@@ -129,19 +206,40 @@ WORLDS = {
 
 
 @plain_dataclass(frozen=True)
+class Moves:
+    """What an answer is made of: moves, each one sentence with a price in tokens, said at most once.
+
+    An answer is a row of move numbers. `at[kind]` holds the moves of a kind.
+    """
+
+    at: dict[str, slice]
+    sentences: tuple[str, ...]
+    tokens_M: Ints
+
+    def number(self, kind: str, index: int) -> int:
+        """The number of one move."""
+        return int(self.at[kind].start) + index
+
+    def render(self, row: Ints) -> str:
+        """The text of one answer."""
+        return " ".join(self.sentences[move] for move in row if move != END)
+
+
+@plain_dataclass(frozen=True)
 class World:
-    """A world with what its seed settled. Axes: F families, V levels, I items, J findings, X tests."""
+    """A world with everything its seed settles. Axes: F families, V levels, I items, J findings, X tests."""
 
     spec: WorldSpec
     texts: Texts
-    bias_F_J: npt.NDArray[np.float64]
-    slope_F_J: npt.NDArray[np.float64]
-    pool_F_I: npt.NDArray[np.bool_]
-    core_F_V_I: npt.NDArray[np.bool_]
-    needed_F_V_X: npt.NDArray[np.bool_]
-    finding_I: npt.NDArray[np.intp]
+    moves: Moves
+    bias_F_J: Floats
+    slope_F_J: Floats
+    pool_F_I: Bools
+    core_F_V_I: Bools
+    needed_F_V_X: Bools
+    finding_I: Indices
     """The finding that decides whether an item speaks for or against."""
-    key_question_F: npt.NDArray[np.intp]
+    key_question_F: Indices
 
 
 def find_world(name: str) -> WorldSpec:
@@ -153,49 +251,70 @@ def find_world(name: str) -> WorldSpec:
 
 @cache
 def make_world(name: str) -> World:
-    """A world by its name."""
+    """A world by its name; the order of the draws is part of its version."""
     spec = find_world(name)
-    texts = load_texts(spec.texts)
+    texts = Texts(**parse_json((Path(__file__).parent / "worlds" / f"{spec.texts}.json").read_bytes()))
     rng = np.random.default_rng([spec.seed, 1])
-    families, findings = len(texts.families), len(texts.findings)
-    pool = np.stack([_pick_pool(spec, texts, rng) for _ in range(families)])
+    families, findings, items = len(texts.families), len(texts.findings), len(texts.item_names)
+    part = np.array(texts.part_of_item)
+    pool = np.zeros((families, items), dtype=bool)
+    for family in range(families):
+        for number in range(PARTS):
+            pool[family, rng.choice(np.flatnonzero(part == number), spec.pool_per_part, replace=False)] = True
+    bias = rng.normal(0.0, 0.5, (families, findings))
+    slope = spec.finding_slope * rng.uniform(0.3, 1.0, (families, findings)) * rng.choice([-1, 1], findings)
+    core = np.zeros((families, LEVELS, items), dtype=bool)
+    for family, level in np.ndindex(families, LEVELS):
+        # One item of each part, and the others from the whole pool.
+        for number in range(PARTS):
+            core[family, level, rng.choice(np.flatnonzero(pool[family] & (part == number)))] = True
+        rest = np.flatnonzero(pool[family] & ~core[family, level])
+        core[family, level, rng.choice(rest, spec.core - PARTS, replace=False)] = True
+    needed = np.zeros((families, LEVELS, len(texts.all_tests)), dtype=bool)
+    for family, level in np.ndindex(families, LEVELS):
+        # The risky tests come last and are never needed.
+        needed[family, level, rng.choice(len(texts.tests), spec.needed_tests[level], replace=False)] = True
     return World(
         spec=spec,
         texts=texts,
-        bias_F_J=rng.normal(0.0, 0.5, (families, findings)),
-        slope_F_J=spec.finding_slope * rng.uniform(0.3, 1.0, (families, findings)) * rng.choice([-1, 1], findings),
+        moves=_make_moves(texts),
+        bias_F_J=bias,
+        slope_F_J=slope,
         pool_F_I=pool,
-        core_F_V_I=np.stack([[_pick_core(row, spec, texts, rng) for _ in range(LEVELS)] for row in pool]),
-        needed_F_V_X=np.stack([_pick_tests(spec, texts, rng) for _ in range(families)]),
-        finding_I=np.arange(len(texts.item_names)) % findings,
+        core_F_V_I=core,
+        needed_F_V_X=needed,
+        finding_I=np.arange(items) % findings,
         key_question_F=rng.integers(len(texts.questions), size=families),
     )
 
 
-def _pick_pool(spec: WorldSpec, texts: Texts, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    return np.concatenate([_choose(rng, len(part), spec.pool_per_part) for part in texts.items])
+def fill_rows(answers: Sequence[Sequence[int]]) -> Ints:
+    """Answers of different lengths as one array, filled up with `END`."""
+    filled = np.full((len(answers), max(map(len, answers)) + 1), END)
+    for row, answer in zip(filled, answers, strict=True):
+        row[: len(answer)] = answer
+    return filled
 
 
-def _pick_core(
-    pool: npt.NDArray[np.bool_], spec: WorldSpec, texts: Texts, rng: np.random.Generator
-) -> npt.NDArray[np.bool_]:
-    """One item of each part, and what is left of the number from the whole pool."""
-    part = np.array(texts.part_of_item)
-    core = np.zeros_like(pool)
-    for number in range(PARTS):
-        core[rng.choice(np.flatnonzero(pool & (part == number)))] = True
-    rest = np.flatnonzero(pool & ~core)
-    core[rng.choice(rest, spec.core - PARTS, replace=False)] = True
-    return core
-
-
-def _pick_tests(spec: WorldSpec, texts: Texts, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """By level, the tests that are needed; a risky one never is."""
-    risky = np.zeros(len(texts.risky_tests), dtype=bool)
-    return np.stack([np.concatenate([_choose(rng, len(texts.tests), count), risky]) for count in spec.needed_tests])
-
-
-def _choose(rng: np.random.Generator, total: int, count: int) -> npt.NDArray[np.bool_]:
-    chosen = np.zeros(total, dtype=bool)
-    chosen[rng.choice(total, count, replace=False)] = True
-    return chosen
+def _make_moves(texts: Texts) -> Moves:
+    names = [(name, f"{name[0].upper()}{name[1:]}") for name in texts.item_names]
+    findings = [texts.findings[number % len(texts.findings)] for number in range(len(names))]
+    pairs = list(zip(names, findings, strict=True))
+    sentences = {
+        "decide": texts.decisions,
+        "name": [texts.name.format(item=name) for name, _ in names],
+        "for": [texts.explain_for.format(Item=name, finding=so) for (_, name), (so, _) in pairs],
+        "against": [texts.explain_against.format(Item=name, finding=not_so) for (_, name), (_, not_so) in pairs],
+        "test": [texts.test.format(test=test) for test in texts.all_tests],
+        "ask": texts.questions,
+        "manner": list(texts.manner.values()),
+        "aside": [said for said, _ in texts.asides.values()],
+        "topic": [part.topic for part in texts.parts],
+        "filler": texts.filler,
+    }
+    said, tokens, at = [""], [0], {}
+    for kind, lines in sentences.items():
+        at[kind] = slice(len(said), len(said) + len(lines))
+        said += lines
+        tokens += [_TOKENS[kind]] * len(lines)
+    return Moves(at, tuple(said), np.array(tokens))

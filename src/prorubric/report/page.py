@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 _ASSETS = Path(__file__).parent / "assets"
-_VOID = ("br", "input", "link", "meta")
+_VOID = ("br", "img", "input", "link", "meta")
 # What HTML does not allow even as a reference; a lone surrogate is what UTF-8 cannot hold.
 _NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 

@@ -1,34 +1,74 @@
-"""`run_lab` and `compare_schemes`: make the runs that are missing, sum them up, and leave tables, figures and a page.
+"""The verb `lab`: train policies in a small world, compare schemes, read one case, compare worlds.
 
-A comparison leaves `summary.json` (its result record), `report.html` and `figures/`; `run_lab` leaves `run.json`, so
-that trying one scheme in the folder of a comparison takes nothing from its tables. Figures need the extra [plot];
-without it a comparison is refused before any run, so that the work does not end without its picture. `--no-figures`
-goes without.
+Runs go to a folder that holds one world with one set of parameters; two worlds in one table would be neither. A
+comparison leaves `summary.json`, `report.html` and `figures/`; `run_lab` leaves `run.json`, so trying one scheme in the
+folder of a comparison keeps its tables. Figures need the extra [plot]: without it a comparison is refused before any
+run, unless it is asked to go without. Reading runs needs no torch.
 """
 
-from dataclasses import KW_ONLY
-from typing import Protocol
+from dataclasses import KW_ONLY, asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
 
-from prorubric.errors import MissingExtraError
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from prorubric.audit.paper import load_paper
+from prorubric.errors import ConfigError, MissingExtraError, SourceError
+from prorubric.files.json import parse_json, render_json
+from prorubric.files.lock import lock_path
 from prorubric.files.write import write_json
-from prorubric.lab.engine import LabConfig, make_runs
+from prorubric.lab.checklist import make_checklists
+from prorubric.lab.facts import Facts
+from prorubric.lab.measure import PARTS, hold_parts
+from prorubric.lab.results import (
+    BASE,
+    HELD_OUT_CASES,
+    HELD_OUT_SEED,
+    KEPT_ANSWERS,
+    Correlation,
+    Spread,
+    correlate,
+    load_runs,
+)
+from prorubric.lab.schemes import COMPARED, check_lab_scheme
 from prorubric.lab.summary import LabResult, summarize
-from prorubric.rubric.base import config_record
+from prorubric.lab.workers import LabFolder, OnProgress, make_runs
+from prorubric.lab.world import END, fill_rows, find_world, make_world
+from prorubric.rubric.base import Record, config_record, split_commas
+from prorubric.train.paper import PAPER
 
-
-class Show(Protocol):
-    """Told how far the runs are."""
-
-    def __call__(self, done: int, note: str, total: int | None = None) -> None:
-        """Show it."""
-
-
-def _say_nothing(done: int, note: str, total: int | None = None) -> None:
-    """Nobody watches."""
+Mark = Literal["absent", "named", "wrong", "met"]
+_MARKS: tuple[Mark, ...] = ("absent", "named", "wrong", "met")
 
 
 @config_record
-class CompareConfig(LabConfig):
+class LabConfig:
+    """Which runs to make, and where."""
+
+    _: KW_ONLY
+    scheme: Annotated[tuple[str, ...], BeforeValidator(split_commas), Field(min_length=1)] = COMPARED
+    """Comma-separated schemes, such as prorubric,additive-kl-0.01, or your own function as pkg.module:function."""
+    world: str = "triage-v1"
+    """Name of the world."""
+    steps: Annotated[int, Field(ge=1, le=10_000)] = PAPER.rollouts
+    """Number of training steps."""
+    seeds: Annotated[int, Field(ge=1, le=100)] = len(PAPER.seeds)
+    """Number of seeds, starting at 42."""
+    workers: Annotated[int, Field(ge=1, le=256)] = 2
+    """Number of worker processes, each with one thread."""
+    out: Path = Path("prorubric-lab")
+    """Run folder; running the same command again makes the runs that are missing."""
+
+    def __post_init__(self) -> None:
+        find_world(self.world)
+        for name in self.scheme:
+            check_lab_scheme(name)
+
+
+@config_record
+class LabCompareConfig(LabConfig):
     """A comparison: by default every scheme of the paper's medical tables, over three seeds."""
 
     _: KW_ONLY
@@ -36,36 +76,191 @@ class CompareConfig(LabConfig):
     """Draw figures as PNG and SVG."""
 
 
-def run_lab(config: LabConfig, show: Show = _say_nothing) -> LabResult:
+def run_lab(config: LabConfig, on_progress: OnProgress = lambda *_: None) -> LabResult:
     """Train on one or a few schemes; the result covers what the config asks for."""
-    return _make_result(config, show, "run.json")
+    return _make_tables(config, on_progress, "run.json")
 
 
-def compare_schemes(config: CompareConfig, show: Show = _say_nothing) -> LabResult:
+def compare_schemes(config: LabCompareConfig, on_progress: OnProgress = lambda *_: None) -> LabResult:
     """Compare schemes and write the page."""
-    if config.figures:
-        _require_plot()
-    result = _make_result(config, show, "summary.json")
+    if config.figures and find_spec("matplotlib") is None:
+        raise MissingExtraError.of("drawing figures", "plot")
+    result = _make_tables(config, on_progress, "summary.json")
     figures = {}
     if config.figures:
         from prorubric.report.lab_figures import draw_figures  # noqa: PLC0415 - brings matplotlib
 
         figures = draw_figures(result, config.out / "figures")
-    from prorubric.report.lab_page import write_page  # noqa: PLC0415 - only a comparison needs it
+    from prorubric.report.lab_page import write_lab_page  # noqa: PLC0415 - only a comparison needs it
 
-    write_page(result, figures, config.out / "report.html")
+    write_lab_page(config.out / "report.html", result, figures)
     return result
 
 
-def _make_result(config: LabConfig, show: Show, name: str) -> LabResult:
-    base, runs = make_runs(config, show)
-    result = summarize(base, runs)
-    write_json(config.out / name, result.model_dump(mode="json"))
+def _make_tables(config: LabConfig, on_progress: OnProgress, name: str) -> LabResult:
+    if find_spec("torch") is None:
+        raise MissingExtraError.of("training in the lab", "lab")
+    # All schemes of a seed before the next, so a table fills evenly.
+    seeds = [PAPER.seeds[0] + number for number in range(config.seeds)]
+    wanted = [(scheme, seed) for seed in seeds for scheme in dict.fromkeys(config.scheme)]
+    config.out.mkdir(parents=True, exist_ok=True)
+    with lock_path(config.out / "lock", config.out):
+        claim_world(config)
+        base, runs = make_runs(LabFolder(config.out, config.world, config.steps), wanted, config.workers, on_progress)
+        result = summarize(base, runs)
+        write_json(config.out / name, result.model_dump(mode="json"))
     return result
 
 
-def _require_plot() -> None:
-    try:
-        import matplotlib  # noqa: F401, PLC0415 - heavy, and an extra
-    except ImportError:
-        raise MissingExtraError.of("drawing figures", "plot") from None
+def claim_world(config: LabConfig) -> None:
+    """Write down the world with its parameters; refuse a folder that holds runs of another one."""
+    place = config.out / "config.json"
+    parameters = parse_json(render_json(asdict(find_world(config.world))))
+    held = parse_json(place.read_bytes()).get("world") if place.is_file() else parameters
+    if held != parameters:
+        raise ConfigError(
+            f"{config.out} holds runs of {(held or {}).get('name')!r} with its parameters, not of this {config.world}; "
+            "give another --out"
+        )
+    if not place.is_file():
+        write_json(place, {"world": parameters})
+
+
+@config_record
+class ReadConfig:
+    """Which case, and whose answers."""
+
+    case: Annotated[int, Field(ge=1, le=KEPT_ANSWERS)] = 1
+    """Number of a held-out case."""
+    _: KW_ONLY
+    scheme: Annotated[tuple[str, ...], BeforeValidator(split_commas)] = ()
+    """Comma-separated schemes whose answers to show; by default all in the folder."""
+    out: Path = Path("prorubric-lab")
+    """Run folder."""
+
+
+class ReadAnswer(Record):
+    """One policy's answer."""
+
+    scheme: str
+    seed: int | None
+    steps: int
+    """How many steps it was trained for; 0 for the untrained policy."""
+    sentences: tuple[str, ...]
+    tokens: int
+    marks: tuple[Mark, ...]
+    """For each criterion of the checklist, what is so, not what a judge said of it."""
+    parts: dict[str, bool]
+    """The parts of `c`, and whether they hold."""
+
+
+class ReadResult(Record):
+    """One case: what was asked, the untrained answer and the trained ones, and what each has of the checklist."""
+
+    world: str
+    case: int
+    question: str
+    right_decision: str
+    criteria: tuple[str, ...]
+    weights: tuple[float, ...]
+    answers: tuple[ReadAnswer, ...]
+
+
+def read_case(config: ReadConfig) -> ReadResult:
+    """Read one case from a run folder: for every scheme the longest run, and among several the first seed."""
+    base, runs = load_runs(config.out)
+    by_scheme = {run.scheme: run for run in sorted(runs, key=lambda run: (run.steps, -run.seed))}
+    for name in config.scheme:
+        if name not in by_scheme:
+            held = ", ".join(sorted(by_scheme)) or "none"
+            raise ConfigError(f"{config.out} holds no run of {name!r}; it holds: {held}")
+    chosen = [by_scheme[name] for name in config.scheme or sorted(by_scheme)]
+    world, lists = make_world(base.world), make_checklists(base.world, HELD_OUT_CASES, HELD_OUT_SEED)
+    row = config.case - 1
+    task, rows = lists.tasks[row], [base.answers[row], *(run.answers[row] for run in chosen)]
+    facts = Facts(world, lists, np.full(len(rows), row), fill_rows(rows))
+    names = [(BASE, None, 0), *((run.scheme, run.seed, run.steps) for run in chosen)]
+    answers = [
+        ReadAnswer(
+            scheme=scheme,
+            seed=seed,
+            steps=steps,
+            sentences=tuple(world.moves.sentences[move] for move in facts.moves_R_L[number] if move != END),
+            tokens=int(facts.tokens[number]),
+            marks=tuple(_MARKS[level] for level in facts.level[number, : len(task.rubric)]),
+            parts={part: bool(holds) for part, holds in zip(PARTS, hold_parts(facts)[number], strict=True)},
+        )
+        for number, (scheme, seed, steps) in enumerate(names)
+    ]
+    return ReadResult(
+        world=base.world,
+        case=config.case,
+        question=task.messages[0].content,
+        right_decision=world.texts.decisions[lists.cases.level_T[row]],
+        criteria=tuple(criterion.text for criterion in task.rubric.criteria),
+        weights=task.rubric.weights,
+        answers=tuple(answers),
+    )
+
+
+@config_record
+class WorldsConfig:
+    """Which folders to compare."""
+
+    folders: Annotated[tuple[Path, ...], Field(min_length=1)]
+    """Run folders, one for each world."""
+    _: KW_ONLY
+
+
+class WorldRow(Record):
+    """One world; all in points of 100."""
+
+    world: str
+    domain: str
+    naming_share: float | None
+    """What naming earns under the sum, as a share of what substance earns."""
+    fall: Spread
+    """`c` under additive minus `c` of the untrained policy."""
+    lead: Spread | None
+    """`c` under ProRubric minus `c` under additive, seed by seed."""
+    paper_naming_share: float | None
+    paper_fall: float | None
+    paper_lead: float | None
+
+
+class WorldsResult(Record):
+    """Several worlds."""
+
+    worlds: tuple[WorldRow, ...]
+    pays_and_falls: Correlation
+    """Over worlds, of the naming share and how far `c` fell; with three of them little more than an order."""
+
+
+def compare_worlds(config: WorldsConfig) -> WorldsResult:
+    """What each world's rubric pays for, how far `c` fell under the sum, and the paper's figures for both."""
+    rows = tuple(_describe_world(folder) for folder in config.folders)
+    shares = {row.world: row.naming_share for row in rows if row.naming_share is not None}
+    return WorldsResult(worlds=rows, pays_and_falls=correlate(shares, {row.world: -row.fall.mean for row in rows}))
+
+
+def _describe_world(folder: Path) -> WorldRow:
+    base, runs = load_runs(folder)
+    most = max((run.steps for run in runs), default=0)
+    ends = {(run.scheme, run.seed): 100 * run.last.c for run in runs if run.steps == most}
+    additive = {seed: c for (scheme, seed), c in ends.items() if scheme == "additive"}
+    if not additive:
+        raise SourceError(f"{folder} holds no run of additive; make one with: prorubric lab run --out {folder}")
+    leads = [ends["prorubric", seed] - c for seed, c in additive.items() if ("prorubric", seed) in ends]
+    domain, paper = make_world(base.world).texts.domain, load_paper()
+    changes = paper["probe_change_from_base"].get(domain, {})
+    mean = {scheme: float(np.mean(changes[scheme])) for scheme in ("additive", "prorubric") if changes.get(scheme)}
+    return WorldRow(
+        world=base.world,
+        domain=domain,
+        naming_share=next((found.value for found in base.audit.naming_share if found.scheme == "additive"), None),
+        fall=Spread.of([c - 100 * base.sampled.c for c in additive.values()]),
+        lead=Spread.of(leads) if leads else None,
+        paper_naming_share=paper["incentive_audit_by_domain"].get(domain, {}).get("naming_share_additive"),
+        paper_fall=mean.get("additive"),
+        paper_lead=mean["prorubric"] - mean["additive"] if len(mean) == 2 else None,
+    )

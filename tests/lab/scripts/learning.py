@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from prorubric.aggregate.advantages import group_advantages
-from prorubric.lab.grpo import Batch, grpo_loss, make_optimizer
-from prorubric.lab.moves import END
 from prorubric.lab.policy import Policy, sample
+from prorubric.lab.training import Batch, grpo_loss, make_optimizer
+from prorubric.lab.world import END
 
 torch.set_num_threads(1)
 
@@ -76,7 +76,7 @@ def check_sampling() -> dict[str, object]:
     again = policy.choice_logp(cases, moves, chosen)
     rows = [[int(m) for m in row if m != END] for row in rollout.moves_R_L]
     first = np.bincount(rollout.moves_R_L[:, 0], minlength=7) / 400
-    expected = torch.softmax(policy.head(policy.case(cases)), dim=1).mean(dim=0)
+    expected = torch.softmax(policy.score(policy.case(cases)), dim=1).mean(dim=0)
     return {
         "logp_gap": float((again - rollout.logp_R_L[chosen]).abs().max().detach()),
         "repeats": sum(len(row) != len(set(row)) for row in rows),

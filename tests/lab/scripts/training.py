@@ -17,46 +17,44 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.errors import ConfigError
-from prorubric.lab.engine import LabConfig, make_runs
-from prorubric.lab.moves import END
-from prorubric.lab.read import ReadConfig, read_case
-from prorubric.lab.run import Ground, RunConfig, _roll_out, train
 from prorubric.lab.schemes import find_lab_scheme, make_scorer
-from prorubric.verbs.lab import CompareConfig, compare_schemes, run_lab
+from prorubric.lab.training import Ground, roll_out, train
+from prorubric.lab.world import END
+from prorubric.verbs.lab import LabCompareConfig, LabConfig, ReadConfig, compare_schemes, read_case, run_lab
 
 OWN = "tests.lab.own_scheme:share_of_weight"
 STEPS = 20
 
 
 def run_twice(ground: Ground) -> dict[str, object]:
-    runs = [train(RunConfig("prorubric", seed=seed, steps=2), ground, lambda step: None) for seed in (42, 42, 43)]
+    runs = [train("prorubric", ground, seed, 2) for seed in (42, 42, 43)]
     first, again, other = (run.model_dump(exclude={"cpu_seconds", "seed"}) for run in runs)
     return {"same": first == again, "different": first != other}
 
 
 def compare(folder: Path) -> dict[str, object]:
-    config = CompareConfig(scheme=("additive", OWN), steps=STEPS, seeds=1, out=folder)
+    config = LabCompareConfig(scheme=("additive", OWN), steps=STEPS, seeds=1, out=folder)
     told: list[tuple[int, str, int | None]] = []
     result = compare_schemes(config, lambda done, note, total=None: told.append((done, note, total)))
     files = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
     (folder / "runs" / f"additive-seed-42-steps-{STEPS}.json").unlink()
-    base, runs = make_runs(LabConfig(scheme=("additive", OWN), steps=STEPS, seeds=1, out=folder), lambda *_: None)
+    again = run_lab(LabConfig(scheme=("additive", OWN), steps=STEPS, seeds=1, out=folder))
     kept = {path: path.stat().st_mtime_ns for path in files}
     additive, own = (result.row(name) for name in ("additive", OWN))
     reading = read_case(ReadConfig(2, out=folder))
     assert additive is not None
     assert own is not None
     return {
-        "g_before": base.sampled.g,
+        "g_before": again.base.sampled.g,
         "g_after": additive.g.mean,
         "c_after": additive.c.mean,
-        "again": (runs[0].last.c, runs[0].last.g) == (additive.c.mean, additive.g.mean),
+        "again": (again.runs[0].c, again.runs[0].g) == (additive.c.mean, additive.g.mean),
         "own": own.g.mean,
         "own_equals_additive": own.c.mean == additive.c.mean,
         "redone": sorted(path.name for path in files if files[path] != kept[path]),
         "told_last": told[-1],
         "page": (folder / "report.html").read_text()[:15],
-        "svg": (folder / "report.html").read_text().count("<svg"),
+        "images": (folder / "report.html").read_text().count("data:image/svg+xml"),
         "figures": sorted(path.name for path in (folder / "figures").iterdir()),
         "audited": sorted(found.scheme for found in result.base.audit.forecast),
         "read": [answer.scheme for answer in reading.answers],
@@ -66,7 +64,7 @@ def compare(folder: Path) -> dict[str, object]:
 
 def refuse_other_world(folder: Path) -> str:
     try:
-        make_runs(LabConfig(world="science-v1", scheme=("additive",), steps=1, seeds=1, out=folder), lambda *_: None)
+        run_lab(LabConfig(world="science-v1", scheme=("additive",), steps=1, seeds=1, out=folder))
     except ConfigError as error:
         return str(error)
     return ""
@@ -81,7 +79,7 @@ def watch_updates(ground: Ground, scheme: str, steps: int) -> list[tuple[float, 
         seen.append((optimizer.param_groups[0]["lr"], torch.cat(weights)))
 
     hook = register_optimizer_step_post_hook(look)
-    train(RunConfig(scheme, steps=steps), ground, lambda step: None)
+    train(scheme, ground, steps=steps)
     hook.remove()
     return seen
 
@@ -103,8 +101,8 @@ def check_length(ground: Ground, scheme: str, limit: int) -> dict[str, float]:
     with torch.no_grad():
         policy.out.bias[END] -= 8
     same = make_scorer(find_lab_scheme("tests.lab.own_scheme:constant"), ground.training)
-    batch, score, _, _ = _roll_out(policy, ground, find_lab_scheme(scheme), same, torch.Generator().manual_seed(5))
-    tokens = ground.moves.tokens_M[batch.moves_R_L.numpy()].sum(axis=1)
+    batch, score, _, _ = roll_out(policy, ground, find_lab_scheme(scheme), same, torch.Generator().manual_seed(5))
+    tokens = ground.world.moves.tokens_M[batch.moves_R_L.numpy()].sum(axis=1)
     shrunk = 0.5 - 0.5 * np.clip((tokens - limit / 2) / (limit / 2), 0, 1)
     expected = group_advantages(shrunk, np.arange(64).repeat(8)).values
     return {
@@ -130,7 +128,7 @@ def edit_own_scheme(folder: Path, place: Path) -> dict[str, object]:
     first, second = write_and_run(1.0), write_and_run(-2.0)
     (place / "edited_scheme.py").unlink()
     del sys.modules["edited_scheme"]
-    base, _ = make_runs(LabConfig(scheme=("graded",), steps=1, seeds=1, out=folder), lambda *_: None)
+    base = run_lab(LabConfig(scheme=("graded",), steps=1, seeds=1, out=folder)).base
     return {
         "rewards": [first[0], second[0]],
         "effects": [first[1], second[1]],

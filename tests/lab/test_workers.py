@@ -8,9 +8,10 @@ import pytest
 
 from prorubric.files.json import parse_json
 from prorubric.files.write import write_json
-from prorubric.lab.engine import LabConfig, _check_folder, _is_audited, _is_made, _join
 from prorubric.lab.results import BaseResult
 from prorubric.lab.schemes import hash_own
+from prorubric.lab.workers import LabFolder
+from prorubric.verbs.lab import LabConfig, claim_world
 from tests.compile.running import is_running
 from tests.lab.results import make_base, make_run, write_folder
 from tests.llm.server import wait_until
@@ -33,24 +34,24 @@ def test_a_run_of_a_function_as_it_was_before_is_not_one_of_the_function_as_it_i
     run = make_run(scheme, 42, {0: 0.6, 20: 0.4}, source=source).model_dump(mode="json")
     if source is None:
         del run["source"]  # as files were written before they had it
-    config = LabConfig(scheme=(scheme,), steps=20, out=write_folder(tmp_path / "lab", base, []))
-    write_json(config.out / "runs" / f"{scheme.replace(':', '@')}-seed-42-steps-20.json", run)
-    assert _is_made(config, scheme, 42) is made
-    assert not _is_made(config, scheme, 43)
+    folder = LabFolder(write_folder(tmp_path / "lab", base, []), "triage-v1", 20)
+    write_json(folder.path / "runs" / f"{scheme.replace(':', '@')}-seed-42-steps-20.json", run)
+    assert folder.is_made(scheme, 42) is made
+    assert not folder.is_made(scheme, 43)
 
 
 def test_an_audit_holds_for_the_function_that_it_was_made_of(base: BaseResult) -> None:
-    assert _is_audited(base, "additive")
-    assert not _is_audited(base, "prorubric")
-    assert not _is_audited(base, OWN)
-    assert not _is_audited(base.model_copy(update={"sources": {OWN: "another"}}), OWN)
-    assert _is_audited(base.model_copy(update={"sources": {OWN: hash_own(OWN)}}), OWN)
+    assert base.has_audit("additive")
+    assert not base.has_audit("prorubric")
+    assert not base.has_audit(OWN)
+    assert not base.model_copy(update={"sources": {OWN: "another"}}).has_audit(OWN)
+    assert base.model_copy(update={"sources": {OWN: hash_own(OWN)}}).has_audit(OWN)
 
 
 def test_a_new_audit_joins_what_is_held_and_takes_the_place_of_what_has_its_name(base: BaseResult) -> None:
     held = base.model_copy(update={"sources": {OWN: "old", "gone:f": "kept"}})
     made = make_base([OWN, OTHER], c=0.1).model_copy(update={"sources": {OWN: "new", OTHER: "new"}})
-    joined = _join(held, made)
+    joined = held.with_audit(made)
     assert [found.scheme for found in joined.audit.forecast] == ["additive", OWN, OTHER]
     assert joined.audit.effect("name-item", "additive") is held.audit.effect("name-item", "additive")
     assert joined.audit.effect("name-item", OWN) is made.audit.effect("name-item", OWN)
@@ -61,18 +62,18 @@ def test_a_new_audit_joins_what_is_held_and_takes_the_place_of_what_has_its_name
 
 def test_a_folder_is_known_by_its_world_and_not_by_the_version_that_made_it(tmp_path: Path) -> None:
     config = LabConfig(out=tmp_path)
-    _check_folder(config)
+    claim_world(config)
     held = parse_json((tmp_path / "config.json").read_bytes())
     assert list(held) == ["world"]
     write_json(tmp_path / "config.json", held | {"version": "0.0.1"})
-    _check_folder(config)
+    claim_world(config)
 
 
 def test_no_worker_outlives_a_killed_run() -> None:
     program = """
 import time
-from prorubric.lab import engine
-with engine._open_pool(2, engine._start_process) as pool:
+from prorubric.lab.workers import open_pool
+with open_pool(2) as pool:
     running = [pool.submit(time.sleep, 3600) for _ in range(2)]
     print(*pool._processes, flush=True)
     running[0].result()
