@@ -13,7 +13,7 @@ import pytest
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.cli.app import run as run_program
-from prorubric.verbs.audit_run import run_audit
+from prorubric.verbs.audit import run_audit
 from tests.audit import judges
 from tests.audit.shapes import Shape, save_shape, save_small
 

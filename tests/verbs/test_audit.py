@@ -16,16 +16,17 @@ import pytest
 from prorubric import ProRubricError, Response, load_tasks, save_responses, save_tasks
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDITS
-from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, check_folder
+from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
+from prorubric.runs.folder import claim_folder
+from prorubric.runs.run import Progress
 from prorubric.runs.verdicts import split_by_words
-from prorubric.verbs.audit import audit_rewards
-from prorubric.verbs.audit_run import Progress, run_audit
+from prorubric.verbs.audit import audit_rewards, make_audit_setting, run_audit
 from prorubric.verbs.compile import compile_rubrics
 from prorubric.verbs.compile_config import CompileConfig
 from tests.audit import judges
@@ -71,7 +72,10 @@ def read_summary(folder: Path) -> dict[str, Any]:
 class TestFolder:
     def test_the_folder_holds_every_file_and_the_summary_is_the_result(self, files: Path) -> None:
         result = run_audit(make_config(files))
-        assert {path.name for path in (files / "run").iterdir()} == {*AUDIT_FILES, "journal.sqlite", ".lock"}
+        assert {path.name for path in (files / "run").iterdir()} == {
+            *({*AUDIT_FILES} - {"rejects.jsonl"}),
+            *("config.json", "journal.sqlite", ".lock"),
+        }
         assert AuditResult.model_validate_json((files / "run/summary.json").read_bytes()) == result
         config = json.loads((files / "run/config.json").read_bytes())
         assert (config["verb"], config["judge_identity"], config["editor_identity"]) == (
@@ -105,8 +109,8 @@ class TestFolder:
     def test_progress_is_told_and_ends_where_it_said(self, files: Path) -> None:
         told: list[Progress] = []
         run_audit(make_config(files), told.append)
-        assert [now.judged for now in told] == list(range(1, len(told) + 1))
-        assert told[-1].judged <= told[-1].expected == 36 * (1 + 8 + 3) + 12 * 4
+        assert [now.done for now in told] == list(range(1, len(told) + 1))
+        assert told[-1].done <= (told[-1].total or 0) == 36 * (1 + 8 + 3) + 12 * 4
 
 
 class TestSameEveryTime:
@@ -289,6 +293,11 @@ class TestRefusals:
             make_config(files, answers_from="lexical")
 
 
+def claim(config: AuditConfig) -> None:
+    with claim_folder(config.out, make_audit_setting(config), overwrite=config.overwrite):
+        return
+
+
 class TestOwnership:
     """A folder is written into where it is free or holds this audit; what it holds belongs to its settings."""
 
@@ -298,13 +307,13 @@ class TestOwnership:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            ({"judge": "lexical"}, r"judge \(tests\.audit\.judges:Keyword\)"),
+            ({"judge": "lexical"}, r"judge \(tests\.audit\.judges:Keyword, not"),
             ({"judging": JudgeConfig(canary=True)}, "judging"),
-            ({"editor": "tests.audit.judges:Writer"}, r"editor \(rules\)"),
-            ({"generator": "tests.audit.judges:Writer"}, r"generator \(rules\)"),
+            ({"editor": "tests.audit.judges:Writer"}, r"editor \(rules, not"),
+            ({"generator": "tests.audit.judges:Writer"}, r"generator \(rules, not"),
             ({"responses": None}, "responses"),
             ({"responses": None, "answers_from": "tests.audit.judges:Writer"}, "responses"),
-            ({"limit": None}, r"limit \(2\)"),
+            ({"limit": None}, r"limit \(2, not"),
             ({"subset": "consensus"}, "subset"),
         ],
     )
@@ -312,8 +321,8 @@ class TestOwnership:
         config = make_config(files, limit=2, edits=("name-item",))
         run_audit(config)
         before = self.read(files / "run")
-        with pytest.raises(ConfigError, match=f"run: holds an audit with another {said}.*--overwrite$"):
-            check_folder(replace(config, **change))
+        with pytest.raises(ConfigError, match=f"run: holds a run of audit with another {said}.*--overwrite$"):
+            claim(replace(config, **change))
         assert self.read(files / "run") == before
 
     @pytest.mark.parametrize("change", [{"samples": 3}, {"answers_from": "tests.audit.judges:Writer"}])
@@ -332,7 +341,7 @@ class TestOwnership:
         config = make_config(files, limit=2, edits=("name-item",))
         run_audit(config)
         monkeypatch.chdir(files)
-        check_folder(replace(config, tasks="./tasks.jsonl", responses=Path("../") / files.name / "responses.jsonl"))
+        claim(replace(config, tasks="./tasks.jsonl", responses=Path("../") / files.name / "responses.jsonl"))
 
     def test_the_same_name_elsewhere_is_another_file(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (files / "other").mkdir()
@@ -342,12 +351,12 @@ class TestOwnership:
         run_audit(config)
         monkeypatch.chdir(files / "other")
         with pytest.raises(ConfigError, match="another tasks"):
-            check_folder(config)
+            claim(config)
 
     def test_an_audit_with_other_edits_takes_the_place_of_the_one_before(self, files: Path) -> None:
         config = make_config(files, limit=2, edits=("name-item",))
         audit_rewards(config)
-        assert {*AUDIT_FILES, *REPORT_FILES} <= set(self.read(files / "run"))
+        assert {*AUDIT_FILES, *REPORT_FILES} - {"rejects.jsonl"} <= set(self.read(files / "run"))
         run_audit(replace(config, edits=("paraphrase",)))
         held = self.read(files / "run")
         assert not set(REPORT_FILES) & set(held)
@@ -370,7 +379,7 @@ class TestOwnership:
         assert again.cached == again.calls == first.calls
 
     def test_a_folder_of_another_verb_is_left_alone(self, files: Path) -> None:
-        with pytest.raises(ConfigError, match=r"holds files that are not an audit \(tasks\.jsonl\)"):
+        with pytest.raises(ConfigError, match=r"holds files that are not a run of audit \(tasks\.jsonl\)"):
             run_audit(make_config(files, out=files, overwrite=True))
         assert not (files / "cases.jsonl").exists()
 
@@ -379,7 +388,7 @@ class TestOwnership:
         (files / "run").mkdir()
         (files / "run" / name).write_text("mine")
         with pytest.raises(
-            ConfigError, match=f"holds files that are not an audit \\({re.escape(name)}\\); name another"
+            ConfigError, match=f"holds files that are not a run of audit \\({re.escape(name)}\\); choose another"
         ):
             run_audit(make_config(files))
         assert self.read(files / "run") == {name: b"mine"}
@@ -393,8 +402,8 @@ class TestOwnership:
             ("[" * 100_000, "not JSON"),
             ("\xff", "not JSON"),
             ('{"verb": "audit", "config": []}', "not the settings of a run"),
-            ('{"verb": "audit", "config": {}}', "does not say what was audited"),
-            ('{"model_type": "llama"}', "holds files that are not an audit"),
+            ('{"verb": "audit", "config": {}}', "does not say which run this is"),
+            ('{"model_type": "llama"}', "holds files that are not a run of audit"),
         ],
     )
     def test_settings_that_no_audit_wrote_are_refused_in_one_line(self, files: Path, held: str, said: str) -> None:
@@ -543,5 +552,5 @@ def test_other_content_in_the_same_file_is_another_audit(files: Path) -> None:
     run_audit(make_config(files))
     with (files / "responses.jsonl").open("a") as stream:
         stream.write("\n")
-    with pytest.raises(ConfigError, match="holds an audit with another content of the files"):
+    with pytest.raises(ConfigError, match="holds a run of audit, and the content of responses"):
         run_audit(make_config(files))

@@ -11,8 +11,7 @@ from prorubric.audit.config import AuditConfig
 from prorubric.cli.app import run as run_program
 from prorubric.judge.judge import CANARY, JudgeConfig
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.verbs.audit_estimate import estimate_audit
-from prorubric.verbs.audit_run import run_audit
+from prorubric.verbs.audit import estimate_audit, run_audit
 from tests.audit.shapes import save_shape
 
 

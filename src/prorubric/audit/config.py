@@ -10,11 +10,12 @@ from prorubric.audit.bootstrap import RESAMPLES
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.effects import MARGIN
 from prorubric.audit.price_list import TARGET
-from prorubric.datasets.load import Format, Subset
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import config_record, split_commas
+from prorubric.runs.inputs import TaskOptions
+from prorubric.runs.run import RunOptions
 from prorubric.runs.verdicts import AUTO
 from prorubric.text.show import shorten
 
@@ -29,7 +30,7 @@ Edits = Annotated[
 
 
 @config_record
-class AuditFiles:
+class AuditFiles(TaskOptions, RunOptions):
     """What is audited: whose answers, edited and judged by whom, under which schemes."""
 
     tasks: str
@@ -57,18 +58,6 @@ class AuditFiles:
     """Replace any audit already in the folder; its journal is kept."""
     limit: Annotated[int, Field(ge=1)] | None = None
     """Audit at most this many prompts, chosen by a hash of their ids."""
-    format: Format = "auto"
-    """Format of the tasks."""
-    subset: Subset = "all"
-    """HealthBench: only the physician-consensus criteria, or only the others."""
-    split: str = "train"
-    """The split of a dataset on the hub."""
-    strict: bool = False
-    """Stop at the first row that cannot be read."""
-    journal: Path | None = None
-    """Journal to share between runs; by default each run folder has its own."""
-    prices: str | Path | None = None
-    """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
     resamples: Annotated[int, Field(ge=100, le=1_000_000)] = RESAMPLES
     """Number of resamples for each interval."""
     margin: Annotated[float, Field(ge=0, le=100)] = MARGIN

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from prorubric.files.tables import render_html
 from prorubric.rubric.base import Record
+from prorubric.runs.run import RunResult
 
 Answer = Literal["yes", "no", "no (near the floor)", "no (near the ceiling)", "unclear", "no verdict"]
 
@@ -201,7 +202,7 @@ class SchemeLine(Record):
     """The share of groups of answers whose rewards are all equal."""
 
 
-class AuditResult(Record):
+class AuditResult(RunResult):
     """What the audit found, scheme by scheme; nothing is averaged into one number."""
 
     folder: str
@@ -246,25 +247,6 @@ class AuditResult(Record):
     verdicts: int
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
-    rejected: int
-    rejects: tuple[str, ...]
-    calls: int
-    """Questions, with those that needed no call."""
-    cached: int
-    """Those of them that needed none."""
-    repeated: int = 0
-    """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
-    damaged: int = 0
-    """Replies that were damaged in the journal and asked for again."""
-    failed_calls: dict[str, int]
-    retries: int = 0
-    prompt_tokens: int = 0
-    """Of the calls that were made now, by all models."""
-    completion_tokens: int = 0
-    unmetered: int = 0
-    """Replies whose tokens the endpoint did not count."""
-    cost: float | None
-    seconds: float
 
     def to_rows(self) -> list[dict[str, str | float | None]]:
         """One row an edit: what it earns under each scheme, × 100, or None. All figures are in `effects`."""

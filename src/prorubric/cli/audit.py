@@ -10,6 +10,7 @@ from rich.text import Text
 
 from prorubric.audit.config import AuditConfig, AuditFiles
 from prorubric.audit.edits import WORTHLESS
+from prorubric.audit.estimate import AuditEstimate
 from prorubric.audit.records import AuditResult, Effect, Forecast
 from prorubric.cli.money import DryRun, describe_calls, may_cost, print_estimate, say_estimate, show_cost
 from prorubric.cli.options import read_http
@@ -17,8 +18,7 @@ from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.verbs.audit import audit_rewards
-from prorubric.verbs.audit_estimate import AuditEstimate, estimate_audit
+from prorubric.verbs.audit import audit_rewards, estimate_audit
 
 _JUDGING, _HTTP = JudgeConfig(), HttpConfig()
 _STYLES = {"yes": "bold red", "no": "green"}
@@ -51,7 +51,7 @@ def audit(
         estimate = estimate_audit(config)
         say_estimate(count(estimate.answers, "answer"), estimate, exact=False)
     with show_progress("judging", "text") as show:
-        result = audit_rewards(config, lambda now: show(now.judged, "", now.expected))
+        result = audit_rewards(config, lambda now: show(now.done, "", now.total))
     if json:
         print_json(result)
     else:

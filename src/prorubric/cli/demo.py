@@ -41,7 +41,7 @@ def demo(
     """Lint, compile, score and audit the sample pack, offline unless a judge is named."""
     config = DemoConfig(**vars(files), http=read_http(http))
     with show_progress("judging", "text") as show:
-        result = run_demo(config, lambda now: show(now.judged, "", now.expected))
+        result = run_demo(config, lambda now: show(now.done, "", now.total))
     if json:
         print_json(result)
     else:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from prorubric.errors import UnjudgedError
+from prorubric.judge.judge import MOST_REASKS, JudgeConfig
 from prorubric.llm.accounting import Prices, Usage, estimate_cost
 from prorubric.llm.cache import make_question, parse_probabilities
 from prorubric.llm.journal import Journal, key_of
@@ -20,6 +21,7 @@ from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Reply, Re
 from prorubric.rubric.base import Record
 
 _CHARACTERS_PER_TOKEN = 4
+_TOKENS_AROUND, _TOKENS_A_VERDICT, _TOKENS_A_REASON = 8, 6, 30
 
 
 class Estimate(Record):
@@ -169,3 +171,23 @@ def open_existing(path: Path | None) -> Iterator[Journal | None]:
     else:
         with Journal(path) as journal:
             yield journal
+
+
+def replay_judge(model: Model | YesNoModel, questions: Questions, config: JudgeConfig) -> Model | YesNoModel:
+    """A judge that answers from the journal, and counts what the journal cannot answer."""
+    if isinstance(model, YesNoModel):
+        return ReplayYesNo(model, questions)
+    return Replay(model, questions, usual=expect_reply, retries=lambda request: count_reasks(request, config))
+
+
+def count_reasks(request: Request, config: JudgeConfig) -> int:
+    """How often what a reply leaves open may still be asked after this request."""
+    return config.reasks - request.draw % (MOST_REASKS + 1)
+
+
+def expect_reply(request: Request) -> int:
+    """How long a reply of this schema usually is, in tokens."""
+    properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
+    verdicts: dict[str, Any] = next(iter(properties.values())).get("properties", {})
+    reasons = [verdict for verdict in verdicts.values() if verdict["type"] == "object"]
+    return _TOKENS_AROUND + _TOKENS_A_VERDICT * max(len(verdicts), 1) + _TOKENS_A_REASON * len(reasons)

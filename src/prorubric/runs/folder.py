@@ -6,7 +6,7 @@ lock is taken before anything is written.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -50,21 +50,28 @@ class Setting:
     """Parts of the identity that may differ until the run has finished; `content` is that of the inputs."""
     can_overwrite: bool = False
     """Whether the verb has an --overwrite."""
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """What else to write down."""
 
 
 @contextmanager
-def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> Iterator[None]:
-    """Hold a folder for one run and write its `config.json`."""
-    now = describe_run(setting)
-    _check_folder(folder, setting, now, overwrite)  # before a lock is left in a folder that is not ours
+def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> Iterator[Callable[..., None]]:
+    """Hold a folder for one run.
+
+    Gives a function that begins the run: it removes what is left of an earlier one and writes `config.json`, with more
+    about the run if there is more to say.
+    """
+    described = describe_run(setting)
+    _check_folder(folder, setting, described, overwrite)  # before a lock is left in a folder that is not ours
     folder.mkdir(parents=True, exist_ok=True)
+
+    def begin(**about: Any) -> None:
+        for name in setting.files:
+            (folder / name).unlink(missing_ok=True)
+        write_json(folder / CONFIG, {**described, **about})
+
     with lock_path(folder / _LOCK):
-        _check_folder(folder, setting, now, overwrite)  # another run may have finished here since
+        _check_folder(folder, setting, described, overwrite)  # another run may have finished here since
         remove_partials(*(folder / name for name in (CONFIG, *setting.files)))
-        write_json(folder / CONFIG, now)
-        yield
+        yield begin
 
 
 def describe_run(setting: Setting) -> dict[str, Any]:
@@ -74,7 +81,6 @@ def describe_run(setting: Setting) -> dict[str, Any]:
         "config": render_config(setting.config),
         "identity": {**setting.identity},
         "inputs": {name: _identify(path) for name, path in setting.inputs.items()},
-        **setting.about,
         "versions": {"prorubric": version("prorubric"), "python": python_version()},
     }
     as_read_back: dict[str, Any] = parse_json(render_json(described))

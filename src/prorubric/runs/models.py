@@ -9,6 +9,7 @@ from prorubric.llm.cache import CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.make import make_model, require_text, stop_model, with_journal
 from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Request, YesNoModel
+from prorubric.llm.own import OwnModel
 from prorubric.runs.stop import Stop
 
 AnyModel = Model | YesNoModel
@@ -128,7 +129,8 @@ class Models:
         gated = GatedModel(require_text(self.make(spec)), self._gate)
         return with_journal(gated, journal, self._gate.usage[spec])
 
-    async def close(self) -> None:
-        """Close every model."""
+    async def close(self, *, own: bool = True) -> None:
+        """Close every model; `own=False` leaves the user's own objects open, which another run may still use."""
         for model in self._made.values():
-            await model.close()
+            if own or not isinstance(model, OwnModel):
+                await model.close()

@@ -1,15 +1,115 @@
-"""`audit_rewards`: the audit with everything that is read by people: the page, and tables for papers and sheets."""
+"""`audit_rewards`: what a reward pays for, measured on a file of rubrics before training, into a run folder.
+
+Answers are judged, edited, and judged again with every edit, with controls (the answer again, garbage, an answer to
+another prompt) and with probes of what naming buys. Every reply is in the journal before it is used, so running the
+same command again finishes an audit that was stopped. What could not be read, answered, edited or judged is counted
+with its reason.
+"""
 
 from prorubric.audit.config import AuditConfig
+from prorubric.audit.estimate import AuditEstimate, estimate_calls
+from prorubric.audit.examine import check_asked, examine, is_grouped_by_rules, prepare
+from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, write_cases
+from prorubric.audit.models import check_models, open_models
+from prorubric.audit.probes import first_cases
 from prorubric.audit.records import AuditResult
+from prorubric.audit.setting import NO_DIMENSIONS, choose_tasks
+from prorubric.audit.summary import summarize
+from prorubric.files.write import write_json
+from prorubric.llm.journal import Journal
+from prorubric.llm.together import run_sync
 from prorubric.report.audit_page import write_audit_page
 from prorubric.report.audit_tables import write_audit_tables
-from prorubric.verbs.audit_run import OnProgress, run_audit
+from prorubric.rubric.base import render_config
+from prorubric.rubric.save import save_tasks
+from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
+from prorubric.runs.inputs import load_all_tasks
+from prorubric.runs.run import OnProgress, Run
+from prorubric.runs.stop import stop_on_signals
+
+_IDENTITY = ("judge", "judging", "editor", "generator", "answers_from", "limit", "subset")
 
 
 def audit_rewards(config: AuditConfig, on_progress: OnProgress | None = None) -> AuditResult:
-    """Measure what a reward pays for, into a run folder with `report.html`."""
+    """Measure what a reward pays for, into a run folder with `report.html` and tables."""
     result = run_audit(config, on_progress)
     write_audit_tables(config.out)
     write_audit_page(config.out)
+    return result
+
+
+def run_audit(config: AuditConfig, on_progress: OnProgress | None = None) -> AuditResult:
+    """The same without the page and the tables."""
+    with Run(config, config.http, on_progress) as run:
+        return run_sync(_audit(config, run))
+
+
+def estimate_audit(config: AuditConfig) -> AuditEstimate:
+    """Count the calls, tokens and money of an audit without making a call."""
+    with Run(config, config.http) as run:
+        return run_sync(estimate_calls(config, run))
+
+
+def make_audit_setting(config: AuditConfig) -> Setting:
+    """Which audit a folder holds."""
+    options = render_config(config)
+    return Setting(
+        verb="audit",
+        config=config,
+        # Given answers are all taken, however many.
+        identity={key.replace("_", " "): options[key] for key in _IDENTITY}
+        | {"samples": config.samples if config.responses is None else None},
+        inputs={"tasks": config.tasks, "responses": config.responses},
+        files=(*AUDIT_FILES, *REPORT_FILES),
+        can_overwrite=True,
+    )
+
+
+async def _audit(config: AuditConfig, run: Run) -> AuditResult:
+    everything = load_all_tasks(config, run.rejects)
+    chosen = choose_tasks(everything, config.limit)
+    check_asked(config)
+    check_models(config, run.models)
+    with (
+        claim_folder(config.out, make_audit_setting(config), overwrite=config.overwrite) as begin,
+        Journal(config.journal or config.out / JOURNAL) as journal,
+        stop_on_signals(run.stop),
+    ):
+        models = open_models(config, run.models, journal)
+        try:
+            start = await prepare(config, models, chosen, everything, run.rejects)
+            run.check_stopped()
+            begin(
+                schemes=start.schemes,
+                judge_identity=models.judge.identity,
+                editor_identity=models.editor.identity,
+            )
+            save_tasks(config.out / TASKS, start.tasks.values())
+            found = await examine(start.cases, models, start.schemes, config, run)
+            run.check_stopped()
+        finally:
+            await run.models.close()
+        write_cases(config.out, found)
+        run.rejects.save(config.out / REJECTS)
+        audited = len(first_cases(start.cases))
+        words = f"{config.judge} compares words, and these criteria are not about words"
+        result = AuditResult(
+            folder=str(config.out),
+            tasks=audited,
+            unanswered=len(start.tasks) - audited,
+            answers=len(start.cases),
+            answers_from=start.answers_from,
+            composed=config.responses is None and config.answers_from is None,
+            judge=config.judge,
+            editor=config.editor,
+            dimensions_from=start.dimensions_from,
+            rules_dimensions=start.dimensions_from != NO_DIMENSIONS
+            and any(map(is_grouped_by_rules, start.tasks.values())),
+            schemes=start.schemes,
+            left_out=start.left_out,
+            fixed_left_out="" if found.fixed else words,
+            **summarize(found, config),
+            **run.describe(),
+        )
+        write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result

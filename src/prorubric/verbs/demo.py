@@ -24,9 +24,9 @@ from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Verdict
 from prorubric.runs.folder import CONFIG, SUMMARY, TASKS, Setting, describe_run, read_setting
+from prorubric.runs.run import OnProgress
 from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_score_row, render_verdict_row
 from prorubric.verbs.audit import audit_rewards
-from prorubric.verbs.audit_run import OnProgress
 from prorubric.verbs.compile import compile_rubrics
 from prorubric.verbs.compile_config import CompileConfig
 from prorubric.verbs.lint import LintConfig, LintResult, lint_tasks
@@ -196,7 +196,7 @@ def _holds_only_the_pack(folder: Path) -> bool:
 
 def _describe(config: DemoConfig) -> dict[str, Any]:
     about = {"schemes": SCHEMES, "judge": "none: verdicts given by hand"}
-    return describe_run(Setting(_VERB, config, {}, about=about))
+    return {**describe_run(Setting(_VERB, config, {})), **about}
 
 
 def _write_folder(

@@ -10,7 +10,7 @@ from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from pydantic import Field, JsonValue
 
@@ -19,18 +19,17 @@ from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
 from prorubric.judge.items import Reading
-from prorubric.judge.judge import MOST_REASKS, Judge, JudgeConfig
+from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.stream import Judged
 from prorubric.llm.http import HttpConfig
-from prorubric.llm.model import Request, YesNoModel
-from prorubric.llm.own import OwnModel
+from prorubric.llm.model import YesNoModel
 from prorubric.llm.together import run_sync, run_together
 from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown
 from prorubric.runs.engines import Engine, Workplace, run_job
-from prorubric.runs.estimate import Estimate, Questions, Replay, ReplayYesNo, open_existing
+from prorubric.runs.estimate import Estimate, Questions, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
 from prorubric.runs.inputs import TaskOptions, load_all_tasks, pair_responses
 from prorubric.runs.models import AnyModel
@@ -57,7 +56,6 @@ from prorubric.runs.verdicts import (
 from prorubric.verbs.score import ScoredResponse, ScoredRun, open_scores
 
 _CHARACTERS_PER_TOKEN = 4
-_TOKENS_AROUND, _TOKENS_A_VERDICT, _TOKENS_A_REASON = 8, 6, 30
 
 
 @config_record
@@ -159,11 +157,11 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
         files=JUDGE_FILES,
         grows=("reasks", "limit"),
         until_finished=("content", "limit"),
-        about={"schemes": list(inputs.schemes)},
     )
     place = Workplace(config.http, config.journal or config.out / JOURNAL, config.engine, config.workers)
     job = JudgeJob(config.judge, config.judging, inputs.readings)
-    with claim_folder(config.out, setting):
+    with claim_folder(config.out, setting) as begin:
+        begin(schemes=inputs.schemes)
         save_tasks(config.out / TASKS, inputs.tasks.values())
         with stop_on_signals(run.stop), ExitStack() as stack:
             write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
@@ -327,8 +325,7 @@ async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
         for case in inputs.cases:
             await worker.run(case)
             responses += 1
-    if not isinstance(inputs.model, OwnModel):  # the run may use the same object
-        await inputs.model.close()
+    await run.models.close(own=False)  # the run may use the same object
     return JudgeEstimate(
         judge=config.judge,
         responses=responses,
@@ -338,23 +335,3 @@ async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
         unread=inputs.unread,
         **questions.price(inputs.model.name, run.gate.prices),
     )
-
-
-def replay_judge(model: AnyModel, questions: Questions, config: JudgeConfig) -> AnyModel:
-    """A judge that answers from the journal, and counts what the journal cannot answer."""
-    if isinstance(model, YesNoModel):
-        return ReplayYesNo(model, questions)
-    return Replay(model, questions, usual=expect_reply, retries=lambda request: count_reasks(request, config))
-
-
-def count_reasks(request: Request, config: JudgeConfig) -> int:
-    """How often what a reply leaves open may still be asked after this request."""
-    return config.reasks - request.draw % (MOST_REASKS + 1)
-
-
-def expect_reply(request: Request) -> int:
-    """How long a reply of this schema usually is, in tokens."""
-    properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
-    verdicts: dict[str, Any] = next(iter(properties.values())).get("properties", {})
-    reasons = [verdict for verdict in verdicts.values() if verdict["type"] == "object"]
-    return _TOKENS_AROUND + _TOKENS_A_VERDICT * max(len(verdicts), 1) + _TOKENS_A_REASON * len(reasons)

@@ -1,4 +1,4 @@
-"""`estimate_audit`: what an audit would ask for and cost, before it starts. Nothing is called or written.
+"""What an audit would ask for and cost, before it starts. Nothing is called or written.
 
 What an audit asks depends on what it is told: edits start from the verdicts on the answers. So the audit is run with
 stand-ins. What the journal has is used; else every second criterion counts as met, answers that would be sampled are a
@@ -8,7 +8,6 @@ close for what is made of them; a model that edits is asked again where an edit 
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
 from functools import partial
 from typing import Any, cast
 
@@ -17,23 +16,29 @@ from prorubric.audit.editors import REASKS, Editor, edit_by_rules, make_editor
 from prorubric.audit.editors import RULES as EDIT_BY_RULES
 from prorubric.audit.edits import EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
-from prorubric.audit.models import ANOTHER_DRAW, Models, Redrawn
+from prorubric.audit.examine import check_asked, examine, prepare, wants_dimensions
+from prorubric.audit.models import ANOTHER_DRAW, AuditModels
 from prorubric.audit.probes import first_cases
 from prorubric.audit.setting import add_dimensions, choose_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.judge.judge import JudgeConfig
-from prorubric.llm.accounting import Usage, load_prices
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import make_model, require_text
+from prorubric.llm.make import require_text
 from prorubric.llm.model import Model, Request, YesNoModel
-from prorubric.llm.own import OwnModel
-from prorubric.llm.together import run_sync
-from prorubric.runs.estimate import Estimate, Questions, Replay, ReplayYesNo, add_up, open_existing
+from prorubric.runs.estimate import (
+    Estimate,
+    Questions,
+    Replay,
+    ReplayYesNo,
+    add_up,
+    count_reasks,
+    expect_reply,
+    open_existing,
+)
 from prorubric.runs.folder import JOURNAL
 from prorubric.runs.inputs import load_all_tasks
-from prorubric.runs.rejects import Rejects
-from prorubric.verbs.audit_run import check_asked, examine, prepare, wants_dimensions
-from prorubric.verbs.judge import count_reasks, expect_reply
+from prorubric.runs.models import AnyModel, Redrawn
+from prorubric.runs.run import Run
 
 _EDIT_TOKENS, _GROUP_TOKENS, _ANSWER_TOKENS = 120, 700, 500
 _STOCK_ANSWER = " ".join(["This sentence stands for one of an answer that has not been written yet."] * 30)
@@ -49,19 +54,14 @@ class AuditEstimate(Estimate):
     schemes: tuple[str, ...]
 
 
-def estimate_audit(config: AuditConfig) -> AuditEstimate:
+async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
     """Count the calls, tokens and money of an audit without making a call."""
-    with closing(Rejects()) as rejects:
-        return run_sync(_estimate(config, rejects))
-
-
-async def _estimate(config: AuditConfig, rejects: Rejects) -> AuditEstimate:
-    prices = load_prices(config.prices)
+    rejects = run.rejects
     everything = load_all_tasks(config, rejects)
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
     with open_existing(config.journal or config.out / JOURNAL) as journal:
-        company = _Company(config, journal)
+        company = _Company(config, run, journal)
         models = company.make_models()
         if config.generator != RULES and wants_dimensions(config):
             replay = Replay(
@@ -72,27 +72,26 @@ async def _estimate(config: AuditConfig, rejects: Rejects) -> AuditEstimate:
             )
             chosen = chosen | (await add_dimensions(chosen, replay, config, rejects))[0]
         start = await prepare(config, models, chosen, everything, rejects)
-        await examine(start.cases, models, start.schemes, config, None)
-    await company.close()
+        await examine(start.cases, models, start.schemes, config, run)
+    await run.models.close(own=False)  # the audit may use the same objects
     return AuditEstimate(
         judge=config.judge,
         editor=config.editor,
         tasks=len(first_cases(start.cases)),
         answers=len(start.cases),
         schemes=start.schemes,
-        **add_up(questions.price(company.made[spec].name, prices) for spec, questions in company.questions.items()),
+        **add_up(q.price(run.models.make(spec).name, run.gate.prices) for spec, q in company.questions.items()),
     )
 
 
 class _Company:
     """Stand-ins for everybody who takes part, with what each model would be asked."""
 
-    def __init__(self, config: AuditConfig, journal: Journal | None) -> None:
-        self._config, self._journal = config, journal
-        self.made: dict[str, Model | YesNoModel] = {}
+    def __init__(self, config: AuditConfig, run: Run, journal: Journal | None) -> None:
+        self._config, self._run, self._journal = config, run, journal
         self.questions: dict[str, Questions] = {}
 
-    def make_models(self) -> Models:
+    def make_models(self) -> AuditModels:
         config = self._config
         editor: Editor = make_editor(config.editor, self._replay_editor)
         answers = config.answers_from and Replay(
@@ -101,31 +100,22 @@ class _Company:
             retries=lambda _: 0,
             pretend=lambda request: f"{_STOCK_ANSWER} It is number {request.draw}.",
         )
-        return Models(
+        return AuditModels(
             judge=self._replay_judge(0),
             judge_again=self._replay_judge(ANOTHER_DRAW),
             editor=editor if config.editor == EDIT_BY_RULES else _RulesInstead(editor),
             generator=None,
             answers=answers or None,
-            usage={},
         )
 
-    async def close(self) -> None:
-        for model in self.made.values():
-            if not isinstance(model, OwnModel):  # the audit may use the same object
-                await model.close()
-
-    def _make(self, spec: str) -> tuple[Model | YesNoModel, Questions]:
-        if spec not in self.made:
-            self.made[spec] = make_model(spec, self._config.http, Usage())
-            self.questions[spec] = Questions(self._journal)
-        return self.made[spec], self.questions[spec]
+    def _make(self, spec: str) -> tuple[AnyModel, Questions]:
+        return self._run.models.make(spec), self.questions.setdefault(spec, Questions(self._journal))
 
     def make_text(self, spec: str) -> tuple[Model, Questions]:
         model, questions = self._make(spec)
         return require_text(model), questions
 
-    def _replay_judge(self, draw: int) -> Model | YesNoModel:
+    def _replay_judge(self, draw: int) -> AnyModel:
         model, questions = self._make(self._config.judge)
         if isinstance(model, YesNoModel):
             return ReplayYesNo(model, questions, draw, lambda items: [float(n % 2) for n in range(len(items))])
@@ -137,7 +127,7 @@ class _Company:
             retries=lambda request: count_reasks(request, judging),
             pretend=partial(_pretend_verdicts, judging=judging),
         )
-        return Redrawn(replay) if draw else replay
+        return Redrawn(replay, draw) if draw else replay
 
     def _replay_editor(self, spec: str) -> Model:
         return Replay(
