@@ -13,9 +13,9 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from prorubric.errors import UnjudgedError
-from prorubric.llm.lexical import find_content_words
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.text.failure_clauses import remove_failure_clauses
+from prorubric.text.failures import remove_failure_clauses
+from prorubric.text.words import find_content_words
 from tests.audit.shapes import Topic, find_topic
 
 _REASON = re.compile(r"\b(?:because|since|so that|due to)\b")

@@ -15,7 +15,7 @@ from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.model import Failure, Model, Outcome, Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
-from prorubric.text.units import list_bare
+from prorubric.text.sentences import list_sentences
 from tests.llm.server import MisbehavingServer
 from tests.strategies import tasks
 
@@ -101,7 +101,7 @@ class TestComposing:
         for sample, answer in enumerate(answers):
             assert isinstance(answer, Response)
             assert (answer.task_id, answer.sample, answer.model) == ("tea", sample, COMPOSED)
-            opening, *said = list_bare(answer.text)
+            opening, *said = list_sentences(answer.text)
             assert opening not in stated
             assert set(said) <= set(stated)
             assert 3 <= len(said) <= 6
@@ -111,11 +111,11 @@ class TestComposing:
         task = make_task("tea", *[f"Says that tea number {name} is good." for name in "abcd"])
         for answer in compose_answers(task, samples=8):
             assert isinstance(answer, Response)
-            assert len(list_bare(answer.text)) == 3  # an opening and two of four
+            assert len(list_sentences(answer.text)) == 3  # an opening and two of four
 
     def test_the_heaviest_comes_first_in_most_and_is_missing_in_some(self) -> None:
         task = make_task("tea", *[f"Says that tea number {name} is good." for name in "abcdefghij"])
-        first = [list_bare(answer.text)[1] for answer in compose_answers(task, 12) if isinstance(answer, Response)]
+        first = [list_sentences(answer.text)[1] for answer in compose_answers(task, 12) if isinstance(answer, Response)]
         assert first.count("Tea number a is good.") == 10
 
     def test_answers_differ_and_are_the_same_every_time(self) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from prorubric.audit.phrases import LABELS, first_requirement, name_of, statement_of, topic_of
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.samples import SAMPLE_TASKS
-from prorubric.text.units import list_bare
+from prorubric.text.sentences import list_sentences
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_most_of_the_sample_pack_can_be_stated_and_named() -> None:
     assert len(stated) / len(texts) > 0.5
     assert sum(name_of(text) is not None for text in texts) / len(texts) > 0.7
     assert all(statement.endswith((".", "?", ".”", '."')) for statement in stated)
-    assert max(len(list_bare(statement)) for statement in stated) <= 2
+    assert max(len(list_sentences(statement)) for statement in stated) <= 2

@@ -16,7 +16,7 @@ from prorubric.audit.needless import NEEDLESS
 from prorubric.audit.place import Pieces
 from prorubric.audit.rewording import reword
 from prorubric.datasets.samples import load_samples
-from prorubric.llm.lexical import is_english
+from prorubric.text.words import is_english
 from tests.audit.editing import ANSWER, CASE, check_edit, make_case
 from tests.strategies import tasks
 
@@ -267,7 +267,7 @@ class TestAlways:
 
     def test_the_editor_is_known_by_its_name(self) -> None:
         editor = RulesEditor()
-        assert (editor.name, editor.identity) == ("rules", "rules/2")
+        assert (editor.name, editor.identity) == ("rules", "rules/3")
         assert asyncio.run(editor.edit(CASE, ["paraphrase"])) == edit_by_rules(CASE, ["paraphrase"])
         asyncio.run(editor.close())
 

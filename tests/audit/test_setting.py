@@ -45,7 +45,9 @@ class TestDimensions:
         bare = {name: task.model_copy(update={"protocol": None}) for name, task in list(TASKS.items())[:2]}
         ready, maker = asyncio.run(add_dimensions({**TASKS, **bare}, None, AuditConfig("tasks.jsonl"), Rejects()))
         assert list(ready) == list(TASKS)
-        assert maker == "the file's own for 10, rules (word overlap and position, no model; the weak baseline) for 2"
+        assert (
+            maker == "the file's own for 10, rules (runs of neighbouring criteria, no model; the weak baseline) for 2"
+        )
 
 
 class TestAnswers:

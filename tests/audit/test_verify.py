@@ -8,7 +8,7 @@ from prorubric.audit.edits import EditName
 from prorubric.audit.edits.kind import MadeEdit, compare
 from prorubric.audit.edits.naming import find_leak
 from prorubric.audit.edits.needless_test import is_asked_for
-from prorubric.text.units import split_sentences
+from prorubric.text.sentences import split_sentences
 from tests.audit.editing import ANSWER, CASE, check_edit, make_case, make_edit
 
 NAMING = "Other points are a lumbar puncture, cold baths, a rectal thermometer and an early birth."

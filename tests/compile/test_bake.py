@@ -22,7 +22,7 @@ from prorubric.judge.items import Item, list_items
 from prorubric.judge.texts import APPROPRIATENESS_TEXT
 from prorubric.rubric.labels import relabel
 from prorubric.rubric.verdict import Verdict
-from prorubric.text.failure_clauses import remove_failure_clauses
+from prorubric.text.failures import remove_failure_clauses
 from tests.aggregate.test_schemes import make_task, verdicts_for
 from tests.llm.asking import run
 from tests.strategies import tasks, texts

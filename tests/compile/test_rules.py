@@ -17,8 +17,8 @@ from prorubric.compile.compiler import RULES_IDENTITY
 from prorubric.compile.draft import Draft, DraftDimension
 from prorubric.compile.rules import LABEL, draft_by_rules
 from prorubric.errors import RubricError
-from prorubric.text.failure_clauses import remove_failure_clauses
-from prorubric.text.sentences import split_sentences
+from prorubric.text.failures import remove_failure_clauses
+from prorubric.text.sentences import list_sentences
 from tests import strategies
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -50,7 +50,7 @@ def test_any_task_gets_a_partition_in_texts_of_three_sentences_that_end_in_a_fai
     assert len({part["name"] for part in drafted}) == len(drafted)
     for part in drafted:
         assert 1 <= len(part["name"].split()) <= 6
-        sentences = split_sentences(part["description"])
+        sentences = list_sentences(part["description"])
         assert len(sentences) == 3
         assert sentences[-1].startswith("Fails if ")
         without = remove_failure_clauses(part["description"])
@@ -59,16 +59,12 @@ def test_any_task_gets_a_partition_in_texts_of_three_sentences_that_end_in_a_fai
 
 
 @given(st.integers(2, 70), st.randoms(use_true_random=False))
-def test_groups_are_balanced_and_as_many_as_the_rule_allows(count: int, random: object) -> None:
+def test_groups_are_balanced_and_as_many_as_the_rule_says(count: int, random: object) -> None:
     words = [LETTERS[random.randrange(26)] * 4 for _ in range(30)]  # type: ignore[attr-defined]
     texts = [" ".join(random.choice(words) for _ in range(6)) for _ in range(count)]  # type: ignore[attr-defined]
     sizes = [len(group) for group in groups_of(make_task(texts))]
-    base = 2 if count <= 5 else 3 if count <= 12 else 4 if count <= 30 else 5
-    assert max(2, base - 1) <= len(sizes) <= max(2, min(5, base + 1, count // 2))
-    if count >= 3:
-        assert max(sizes) <= 2 * count // 3
-    if 4 <= count <= 12:
-        assert min(sizes) >= 2
+    assert len(sizes) == (2 if count <= 5 else 3 if count <= 12 else 4 if count <= 30 else 5)
+    assert max(sizes) - min(sizes) <= 1
 
 
 @given(strategies.tasks(with_protocol=False).filter(lambda task: len(task.rubric) >= 2))
@@ -95,23 +91,10 @@ def test_a_single_criterion_is_refused_in_one_line() -> None:
     assert str(caught.value) == "task 't': the rubric has 1 criterion, which cannot be grouped; rules needs at least 2"
 
 
-def test_criteria_that_share_words_come_together_wherever_they_stand() -> None:
-    soil, light = "The fern gets fresh peat soil", "Window glass burns leaves"
-    texts = [f"{soil} one", f"{light} one", f"{soil} two", f"{light} two"]
-    assert groups_of(make_task(texts)) == [[1, 3], [2, 4]]
-
-
-def test_neighbours_stay_together_against_a_word_shared_from_afar() -> None:
-    texts = [f"{text} {text}one {text}two {text}three {text}four" for text in unrelated(12)]
-    texts[0] += " geranium"
-    texts[-1] += " geranium"
-    groups = groups_of(make_task(texts))
-    assert all(group == list(range(group[0], group[-1] + 1)) for group in groups)
-
-
-def test_no_group_swallows_the_checklist_however_alike_its_criteria_are() -> None:
-    texts = ["Warns of peat soil"] * 6 + unrelated(2)
-    assert sorted(len(group) for group in groups_of(make_task(texts))) == [2, 2, 4]
+def test_the_groups_are_runs_of_neighbours_as_equal_as_possible() -> None:
+    assert groups_of(make_task(unrelated(7))) == [[1, 2], [3, 4], [5, 6, 7]]
+    sizes = [len(group) for group in groups_of(make_task(unrelated(41)))]
+    assert sizes == [8, 8, 8, 8, 9]
 
 
 def test_a_topic_is_never_taken_for_a_failure_clause() -> None:
@@ -119,20 +102,20 @@ def test_a_topic_is_never_taken_for_a_failure_clause() -> None:
     assert [remove_failure_clauses(part["description"]).removed for part in drafted] == [1, 1]
 
 
-def test_criteria_of_one_kind_come_together() -> None:
-    texts = ["Warns of aaaa", "Warns of cccc", "Uses bullets for bbbb", "Uses bullets for dddd"]
-    drafted = draft_by_rules(make_task([texts[0], texts[2], texts[1], texts[3]]))
-    assert [part["indices"] for part in drafted] == [[1, 3], [2, 4]]
+def test_a_group_is_named_after_the_kind_of_its_criteria() -> None:
+    drafted = draft_by_rules(
+        make_task(["Warns of aaaa", "Warns of cccc", "Uses bullets for bbbb", "Uses bullets for dddd"])
+    )
     assert [part["name"] for part in drafted] == ["Risks: aaaa", "Form: bullets"]
 
 
 def test_a_tag_can_say_what_kind_a_criterion_is_of() -> None:
     criteria = tuple(
-        Criterion(text=text, weight=1.0, tags=("axis:communication_quality",) if i % 2 else ())
+        Criterion(text=text, weight=1.0, tags=("axis:communication_quality",) if i >= 2 else ())
         for i, text in enumerate(unrelated(4))
     )
     task = make_task(unrelated(4)).model_copy(update={"rubric": Rubric(criteria=criteria)})
-    assert groups_of(task) == [[1, 3], [2, 4]]
+    assert [part["name"].partition(":")[0] for part in draft_by_rules(task)] == ["Answer", "Form"]
 
 
 def test_the_text_speaks_of_the_question_and_of_the_group() -> None:
@@ -140,8 +123,8 @@ def test_the_text_speaks_of_the_question_and_of_the_group() -> None:
     drafted = draft_by_rules(make_task([*texts, "Explains root rot", "Explains why root rot spreads"]))
     assert drafted[0] == {
         "name": "Answer: clay pot",
-        "description": "Whoever asks about repot and fern comes away knowing where they stand on clay pot and winter, "
-        "and it is right for this case. The points bear on one another and lead to one position that can be acted on. "
+        "description": "The reader who asked about repot and fern knows where they stand on clay pot and winter, and "
+        "it is right for this case. The points agree with one another and lead to one position that can be acted on. "
         "Fails if that position is wrong, hedged away or contradicted further on, however much is said about clay pot.",
         "indices": [1, 2],
     }
@@ -151,10 +134,10 @@ def test_the_text_speaks_of_the_question_and_of_the_group() -> None:
 def test_negative_criteria_stand_in_the_failure_clause() -> None:
     texts = ["Recommends a clay pot", "Fails to recommend drainage holes", "Recommends boiling water"]
     drafted = draft_by_rules(make_task([*texts, "Explains light"], weights=[5, -4, -3, 2]))
-    clauses = " ".join(split_sentences(part["description"])[-1] for part in drafted)
+    clauses = " ".join(list_sentences(part["description"])[-1] for part in drafted)
     assert "takes no account of drainage holes" in clauses
     assert "falls into what is to be avoided here, as with boiling water" in clauses
-    assert not any("boiling" in sentence for part in drafted for sentence in split_sentences(part["description"])[:-1])
+    assert not any("boiling" in sentence for part in drafted for sentence in list_sentences(part["description"])[:-1])
 
 
 def test_a_group_of_faults_only_is_worded_around_them() -> None:
@@ -226,7 +209,7 @@ def test_the_user_is_asked_about_before_the_assistant() -> None:
         Message(role="user", content="And then?"),
     )
     drafted = draft_by_rules(make_task(unrelated(2)).model_copy(update={"messages": messages}))
-    assert all("asks about fern leaves comes" in part["description"] for part in drafted)
+    assert all("asked about fern leaves knows" in part["description"] for part in drafted)
 
 
 def test_a_conversation_without_a_user_still_has_a_subject() -> None:
@@ -241,7 +224,7 @@ def test_the_sample_pack_passes_the_checks_of_the_text() -> None:
 
 
 def test_it_is_labelled_as_the_weak_baseline() -> None:
-    assert (RULES_IDENTITY, "weak baseline" in LABEL) == ("rules/2", True)
+    assert (RULES_IDENTITY, "weak baseline" in LABEL) == ("rules/3", True)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from prorubric import load_samples
 from prorubric.errors import SchemeError
 from prorubric.judge.texts import APPROPRIATENESS_TEXT, list_rewritten, merge_dimensions, render_group
-from prorubric.text.failure_clauses import Sentence, WithoutFailure, remove_failure_clauses, split_clauses
+from prorubric.text.failures import Sentence, WithoutFailure, remove_failure_clauses, split_clauses
 from tests.aggregate.test_schemes import make_task
 
 LONG = "The parent knows after the first lines that the baby goes in tonight."

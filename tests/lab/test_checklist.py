@@ -4,8 +4,8 @@ import pytest
 from prorubric.lab.checklist import KINDS, PADDING, make_checklists
 from prorubric.lab.world import WORLDS, make_world
 from prorubric.rubric.labels import find_label
-from prorubric.text.criterion_wording import read_kind
-from prorubric.text.failure_clauses import has_failure_clause
+from prorubric.text.criteria import read_kind
+from prorubric.text.failures import has_failure_clause
 from tests.lab.answering import CASES
 
 

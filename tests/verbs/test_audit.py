@@ -79,7 +79,7 @@ class TestFolder:
         assert AuditResult.model_validate_json((files / "run/summary.json").read_bytes()) == result
         config = json.loads((files / "run/config.json").read_bytes())
         assert (config["verb"], config["judge_identity"], config["editor_identity"]) == (
-            "audit", "tests/Keyword", "rules/2",
+            "audit", "tests/Keyword", "rules/3",
         )  # fmt: skip
 
     def test_every_case_has_its_texts_verdicts_and_scores(self, files: Path) -> None:
@@ -195,7 +195,7 @@ class TestDimensions:
         save_tasks(files / "tasks.jsonl", [*bare, *tasks[3:]])
         result = run_audit(make_config(files))
         assert result.dimensions_from == (
-            "the file's own for 9, rules (word overlap and position, no model; the weak baseline) for 3"
+            "the file's own for 9, rules (runs of neighbouring criteria, no model; the weak baseline) for 3"
         )
         assert result.rules_dimensions
         assert all(task.protocol for task in load_tasks(files / "run/tasks.jsonl"))

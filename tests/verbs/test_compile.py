@@ -119,7 +119,7 @@ def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
     assert (result.kept, result.calls) == (30, 0)
     assert not (folder / "out.journal.sqlite").exists()
     made = next(iter(load_tasks(folder / "out.jsonl")))
-    assert made.meta["compile"] == {"state": "kept", "generator": "rules/2", "attempts": 1}
+    assert made.meta["compile"] == {"state": "kept", "generator": "rules/3", "attempts": 1}
 
 
 def test_transforms_alone_ask_nobody_and_need_no_generator(folder: Path) -> None:
@@ -161,7 +161,7 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
         ({"transform": ("appropriateness", "appropriateness")}, "--transform names appropriateness twice"),
         ({"transform": ("raw-and", "no-failure")}, "each of these writes the descriptions; name one"),
         ({"transform": ("appropriateness", "raw-and")}, "name that one after it"),
-        ({"generator": "lexical"}, "lexical/1 gives probabilities and writes no text"),
+        ({"generator": "lexical"}, "lexical/2 gives probabilities and writes no text"),
         ({"generator": "nothing"}, "no generator is called 'nothing'; known forms: rules"),
         ({"generator": "gpt-4o"}, "https://api.openai.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY$"),
         ({"generator": "rules", "generation": GeneratorConfig(prompt_file=Path("none.txt"))}, "none.txt: the prompt"),

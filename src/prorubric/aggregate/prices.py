@@ -21,7 +21,7 @@ from prorubric.errors import SchemeError
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict, is_unknown
-from prorubric.text.criterion_wording import read_kind
+from prorubric.text.criteria import read_kind
 
 _TOP_LEVEL = 3
 

@@ -28,15 +28,15 @@ from prorubric.compile.prompt import render_retry
 from prorubric.errors import ConfigError
 from prorubric.files.json import render_json
 from prorubric.llm.fence import fence, render_conversation
-from prorubric.llm.lexical import is_english
 from prorubric.llm.make import FORMS, hint_at_model, make_text_model
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 from prorubric.llm.together import run_together
 from prorubric.rubric.records import Message
+from prorubric.text.words import is_english
 
 RULES = "rules"
-RULES_IDENTITY = "rules/2"
+RULES_IDENTITY = "rules/3"
 """Changes with anything in the rules that changes an edit."""
 LLM_VERSION = "llm-editor/2"
 """Changes with anything that changes a question or what is made of a reply."""

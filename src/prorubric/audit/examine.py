@@ -71,7 +71,7 @@ def wants_dimensions(config: AuditConfig) -> bool:
 def is_grouped_by_rules(task: Task) -> bool:
     """True if `rules` made the dimensions of a task, in this audit or before."""
     lineage = task.meta.get(LINEAGE)
-    # The lineage has the version as well: rules/2.
+    # The lineage has the version as well: rules/3.
     return isinstance(lineage, dict) and str(lineage.get("generator")).split("/")[0] == RULES
 
 

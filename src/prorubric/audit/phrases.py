@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from prorubric.llm.lexical import find_content_words, is_content, stem
-from prorubric.text.criterion_wording import read_direction, read_kind
-from prorubric.text.units import list_bare
+from prorubric.text.criteria import read_direction, read_kind
+from prorubric.text.sentences import list_sentences
+from prorubric.text.words import find_content_words, is_content, stem
 
 Topic = Literal["asking", "form", "warning", "checks", "later", "causes", "handling", "background", "other"]
 
@@ -218,7 +218,7 @@ def _cut(pattern: re.Pattern[str], text: str) -> str:
 def statement_of(text: str) -> str | None:
     """A sentence that meets the criterion with what the criterion itself says, or None."""
     read = _read(text)
-    if read is None or len(list_bare(demand_of(text))) > 1 or read_kind(text) == "formatting":
+    if read is None or len(list_sentences(demand_of(text))) > 1 or read_kind(text) == "formatting":
         return _state_refusal(text)
     halves = _SECOND_VERB.split(demand_of(text), maxsplit=1)
     if len(halves) > 1:
@@ -240,7 +240,7 @@ def _state_refusal(text: str) -> str | None:
         demand_of(text),
         re.IGNORECASE,
     )
-    if match is None or len(list_bare(demand_of(text))) > 1:
+    if match is None or len(list_sentences(demand_of(text))) > 1:
         return None
     return _finish(f"I would not recommend {_cut(_TO_PERSON, match[1])}")
 
@@ -446,7 +446,7 @@ def _read_any(text: str) -> tuple[str, str] | None:
     """The same for a demand that opens with any other verb; a name needs no more than what follows it."""
     demand = demand_of(text)
     opening = _ANY_VERB.match(demand)
-    short = demand.count(" ") < _MOST_WORDS and len(list_bare(demand)) == 1
+    short = demand.count(" ") < _MOST_WORDS and len(list_sentences(demand)) == 1
     return ("", demand[opening.end() :]) if opening and short and read_direction(text) != "fault" else None
 
 
@@ -517,7 +517,7 @@ def first_requirement(text: str) -> str | None:
     demand = demand_of(text)
     if _read(text) is None or _ALTERNATIVES.search(demand):
         return None
-    sentences = list_bare(demand)
+    sentences = list_sentences(demand)
     if len(sentences) > 1:
         return sentences[0]
     for pattern in (_SECOND_VERB, _AND_MORE):

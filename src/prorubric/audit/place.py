@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prorubric.text.units import bare, bullet_of, can_follow, is_prose, is_whole, mark_end, split_sentences
+from prorubric.text.sentences import bare, bullet_of, can_follow, is_prose, is_whole, mark_end, split_sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ tables and quotations are left alone. Where nothing can be changed the result is
 import re
 from collections.abc import Iterable
 
-from prorubric.text.units import bullet_of, is_prose
+from prorubric.text.sentences import bullet_of, is_prose
 
 _WORDS = {
     "for example": "for instance",

@@ -149,4 +149,4 @@ def _show_mean(side: SideSummary, figure: str) -> str:
 
 
 def _describe_generator(generator: str) -> str:
-    return f"{RULES} (word overlap and position, no model: a weak baseline)" if generator == RULES else generator
+    return f"{RULES} (runs of neighbouring criteria, no model: a weak baseline)" if generator == RULES else generator

@@ -27,7 +27,7 @@ from prorubric.judge.texts import (
 )
 from prorubric.rubric.labels import LABEL_TAG, find_label, relabel
 from prorubric.rubric.records import Criterion, ProtocolRubric, Rubric, Task
-from prorubric.text.failure_clauses import remove_failure_clauses
+from prorubric.text.failures import remove_failure_clauses
 
 Transform = Literal["raw-and", "no-failure", "k1", "k1-mechanical", "weighted", "rewritten", "appropriateness"]
 BAKED = "baked"

@@ -11,10 +11,10 @@ from typing import Literal
 
 from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.compile.repair import counts_from_zero
-from prorubric.llm.lexical import find_content_words, is_content
 from prorubric.rubric.records import Task
-from prorubric.text.failure_clauses import split_clauses
+from prorubric.text.failures import split_clauses
 from prorubric.text.show import is_blank
+from prorubric.text.words import find_content_words, is_content
 
 FEWEST, MOST = 2, 5
 TextCheck = Literal["clause", "name", "sentences", "mentions", "quotes", "generic"]

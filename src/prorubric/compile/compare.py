@@ -25,7 +25,7 @@ from prorubric.errors import ConfigError, RubricError
 from prorubric.files.write import open_rows
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import ProtocolRubric, Rubric, Task
-from prorubric.text.failure_clauses import has_failure_clause
+from prorubric.text.failures import has_failure_clause
 
 _EXAMPLES = 5
 

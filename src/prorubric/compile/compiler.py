@@ -15,6 +15,7 @@ from prorubric.compile.check import TEXT_CHECKS, TextCheck, find_exclusion, find
 from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
 from prorubric.compile.prompt import Domain, Prompt, Question, find_domain, load_prompt, render_prompt, render_retry
 from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
+from prorubric.compile.rules import draft_by_rules
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import read_prompt
@@ -26,8 +27,8 @@ STATES: tuple[State, ...] = ("kept", "repaired", "excluded")
 LINEAGE = "compile"
 """The key of a task's `meta` under which it says how its dimensions were made."""
 RULES = "rules"
-"""The generator that is no model: word overlap and position. A weak baseline, labelled as such."""
-RULES_IDENTITY = "rules/2"
+"""The generator that is not a model: runs of neighbouring criteria. A weak baseline, labelled as such."""
+RULES_IDENTITY = "rules/3"
 """What a task says it was made by; changes with anything in `rules` that changes a group or a text."""
 
 FoundT = TypeVar("FoundT")
@@ -285,8 +286,6 @@ class Compiler:
 
 
 def _draft_by_rules(task: Task) -> Draft:
-    from prorubric.compile.rules import draft_by_rules  # noqa: PLC0415 - brings numpy, which a model can do without
-
     return Draft(
         tuple(
             DraftDimension(str(part["name"]), str(part["description"]), tuple(part["indices"]))

@@ -18,7 +18,7 @@ from prorubric.compile.prompt import Question
 from prorubric.llm.model import Failure, Reply
 from prorubric.rubric.labels import LABEL_TAG, LABELS
 from prorubric.rubric.records import Criterion, Rubric, Task
-from prorubric.text.failure_clauses import has_failure_clause
+from prorubric.text.failures import has_failure_clause
 from prorubric.text.show import is_blank, shorten
 
 TextName = Literal["k1", "rewritten", "labels"]

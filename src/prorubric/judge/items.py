@@ -12,7 +12,7 @@ from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.texts import APPROPRIATENESS_TEXT, describe_whole, list_rewritten, render_group
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import ProtocolRubric, Task
-from prorubric.text.failure_clauses import remove_failure_clauses
+from prorubric.text.failures import remove_failure_clauses
 
 Reading = Literal[
     "criteria",

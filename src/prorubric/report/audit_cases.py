@@ -23,7 +23,7 @@ from prorubric.report.audit_diff import render_edit, render_text
 from prorubric.report.audit_folder import AuditFolder, Case
 from prorubric.report.page import Cell, Html, element, join, own_words, plain, signed, table
 from prorubric.rubric.records import Task
-from prorubric.text.failure_clauses import split_clauses
+from prorubric.text.failures import split_clauses
 from prorubric.text.show import shorten
 
 _MOST_REASONS = 5

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from prorubric.audit.edits.kind import MadeEdit
 from prorubric.report.page import Html, element, join, own_words
-from prorubric.text.units import LARGEST_TABLE
+from prorubric.text.sentences import LARGEST_TABLE
 
 _ENDS = re.compile(r"(?:(?<=[.!?])[\"'”’)]*\s+|(?<=[。！？])\s*|\n\s*)")
 _KEPT_AROUND = 2

@@ -16,7 +16,7 @@ from typing import Literal
 
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Criterion, Rubric, Task
-from prorubric.text.criterion_wording import find_unjudgeable, read_direction, read_kind
+from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
 from prorubric.text.show import shorten
 
 Severity = Literal["error", "warning", "note"]

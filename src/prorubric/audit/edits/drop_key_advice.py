@@ -13,12 +13,11 @@ from prorubric.audit.edits.kind import (
     MadeEdit,
     Question,
     demand_stems,
-    list_sentences,
     stems_of,
 )
 from prorubric.audit.place import remove
-from prorubric.llm.lexical import LETTERS
-from prorubric.text.units import bullet_of, is_prose, is_whole
+from prorubric.text.sentences import bullet_of, is_prose, is_whole, list_sentences
+from prorubric.text.words import LETTERS
 
 _FEWEST_SENTENCES = 3
 """An answer with fewer has none to spare."""

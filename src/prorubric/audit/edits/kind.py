@@ -13,11 +13,11 @@ from typing import Any, Self
 
 from prorubric.audit.phrases import demand_of
 from prorubric.audit.place import Pieces, append
-from prorubric.llm.lexical import find_content_words
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
+from prorubric.text.sentences import diff_lists, list_sentences
 from prorubric.text.show import is_blank
-from prorubric.text.units import diff_lists, list_bare
+from prorubric.text.words import find_content_words
 
 LONGEST_SENTENCE = 60
 KEPT_WORDS = 0.5
@@ -296,14 +296,8 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 def compare(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The sentences that are new and those that are gone."""
     if after.startswith(before + "\n\n") and "```" not in before and "~~~" not in before:
-        return tuple(list_bare(after[len(before) :])), ()  # a blank line ends every sentence: the rest is new
+        return list_sentences(after[len(before) :]), ()  # a blank line ends every sentence: the rest is new
     return diff_lists(list_sentences(before), list_sentences(after))
-
-
-@lru_cache(maxsize=256)  # an answer is compared with each of its edits
-def list_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text without their bullets and spaces."""
-    return tuple(list_bare(text))
 
 
 @lru_cache(maxsize=512)

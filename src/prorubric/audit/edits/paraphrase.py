@@ -13,10 +13,10 @@ from prorubric.audit.edits.kind import (
     MadeEdit,
     Question,
     is_close,
-    list_sentences,
     stems_of,
 )
 from prorubric.audit.rewording import reword
+from prorubric.text.sentences import list_sentences
 
 _SPARE_SENTENCES = 2
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

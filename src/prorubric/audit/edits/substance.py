@@ -14,12 +14,12 @@ from prorubric.audit.edits.kind import (
     Question,
     demand_stems,
     is_close,
-    list_sentences,
     object_schema,
     stems_of,
 )
 from prorubric.audit.phrases import statement_of
 from prorubric.audit.place import insert
+from prorubric.text.sentences import list_sentences
 
 _FEWEST, _MOST = 2, 3
 """How many criteria are met."""

@@ -19,7 +19,7 @@ from prorubric.datasets.shapes import (
     read_items,
 )
 from prorubric.rubric.records import Criterion, Rubric, Task
-from prorubric.text.criterion_wording import read_direction
+from prorubric.text.criteria import read_direction
 
 NAME = "rar"
 

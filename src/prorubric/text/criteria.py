@@ -106,6 +106,21 @@ _LONGEST_ENDING = 12
 # HealthBench gives its reason for a criterion in brackets behind it; the reason is not what is asked for.
 _ASIDE = "(Justification"
 
+_SPEAKER = re.compile(
+    r"\W*(?:(?:(?:the|this|an?|your)\s+)?(?:response|answer|reply|output|text|model|assistant|author|it)\s+)?"
+)
+_PASSED_OVER = re.compile(
+    r"(?:should|must|shall|will|needs?\s+to|ha(?:s|ve)\s+to|also|clearly|explicitly|correctly|appropriately|directly"
+    r"|specifically|at\s+any\s+point)\s+"
+)
+_DENIAL = re.compile(
+    r"(?:(?:do(?:es)?|did|is|are|was|has|have|can|could|should|must|shall|will)(?:\s+not|n['’]t)|cannot|can['’]t|won['’]t"
+    r"|shan['’]t|not|never|fail(?:s|ed|ing|ure)?\s+to|neglect(?:s|ed|ing)?(?:\s+to)?|forget(?:s|ting)?\s+to|forgot\s+to"
+    r"|omit(?:s|ted|ting)?|avoid(?:s|ed|ing)?|refrain(?:s|ed|ing)?\s+from|leaves?\s+out|left\s+out|lack(?:s|ed|ing)?"
+    r"|ignor(?:es?|ed|ing)|overlook(?:s|ed|ing)?|without|is\s+free\s+(?:of|from)|no"
+    r"|(?:contain|include|give|provide|offer|make|show|leave|ha)(?:s|ve)?\s+no)\s+"
+)
+
 
 def read_kind(text: str) -> Kind:
     """Presence (naming something is enough), formatting (form only), or substantive (everything else)."""
@@ -146,3 +161,15 @@ def _leaves_quotation_open(text: str) -> bool:
     """More “ than ”, and no other mark that closes it: people also write “so", “so“ and „so“."""
     opened = text.count("“")
     return opened > text.count("”") and sum(text.count(mark) for mark in '“”„"') % 2 == 1
+
+
+def split_negation(statement: str) -> tuple[str, bool]:
+    """What a lower-case statement is about, and whether it opens by denying it."""
+    opening = _SPEAKER.match(statement)
+    position, negated = opening.end() if opening else 0, False
+    while True:
+        if match := _DENIAL.match(statement, position):
+            negated = not negated
+        elif not (match := _PASSED_OVER.match(statement, position)):
+            return statement[position:], negated
+        position = match.end()

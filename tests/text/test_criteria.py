@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.text.criterion_wording import find_unjudgeable, read_direction, read_kind
+from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
 
 
 class TestKind:

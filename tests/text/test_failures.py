@@ -2,7 +2,7 @@
 
 import pytest
 
-from prorubric.text.failure_clauses import has_failure_clause
+from prorubric.text.failures import has_failure_clause
 from tests.compile.test_check import alarms
 
 CLAUSES = """Fails if it waits.

@@ -1,0 +1,69 @@
+"""Words: how text is split into them, their stems, and which of them say something about a subject.
+
+The word lists are the files in `data/`. Every word is stemmed as if it were English (Snowball); texts are compared with
+texts, so other languages lose little. Each character of Chinese, Japanese and Korean is a word.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from threading import Lock
+
+# One East Asian character, or a run of letters and digits that may hold a decimal point: "38.5", "1,000".
+WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:[.,]\d+)*"
+)
+LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+_LONGEST_WORD = 30
+_FEW_WORDS = 8
+_ENGLISH_SHARE = 0.05
+_stemming = Lock()
+
+
+@cache
+def load_words(name: str) -> frozenset[str]:
+    """The word list `data/NAME.txt`; lines that begin with # are comments."""
+    lines = (Path(__file__).parent / "data" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+STOP_WORDS = load_words("stop")
+UNINFORMATIVE = STOP_WORDS | load_words("rubric")
+_ENGLISH = load_words("english")
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of a lower-case English word. A string too long to be a word is returned unchanged."""
+    if len(word) > _LONGEST_WORD:
+        return word
+    with _stemming:  # a Snowball stemmer keeps the word in its own state
+        return _load_stemmer()(word)
+
+
+@cache
+def _load_stemmer() -> Callable[[str], str]:
+    import snowballstemmer  # noqa: PLC0415 - 0.2 s, for the tables of every language
+
+    stem_word: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+    return stem_word
+
+
+def is_content(word: str) -> bool:
+    """Whether a lower-case word says something about a subject: neither a stop word nor a word of rubrics."""
+    return word not in UNINFORMATIVE
+
+
+def find_content_words(text: str) -> Iterator[str]:
+    """The stems of the words that say something about a subject."""
+    return (stem(word) for word in WORD.findall(text.lower()) if word not in UNINFORMATIVE)
+
+
+def is_english(text: str) -> bool:
+    """Whether enough of the small words are English; a few words in Latin letters count as English."""
+    words = LETTERS.findall(text[:2_000].lower())
+    if not words or sum(map(str.isascii, words)) < 0.8 * len(words):
+        return False
+    return len(words) < _FEW_WORDS or sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words)
