@@ -39,13 +39,13 @@ def test_a_spec_is_an_address_and_a_name(spec: str, parts: tuple[str, str]) -> N
 @pytest.mark.parametrize(
     ("spec", "line"),
     [
-        ("http://host/v1", f"'http://host/v1' names no model; {FORM}"),
-        ("http://host/v1# ", f"'http://host/v1#' names no model; {FORM}"),
+        ("http://host/v1", f"'http://host/v1' has no model name; {FORM}"),
+        ("http://host/v1# ", f"'http://host/v1#' has no model name; {FORM}"),
         ("ftp://host/v1#m", f"'ftp://host/v1#m' is not the address of a model; {FORM}"),
         ("http:///v1#m", f"'http:///v1#m' is not the address of a model; {FORM}"),
         ("gpt-4", f"'gpt-4' is not the address of a model; {FORM}"),
-        ("http://u:hunter2@host/v1#m", f"the address of a model holds no user, password or query; {FORM}"),
-        ("http://host/v1?key=hunter2#m", f"the address of a model holds no user, password or query; {FORM}"),
+        ("http://u:hunter2@host/v1#m", f"the address of a model cannot contain a user, password or query; {FORM}"),
+        ("http://host/v1?key=hunter2#m", f"the address of a model cannot contain a user, password or query; {FORM}"),
     ],
 )
 def test_anything_else_is_refused_in_one_line(spec: str, line: str) -> None:
@@ -76,7 +76,7 @@ def test_an_address_that_no_server_can_have_is_refused(host: str) -> None:
 def test_an_address_with_a_space_or_a_control_character_is_refused_without_being_shown(spec: str) -> None:
     with pytest.raises(ConfigError) as caught:
         HttpModel(spec)
-    assert str(caught.value) == f"the address of a model holds no space and no control character; {FORM}"
+    assert str(caught.value) == f"the address of a model cannot contain spaces or control characters; {FORM}"
 
 
 @pytest.mark.parametrize("host", ["a" * 63, "[::1]:8000", "[fe80::1%25lo]:8000", "höst.example", "a_b", "-a"])

@@ -330,7 +330,7 @@ MISUSE: dict[str, tuple[dict[str, Any], type[ProRubricError], str]] = {
     "shadow": ({"shadow": ("best",)}, SchemeError, "no scheme is called 'best'"),
     "a shadow that does not fit": ({"shadow": ("rewritten",)}, SchemeError, "task 'task 0'"),
     "judge": ({"judge": "deepseek"}, ConfigError, "no model is called 'deepseek'"),
-    "judge without a name": ({"judge": "http://127.0.0.1:1/v1"}, ConfigError, "names no model"),
+    "judge without a name": ({"judge": "http://127.0.0.1:1/v1"}, ConfigError, "has no model name"),
     "tasks": ({"tasks": "nowhere.jsonl"}, SourceError, "nowhere.jsonl: no such file"),
     "format": ({"format": "csv"}, ConfigError, "RewardConfig: format"),
     "max_unknown": ({"max_unknown": 1.5}, ConfigError, "RewardConfig: max_unknown"),

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html import unescape
 from math import isfinite
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -37,20 +38,7 @@ _REPLY_SIGNS = ("{", "[", '"', "<", "data:", "\ufffd")
 _WORD = re.compile(r"[^\W_]+")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _SHORT_WORD, _LONG_WORD, _RUN_OF_WORDS = 2, 5, 4
-_PLAIN_WORDS = frozenset(
-    """
-    about above access account again already and any api are available bad before below billing body busy but can
-    cannot capacity check com completion connect connection context could current default details did docs does
-    error errors exceeded exceeds exist failed failure field find for format found free from gateway given had has
-    have head header headers healthy however html http https input instead internal into invalid issue its json key
-    keys later least length less limit loading max maximum memory message messages min minute missing model models
-    more most must new not number object only organization out overloaded parameter parameters per plan please
-    provided quota rate reached reason reduce request requested requests required reset response retry returned
-    schema see server service should since size sorry status string support supported supports temperature than that
-    the their then there this time timeout title token tokens too top trace try type unable unavailable unexpected
-    unknown unsupported upstream use used using validation value values was were while will with would you your
-    """.split()
-)
+_PLAIN_WORDS = frozenset(Path(__file__).with_name("error_words.txt").read_text(encoding="utf-8").split())
 """Words of error messages that reveal nothing about a prompt, even if it contains them."""
 
 

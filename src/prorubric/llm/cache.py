@@ -1,7 +1,7 @@
 """Models that ask each question once and answer the next time from the journal."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -9,7 +9,7 @@ from prorubric.errors import UnjudgedError
 from prorubric.files.json import parse_json, render_json
 from prorubric.llm.accounting import Usage
 from prorubric.llm.journal import key_of
-from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Reply, Request, YesNoModel
+from prorubric.llm.model import Failure, Model, ModelT, ModelWrapper, Outcome, Reply, Request, YesNoModel
 from prorubric.rubric.records import Message
 from prorubric.text.show import shorten
 
@@ -24,20 +24,19 @@ class Keeper(Protocol):
         """Keep a reply and return the one that is kept."""
 
 
-class CachedModel(ModelWrapper[Model]):
+class _Cached(ModelWrapper[ModelT]):
     """A model that is asked each question once. It does not close the journal."""
 
-    def __init__(self, model: Model, journal: Keeper, usage: Usage | None = None) -> None:
+    def __init__(self, model: ModelT, journal: Keeper, usage: Usage | None = None) -> None:
         super().__init__(model)
         self._journal = journal
         self._usage = usage if usage is not None else Usage()
-        """Counts damaged replies here; `CountedModel` counts the rest."""
         self._meta = {"model": model.name}
         self._running: dict[str, asyncio.Future[Outcome | None]] = {}
 
-    async def complete(self, request: Request) -> Outcome:
-        """Answer from the journal, from the same question in flight, or by asking."""
-        key = key_of(self._model.identity, request)
+    async def _find(self, request: Request, ask: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """The outcome from the journal, from the same question in flight, or by asking."""
+        key = key_of(self.identity, request)
         while (running := self._running.get(key)) is not None:
             # Shielded: others may still want what a cancelled caller waits for.
             outcome = await asyncio.shield(running)
@@ -51,7 +50,7 @@ class CachedModel(ModelWrapper[Model]):
             outcome, is_damaged = await self._journal.find(key)
             if outcome is None:
                 self._usage.damaged += is_damaged
-                found = await self._model.complete(request)
+                found = await ask()
                 # If another process has kept a reply meanwhile, that one counts, for this run as for a replay.
                 outcome = await self._journal.keep(key, found, self._meta) if isinstance(found, Reply) else found
             return outcome
@@ -60,19 +59,38 @@ class CachedModel(ModelWrapper[Model]):
             running.set_result(outcome)
 
 
-class CachedYesNo(ModelWrapper[YesNoModel]):
-    """The same for a model that gives probabilities: one row for each response and list of statements."""
+class CachedModel(_Cached[Model]):
+    """A text model that is asked each question once. Its usage counts damaged replies only."""
+
+    async def complete(self, request: Request) -> Outcome:
+        """Answer from the journal, or by asking."""
+        return await self._find(request, lambda: self._model.complete(request))
+
+
+class CachedYesNo(_Cached[YesNoModel]):
+    """A model of probabilities that is asked each question once; its usage counts all calls."""
 
     def __init__(self, model: YesNoModel, journal: Keeper, usage: Usage, draw: int = 0) -> None:
-        super().__init__(model)
+        super().__init__(model, journal, usage)
         self._draw = draw
-        self._usage = usage
-        self._cached = CachedModel(_AsText(model), journal, usage)
         usage.model = usage.model or model.name
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
-        """Answer from the journal, or by asking."""
-        outcome = await self._cached.complete(make_question(conversation, response, statements, self._draw))
+        """Answer from the journal, or by asking. What is not a probability does not get into the journal."""
+
+        async def ask() -> Outcome:
+            try:
+                found: Sequence[object] = await self._model.probabilities(conversation, response, statements)
+            except UnjudgedError as error:
+                return Failure("reply", str(error))
+            if len(found) != len(statements):
+                return Failure("reply", f"the model gave {len(found)} probabilities for {len(statements)} items")
+            for value in found:
+                if not _is_probability(value):
+                    return Failure("reply", f"the model gave {shorten(repr(value))}, not a probability from 0 to 1")
+            return Reply(render_json(found).decode())
+
+        outcome = await self._find(make_question(conversation, response, statements, self._draw), ask)
         if isinstance(outcome, Failure):
             self._usage.add(outcome)
             raise UnjudgedError(outcome.reason)
@@ -81,24 +99,6 @@ class CachedYesNo(ModelWrapper[YesNoModel]):
         self._usage.cached += outcome.cached
         self._usage.repeated += outcome.repeated
         return parse_probabilities(outcome)
-
-
-class _AsText(ModelWrapper[YesNoModel]):
-    """The model as the journal sees it: a question in messages, and the probabilities as JSON."""
-
-    async def complete(self, request: Request) -> Outcome:
-        conversation, response, *statements = (message.content for message in request.messages)
-        try:
-            found: Sequence[object] = await self._model.probabilities(conversation, response, statements)
-        except UnjudgedError as error:
-            return Failure("reply", str(error))
-        # What is not a probability must not stay in the journal.
-        if len(found) != len(statements):
-            return Failure("reply", f"the model gave {len(found)} probabilities for {len(statements)} items")
-        for value in found:
-            if not _is_probability(value):
-                return Failure("reply", f"the model gave {shorten(repr(value))}, not a probability from 0 to 1")
-        return Reply(render_json(found).decode())
 
 
 def make_question(conversation: str, response: str, statements: Sequence[str], draw: int = 0) -> Request:

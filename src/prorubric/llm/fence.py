@@ -1,11 +1,11 @@
 """Untrusted text behind a mark that it cannot contain.
 
-A response may hold anything: a fake end of its own fence, role markers, JSON that looks like a verdict, instructions
-to the judge. It is set between two lines with a mark that is made from a hash of the text itself, so that a policy
-would have to write a text that contains its own hash; the same text gets the same mark, so that the cache still finds
-the reply.
+A response may contain anything: a fake end of its own fence, role markers, JSON that looks like a verdict,
+instructions to the judge. It is put between two lines with a mark made from a hash of the text itself, so a policy
+would have to write a text that contains its own hash. The same text gets the same mark, so the cache still finds the
+reply.
 
-The control tokens of chat templates are data (`chat_tokens.txt`), and `clean` is the only place that breaks them up.
+The control tokens of chat templates are in `chat_tokens.txt`; only `clean` breaks them up.
 """
 
 import hashlib
@@ -24,11 +24,11 @@ _CHAT_TOKENS = [
     line.split() for line in CHAT_TOKENS_FILE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")
 ]
 THINKING_PAIRS = [(tokens[0], tokens[1]) for tokens in _CHAT_TOKENS if len(tokens) == 2]
-"""What opens and what closes the thinking of a model."""
+"""What opens and what closes a model's thinking."""
 
 
 def match_starts(tokens: Iterable[str]) -> re.Pattern[str]:
-    """The first sign of any of some tokens that has the rest behind it: tokens may overlap, as in `[e~[INST]`."""
+    """Matches the first sign of any of these tokens if the rest follows: tokens may overlap, as in `[e~[INST]`."""
     rests: dict[str, list[str]] = {}
     for token in tokens:
         rests.setdefault(re.escape(token[0]), []).append(re.escape(token[1:]))
@@ -60,8 +60,8 @@ def make_mark(text: str) -> str:
 def clean(text: str) -> str:
     """Text as it can be sent: lone surrogates and NUL made visible, control tokens of chat templates broken up.
 
-    `<|im_start|>` inside a message becomes a real role marker in some servers' tokenizers; with a zero-width space
-    behind the first sign it stays text, and looks the same.
+    Some servers' tokenizers turn `<|im_start|>` inside a message into a real role marker; with a zero-width space
+    after the first sign it stays text and looks the same.
     """
     sent = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
     sent = sent.replace("\x00", "␀")
@@ -87,7 +87,7 @@ def flatten(text: str) -> str:
 
 
 def fence(name: str, text: str) -> str:
-    """The text between two lines that carry its mark."""
+    """The text between two lines with its mark."""
     shown = clean(text)
     mark = make_mark(shown)
     return f"<<<{name} {mark}\n{shown}\n{name} {mark}>>>"
@@ -95,6 +95,6 @@ def fence(name: str, text: str) -> str:
 
 @remember(1024)
 def render_conversation(task: Task) -> str:
-    """The turns of a task behind one mark; each begins with who speaks."""
+    """The turns of a task behind one mark, each with its role."""
     turns = (f"{message.role}: {message.content}" for message in task.messages)
     return fence("CONVERSATION", "\n\n".join(turns))

@@ -1,18 +1,13 @@
 """Models behind an OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, Ollama, DeepSeek, Ark and others.
 
-Refused at construction with `ConfigError`: an address without a model name or with a password or a query, and a key
-that a header cannot carry. What no retry can fix (a wrong key, no credit, no such model, a moved address) raises
-`ModelError`, and the caller stops the run. Everything else is retried if that may help, and then becomes a `Failure`.
+A wrong address or key is refused with `ConfigError`. What no retry can fix (a wrong key, no credit, no such model, a
+moved address) raises `ModelError`, and the caller stops the run. Everything else is retried if that may help, and then
+becomes a `Failure`. An endpoint that does not reply raises `ModelError` as well: after the first call if it was never
+reached, after a few calls if it never replied, and after two full waves of calls if it did, each with all its retries,
+so a short outage ends nothing.
 
-An endpoint that does not reply raises the same error: after the first call if it was never reached, after a few calls
-if it never replied, and after two full waves of calls if it did. Each call uses all its retries, so a short outage
-ends nothing.
-
-A stopped model sends nothing more: waiting calls become a `Failure`, and calls on the wire finish.
-
-The key comes from an environment variable and leaves this process in one header only. It is removed from what a server
-says before that becomes an error, a reason or a reply. A server's error message is shown only if no word of it may come
-from the prompt.
+The key comes from an environment variable and leaves this process in one header only: it is removed from what a server
+says. A server's error message is shown only if no word of it may come from the prompt.
 """
 
 import asyncio
@@ -50,7 +45,6 @@ from prorubric.rubric.base import config_record
 from prorubric.text.show import shorten
 
 _FORM = "http://host:port/v1#model-name"
-_OWN_FIELDS = ("model", "messages", "stream")
 _HOPELESS = {
     401: "check the key in {variable}",
     402: "the account has no credit left",
@@ -80,6 +74,7 @@ _PLACEHOLDERS = frozenset(
 )
 """What servers without keys tell their users to set instead of a key."""
 
+_Holder = AsyncGenerator[aiohttp.ClientSession, None]
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -125,9 +120,8 @@ class HttpModel:
         self._key = _Key(self.config.key_variable)
         self._key.refuse_in(spec)
         base, self._model = parse_spec(spec)
-        for own in _OWN_FIELDS:
-            if own in self.config.extra_body:
-                raise ConfigError(f"extra_body: {own!r} cannot be set here; any other request field is allowed")
+        if own := sorted({"model", "messages", "stream"} & self.config.extra_body.keys()):
+            raise ConfigError(f"extra_body: {own[0]!r} cannot be set here; any other request field is allowed")
         try:
             identity = orjson.dumps([base, self._model, self.config.extra_body], option=orjson.OPT_SORT_KEYS)
         except TypeError as error:
@@ -146,9 +140,7 @@ class HttpModel:
         self._is_reached = False
         self._has_replied = False
         self._failures_in_a_row = 0
-        self._sessions: dict[
-            asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, AsyncGenerator[aiohttp.ClientSession, None]]
-        ] = {}
+        self._sessions: dict[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, _Holder]] = {}
 
     def __repr__(self) -> str:
         return f"HttpModel({self.name!r})"
@@ -181,10 +173,7 @@ class HttpModel:
                 self.usage.retries += 1
 
     def stop(self) -> None:
-        """Send nothing more, for good: calls on the wire finish, all others end at once as a `Failure`.
-
-        Safe to call twice; from the thread of the event loop.
-        """
+        """Send nothing more: calls on the wire finish, all others end at once as a `Failure`. Not thread-safe."""
         self.limiter.stop()
 
     async def close(self) -> None:
@@ -350,7 +339,7 @@ class HttpModel:
         if loop in self._sessions:
             return self._sessions[loop][0]
 
-        async def hold() -> AsyncGenerator[aiohttp.ClientSession, None]:
+        async def hold() -> _Holder:
             # A loop ends its generators before it closes, so a session never outlives its loop.
             session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self.config.concurrency, keepalive_timeout=_KEEPALIVE_SECONDS),
@@ -372,24 +361,24 @@ class HttpModel:
 
 
 def parse_spec(spec: str) -> tuple[str, str]:
-    """The base address and the model's name; anything that is not such an address is refused with `ConfigError`."""
+    """The base address and the model's name; `ConfigError` for anything else."""
     address, _, name = (part.strip() for part in spec.partition("#"))
     if not spec.isprintable() or " " in address:
-        raise ConfigError(f"the address of a model holds no space and no control character; write {_FORM}")
+        raise ConfigError(f"the address of a model cannot contain spaces or control characters; write {_FORM}")
     try:
         parts = urlsplit(address)
-        # Those of a server that can be found: a name of labels of 1 to 63 characters, and a port.
+        # A host name has labels of 1 to 63 characters, which the encoding checks.
         is_found = parts.port != 0 and len((parts.hostname or "").encode("idna")) <= _LONGEST_HOST
         _ = URL(address).host
     except ValueError as error:
         said = "a part of the host name is empty or too long" if isinstance(error, UnicodeError) else error
         raise ConfigError(f"not the address of a model ({said}); write {_FORM}") from None
     if parts.username is not None or parts.password is not None or parts.query:
-        raise ConfigError(f"the address of a model holds no user, password or query; write {_FORM}")
+        raise ConfigError(f"the address of a model cannot contain a user, password or query; write {_FORM}")
     if parts.scheme not in ("http", "https") or not parts.hostname or not is_found:
         raise ConfigError(f"{shorten(spec)!r} is not the address of a model; write {_FORM}")
     if not name:
-        raise ConfigError(f"{shorten(spec)!r} names no model; write {_FORM}")
+        raise ConfigError(f"{shorten(spec)!r} has no model name; write {_FORM}")
     return address.rstrip("/"), name
 
 

@@ -1,14 +1,12 @@
 """Every reply ever paid for, in one SQLite file: a cache, and the journal that makes a long run resumable.
 
-Each reply is committed before its caller sees it, alone or with those that came at the same moment, so a killed run
+Each reply is committed before its caller sees it, together with those that came at the same moment, so a killed run
 loses the calls in flight and nothing else. Several processes may write at once: the first reply to a question stays,
-and every process uses that one. Failures are not kept. Of a question only the hash is kept, so neither a prompt nor a
-key is in the file.
+and all use that one. Failures are not kept. Of a question only the hash is kept, so the file has no prompts and no key.
 
-Each row has a checksum over its key and its reply. A row that does not match it is asked again, counted and replaced. A
-file that is not a journal, is of a later version or has a damaged structure is refused with `SourceError`; a disk that
-cannot take a reply raises the same, because continuing would pay for what is lost. A file of version 1, which had no
-checksums, gets them when it is first opened.
+A row that does not match its checksum is asked again, counted and replaced. A file that is not a journal, is of a later
+version or has a damaged structure is refused with `SourceError`; a disk that cannot take a reply raises the same,
+because continuing would pay for what is lost. A file of version 1, which had no checksums, gets them when opened.
 """
 
 import asyncio

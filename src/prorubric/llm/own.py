@@ -45,9 +45,9 @@ def import_model(spec: str, forms: str) -> Model | YesNoModel:
         if not isinstance(value, str) or is_blank(value):
             shown = _show(value)
             raise ConfigError(f"the model {spec!r}: its {field} is {shown}; it must be a text that is not empty")
-    wrapper: type[Any] = _OwnBoth if is_text and is_yes_no else OwnModel if is_text else OwnYesNo
-    made: Model | YesNoModel = wrapper(model)
-    return made
+    if is_text and is_yes_no:
+        return _OwnBoth(model)
+    return OwnModel(model) if is_text else OwnYesNo(model)
 
 
 class _Own(ModelWrapper[ModelT]):

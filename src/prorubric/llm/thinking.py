@@ -1,8 +1,7 @@
-"""What a model thought, told apart from what it said.
+"""Tell a model's thinking from what it says.
 
-Only a block at the very beginning is thinking, up to the mark that closes it, or a beginning that the chat template
-opened and the model closes. A mark that the prompt contains may be a quotation and closes nothing. Text is never cut
-at a later mark.
+Only a block at the very beginning is thinking: up to the mark that closes it, even if the chat template opened it. A
+mark that the prompt contains may be a quotation and closes nothing. Text is never cut at a later mark.
 """
 
 import re
@@ -19,16 +18,16 @@ _CHANNEL = re.compile(r"\s*analysis(?=[A-Z])")
 
 
 def has_thinking_mark(text: str) -> bool:
-    """True where something in a text opens or closes thinking, wherever it stands and however it is written."""
+    """True if anything in a text opens or closes thinking, anywhere and in any spelling."""
     shown = flatten(text)
     if _MARK.search(shown) or _TAG.search(shown):
         return True
-    # What is left of gpt-oss's channels where a server drops the tokens around their names.
+    # What is left of gpt-oss's channels if a server drops the tokens around their names.
     return "assistantfinal" in text or _CHANNEL.match(text) is not None
 
 
 def drop_thinking(text: str, prompt: str = "") -> str:
-    """What a model said without what it thought before; nothing where it only thought."""
+    """What a model said, without what it thought before; empty if it only thought."""
     text = text.lstrip("\ufeff\u200b")
     said = text.lstrip()
     tag = _OPENING_TAG.match(said)
