@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from prorubric import SCHEMES, Criterion, Message, ProtocolRubric, Rubric, Task
 from prorubric.aggregate.batch import PlanTable, score_batch
-from prorubric.aggregate.plan import make_plan
-from prorubric.aggregate.schemes import BOOLEAN, Scheme, find_scheme
+from prorubric.aggregate.plan import make_scoring_plan
+from prorubric.aggregate.schemes import Scheme, find_scheme
+from prorubric.judge.forms import BOOLEAN
 
 TASKS, CRITERIA, DIMENSIONS, LOOPED = 500, 30, 4, 2_000
 
@@ -40,7 +41,7 @@ def draw_verdicts(table: PlanTable, responses: int, rng: np.random.Generator) ->
     """Verdicts as a caller keeps them: booleans where the scheme has booleans only, numbers elsewhere."""
     low, high = table.low_T_M.max(axis=0), table.high_T_M.max(axis=0)
     drawn: npt.NDArray[np.float64] = low + rng.integers(0, (high - low + 1).astype(int), (responses, len(low)))
-    return drawn == 1 if table.scheme.scale == BOOLEAN else drawn
+    return drawn == 1 if table.is_boolean else drawn
 
 
 def score_plainly(task: Task, verdicts: list[float], scheme: Scheme) -> float:
@@ -58,13 +59,13 @@ def score_plainly(task: Task, verdicts: list[float], scheme: Scheme) -> float:
                 positive += criterion.weight
             if verdict:
                 total += criterion.weight
-    elif scheme.reading in ("one-dimension", "mark"):
+    elif scheme.readings[0].about == "response":
         positive = sum(abs(criterion.weight) for criterion in task.rubric.criteria)
-        total = positive * (verdicts[0] if scheme.scale == BOOLEAN else (verdicts[0] - 1) / 9)
+        total = positive * (verdicts[0] if scheme.readings[0].form is BOOLEAN else (verdicts[0] - 1) / 9)
     else:
         for dimension, verdict in zip(dimensions, verdicts, strict=False):
             positive += dimension.weight
-            total += dimension.weight * (verdict if scheme.scale == BOOLEAN else verdict / 3)
+            total += dimension.weight * (verdict if scheme.readings[0].form is BOOLEAN else verdict / 3)
     if scheme.appropriateness:
         weight = sum(abs(criterion.weight) for criterion in task.rubric.criteria) / len(dimensions)
         positive, total = positive + weight, total + weight * verdicts[-1]
@@ -94,7 +95,7 @@ def main() -> None:
         scheme = find_scheme(name)
         table = PlanTable.of(tasks, scheme)
         verdicts = draw_verdicts(table, responses, rng)
-        plans = [make_plan(tasks[t], name) for t in owner[:LOOPED]]
+        plans = [make_scoring_plan(tasks[t], name) for t in owner[:LOOPED]]
         rows = [verdicts[r, : len(plan.ranges)].tolist() for r, plan in enumerate(plans)]
         owners = [tasks[t] for t in owner[:LOOPED]]
         seconds = np.array(

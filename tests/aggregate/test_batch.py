@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prorubric import SCHEMES, Task, Unknown, score
 from prorubric.aggregate.batch import PlanTable, score_batch
-from prorubric.aggregate.plan import make_plan
+from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.errors import SchemeError
 from prorubric.rubric.verdict import Verdict
 from tests.aggregate.test_schemes import make_task, scheme_names, verdicts_for
@@ -19,7 +19,7 @@ def test_a_batch_gives_the_same_bits_as_one_response_at_a_time(
     drawn: list[Task], name: str, unknowns: bool, data: st.DataObject
 ) -> None:
     picked = data.draw(st.lists(st.integers(0, len(drawn) - 1), min_size=1, max_size=6))
-    rows = [data.draw(verdicts_for(make_plan(drawn[t], name), unknowns)) for t in picked]
+    rows = [data.draw(verdicts_for(make_scoring_plan(drawn[t], name), unknowns)) for t in picked]
     alone = [score(row, drawn[t], name) for row, t in zip(rows, picked, strict=True)]
     values, unknown = stack(rows, padding=data.draw(st.sampled_from([0.0, 99.0, float("nan")])))
     batch = score_batch(values, PlanTable.of(drawn, name), np.array(picked), unknown)

@@ -43,7 +43,7 @@ def judge(task: Task, complies: list[bool], verdicts: list[bool], name: str) -> 
         "mark": [1 + 9 * share],
         "levels": [3 * sum(group) // len(group) for group in groups],
     }
-    found = read[scheme.reading]
+    found = read[scheme.readings[0].name]
     return [*found, True] if scheme.appropriateness else found
 
 

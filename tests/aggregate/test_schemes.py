@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from prorubric import SCHEMES, Criterion, Message, ProtocolRubric, Rubric, Score, Task, Unknown, score
-from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.verdict import Verdict
@@ -39,7 +39,7 @@ def make_task(
 
 
 @st.composite
-def verdicts_for(draw: st.DrawFn, plan: Plan, unknowns: bool = False) -> list[Verdict]:
+def verdicts_for(draw: st.DrawFn, plan: ScoringPlan, unknowns: bool = False) -> list[Verdict]:
     """One verdict for each item of a plan, in its range."""
     drawn: list[Verdict] = []
     for low, high in plan.ranges:
@@ -53,13 +53,13 @@ def verdicts_for(draw: st.DrawFn, plan: Plan, unknowns: bool = False) -> list[Ve
 
 
 @st.composite
-def scored_tasks(draw: st.DrawFn, unknowns: bool = False) -> tuple[Task, str, Plan, list[Verdict]]:
+def scored_tasks(draw: st.DrawFn, unknowns: bool = False) -> tuple[Task, str, ScoringPlan, list[Verdict]]:
     task, name = draw(tasks()), draw(scheme_names)
-    plan = make_plan(task, name)
+    plan = make_scoring_plan(task, name)
     return task, name, plan, draw(verdicts_for(plan, unknowns))
 
 
-def exact(plan: Plan, verdicts: Sequence[Verdict]) -> Fraction:
+def exact(plan: ScoringPlan, verdicts: Sequence[Verdict]) -> Fraction:
     """The same reward in exact arithmetic, written from the paper's formulas and not from the code."""
     values = [
         (Fraction(float(verdict)) - Fraction(low)) / (Fraction(high) - Fraction(low))
@@ -122,12 +122,12 @@ class TestExactExamples:
 
     def test_weighted_triples_critical_drops_form_and_duplicates_and_turns_needless_around(self) -> None:
         task = make_task([5, 4, 3, 2, 1], labels=["critical", "normal", "formatting", "duplicate", "needless"])
-        assert make_plan(task, "weighted").weights == (15, 4, 0, 0, -1)
+        assert make_scoring_plan(task, "weighted").weights == (15, 4, 0, 0, -1)
         assert score([True, False, True, True, True], task, "weighted").value == 14 / 19
 
     def test_a_needless_penalty_stays_a_penalty(self) -> None:
         task = make_task([5, -4], labels=["normal", "needless"])
-        assert make_plan(task, "weighted").weights == (5, -4)
+        assert make_scoring_plan(task, "weighted").weights == (5, -4)
 
     def test_rewritten_is_the_sum_over_restated_criteria(self) -> None:
         assert score([True, False], make_task([6, 4]), "rewritten").value == 0.6
@@ -146,13 +146,15 @@ class TestExactExamples:
 
 class TestProperties:
     @given(scored_tasks())
-    def test_every_scheme_agrees_with_exact_arithmetic(self, drawn: tuple[Task, str, Plan, list[Verdict]]) -> None:
+    def test_every_scheme_agrees_with_exact_arithmetic(
+        self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]]
+    ) -> None:
         task, name, plan, verdicts = drawn
         assert score(verdicts, task, name).value == pytest.approx(float(exact(plan, verdicts)), abs=1e-12)
 
     @given(scored_tasks(unknowns=True))
     def test_a_score_lies_between_zero_and_one_and_low_is_not_above_high(
-        self, drawn: tuple[Task, str, Plan, list[Verdict]]
+        self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]]
     ) -> None:
         task, name, _, verdicts = drawn
         found = score(verdicts, task, name)
@@ -161,7 +163,7 @@ class TestProperties:
 
     @given(scored_tasks(), st.data())
     def test_complying_more_never_lowers_a_score(
-        self, drawn: tuple[Task, str, Plan, list[Verdict]], data: st.DataObject
+        self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]], data: st.DataObject
     ) -> None:
         task, name, plan, verdicts = drawn
         i = data.draw(st.integers(0, len(verdicts) - 1))
@@ -233,7 +235,7 @@ class TestProperties:
 
     @given(scored_tasks(unknowns=True))
     def test_an_unknown_set_both_ways_gives_exactly_low_and_high(
-        self, drawn: tuple[Task, str, Plan, list[Verdict]]
+        self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]]
     ) -> None:
         task, name, plan, verdicts = drawn
         found = score(verdicts, task, name)
@@ -302,15 +304,15 @@ class TestRefusals:
     @pytest.mark.parametrize("scheme", ["conjunctive", "prorubric", "graded", "additive+appropriateness"])
     def test_a_scheme_that_needs_dimensions_says_so_before_any_verdict(self, scheme: str) -> None:
         with pytest.raises(SchemeError, match=r"; make dimensions with prorubric compile, or use --scheme additive$"):
-            make_plan(make_task([6, 4]), scheme)
+            make_scoring_plan(make_task([6, 4]), scheme)
 
     def test_a_sum_without_a_positive_weight_is_refused(self) -> None:
         with pytest.raises(SchemeError, match="divides by the positive weights and there are none"):
-            make_plan(make_task([-6, -4]), "additive")
+            make_scoring_plan(make_task([-6, -4]), "additive")
 
     def test_weights_that_a_scheme_makes_too_large_are_refused(self) -> None:
         with pytest.raises(SchemeError, match="past the largest float"):
-            make_plan(make_task([1e308], labels=["critical"]), "weighted")
+            make_scoring_plan(make_task([1e308], labels=["critical"]), "weighted")
 
     def test_groups_work_without_a_positive_weight(self) -> None:
         assert score([False, True], make_task([-6, -4], [[1], [2]]), "conjunctive").value == 0.6
@@ -319,7 +321,7 @@ class TestRefusals:
         rubric = Rubric(criteria=(Criterion(text="a", weight=1.0, tags=("label:urgent",)),))
         task = Task(id="t", messages=(Message(role="user", content="?"),), rubric=rubric)
         with pytest.raises(SchemeError, match=r"criterion 1: weighted needs one label .* found \['urgent'\]"):
-            make_plan(task, "weighted")
+            make_scoring_plan(task, "weighted")
 
     def test_every_scheme_has_twenty_names_that_find_it(self) -> None:
         assert len(SCHEMES) == 20

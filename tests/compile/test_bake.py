@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prorubric import Criterion, Rubric, Task, load_samples, score
-from prorubric.aggregate.plan import make_plan
+from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.compile.bake import TRANSFORMS, Transform
 from prorubric.compile.compiler import Compiler
 from prorubric.compile.work import Plan, process
 from prorubric.errors import SchemeError
-from prorubric.judge.items import Item, list_items
+from prorubric.judge.readings import Item, list_items
 from prorubric.judge.texts import APPROPRIATENESS_TEXT
 from prorubric.rubric.labels import relabel
 from prorubric.rubric.verdict import Verdict
@@ -84,7 +84,7 @@ def translate(verdicts: Sequence[Verdict], task: Task, names: Sequence[Transform
 
 
 def read_items(task: Task, scheme: str) -> list[Item]:
-    return [item for reading in find_scheme(scheme).readings for item in list_items(task, reading)]  # type: ignore[arg-type]
+    return [item for reading in find_scheme(scheme).readings for item in list_items(task, reading)]
 
 
 @pytest.mark.parametrize(("scheme", "names", "base"), CONTROLS)
@@ -96,7 +96,7 @@ def test_the_baked_task_scores_what_the_control_scores_to_the_last_bit(
     task = data.draw(full_tasks(one="k1" in names))
     baked = bake(task, names)
     for unknowns in (False, True):
-        verdicts = data.draw(verdicts_for(make_plan(task, scheme), unknowns))
+        verdicts = data.draw(verdicts_for(make_scoring_plan(task, scheme), unknowns))
         wanted, found = score(verdicts, task, scheme), score(translate(verdicts, task, names), baked, base)
         assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
 
@@ -315,14 +315,14 @@ class TestRefusals:
     ) -> None:
         task = data.draw(tasks(positive=False, with_protocol=None))
         try:
-            make_plan(task, scheme)
+            make_scoring_plan(task, scheme)
             read_items(task, scheme)
         except SchemeError:
             # Of an all-negative rubric a sum is not defined; that it stays so is for the scheme to say.
             with pytest.raises(SchemeError):
-                make_plan(bake(task, names), base)
+                make_scoring_plan(bake(task, names), base)
         else:
-            make_plan(bake(task, names), base)
+            make_scoring_plan(bake(task, names), base)
 
 
 def test_the_samples_lose_nothing_but_their_failure_sentences() -> None:

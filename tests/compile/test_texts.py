@@ -13,7 +13,7 @@ from prorubric.compile.draft import Fault
 from prorubric.compile.prompt import Question, find_domain, load_prompt, render_prompt
 from prorubric.compile.texts import QUESTIONS, TEXTS, TextName, WithTexts, _read_each, add_texts, make_text_schema
 from prorubric.compile.work import Plan, process
-from prorubric.judge.items import list_items
+from prorubric.judge.readings import list_items
 from prorubric.judge.texts import list_rewritten, read_one
 from prorubric.llm.model import Failure, Outcome, Request
 from prorubric.rubric.labels import LABELS

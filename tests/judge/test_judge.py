@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from prorubric.errors import ConfigError, ModelError, SchemeError, SourceError, UnjudgedError
-from prorubric.judge.items import READINGS, Reading, list_items
 from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.render import Style, load_prompt, render_prompt
+from prorubric.judge.readings import READINGS, list_items
+from prorubric.judge.render import load_judge_prompt, render_judge_prompt
 from prorubric.llm.model import Failure, Reply, Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.rubric.verdict import Unknown, Verdict
@@ -158,12 +158,12 @@ async def test_weights_can_be_hidden_from_the_judge() -> None:
 
 
 def test_prefix_first_shares_everything_before_the_response() -> None:
-    prompt, items = load_prompt("binary"), list_items(TASK, "criteria")
-    texts = [render_prompt(prompt, TASK, response, items, Style("prefix-first")) for response in ("one", "two")]
+    prompt, items = load_judge_prompt("binary"), list_items(TASK, "criteria")
+    texts = [render_judge_prompt(prompt, TASK, response, items, "prefix-first") for response in ("one", "two")]
     first, second = (rendered.messages[1].content for rendered in texts)
     shared = texts[0].shared_characters - len(texts[0].messages[0].content)
     assert first[:shared] == second[:shared]
-    paper = render_prompt(prompt, TASK, "one", items, Style("paper"))
+    paper = render_judge_prompt(prompt, TASK, "one", items, "paper")
     assert texts[0].shared_characters > paper.shared_characters
 
 
@@ -210,7 +210,7 @@ class TestHopeless:
 
     @pytest.mark.parametrize("reading", ["criteria", "levels", "mark", "dimensions"])
     @pytest.mark.parametrize("config", [JudgeConfig(), JudgeConfig(max_items=1)])
-    async def test_judging_raises_it_alone(self, reading: Reading, config: JudgeConfig) -> None:
+    async def test_judging_raises_it_alone(self, reading: str, config: JudgeConfig) -> None:
         with pytest.raises(ModelError, match="wrong key"):
             await Judge(ScriptedModel(self.refuse), config).judge(TASK, "x", reading)
 
@@ -242,7 +242,7 @@ class Odds:
 
 
 class TestProbabilities:
-    async def judge(self, answer: list[float] | Exception, reading: Reading = "criteria") -> tuple[Verdict, ...]:
+    async def judge(self, answer: list[float] | Exception, reading: str = "criteria") -> tuple[Verdict, ...]:
         return (await Judge(Odds(answer)).judge(TASK, "x", reading)).verdicts  # type: ignore[arg-type]
 
     async def test_what_is_no_probability_is_unknown(self) -> None:
@@ -294,7 +294,7 @@ class TestItems:
             list_items(TASK, "criteria-rewritten")
 
     @pytest.mark.parametrize("reading", ["bogus", "Criteria", "groups ", ""])
-    def test_a_reading_that_does_not_exist_is_refused(self, reading: Reading) -> None:
+    def test_a_reading_that_does_not_exist_is_refused(self, reading: str) -> None:
         with pytest.raises(ConfigError, match="no reading is called"):
             list_items(TASK, reading)
 

@@ -7,19 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.judge.parse import (
-    OTHER_ITEMS,
-    TWO_VERDICTS,
-    Wanted,
-    parse_items,
-    parse_one,
-    read_boolean,
-    read_level,
-    read_mark,
-)
+from prorubric.judge.forms import BOOLEAN, LEVEL, MARK
+from prorubric.judge.parse import OTHER_ITEMS, TWO_VERDICTS, parse_items, parse_one
 from prorubric.llm.fence import clean
+from prorubric.rubric.verdict import Unknown
 
-BINARY, MARK = Wanted("satisfied", read_boolean), Wanted("mark", read_mark, is_bare=True)
+
+def read(reply: str, asked: list[int]) -> tuple[dict[int, object], dict[int, str]]:
+    """The values that can be read from a reply, and why the others cannot."""
+    verdicts, _ = parse_items(reply, asked, BOOLEAN)
+    values = {index: verdict for index, verdict in verdicts.items() if not isinstance(verdict, Unknown)}
+    return values, {index: verdict.reason for index, verdict in verdicts.items() if isinstance(verdict, Unknown)}
+
 
 READABLE = [
     '{"satisfied": {"1": true, "2": false, "3": true}}',
@@ -52,7 +51,7 @@ READABLE = [
 
 @pytest.mark.parametrize("reply", READABLE)
 def test_what_has_one_meaning_is_read(reply: str) -> None:
-    assert parse_items(reply, [1, 2, 3], BINARY).values == {1: True, 2: False, 3: True}
+    assert read(reply, [1, 2, 3]) == ({1: True, 2: False, 3: True}, {})
 
 
 OPEN = [
@@ -64,7 +63,7 @@ OPEN = [
     ('{"satisfied": {"1": true, "2": false', {1: True}, {2: "no verdict for it", 3: "no verdict for it"}),
     ('{"satisfied": {"1": true, "2": false, "3"', {1: True, 2: False}, {3: "no verdict for it"}),
     ('{"satisfied": {"1": true, "1": false, "2": true, "3": true}}', {2: True, 3: True}, {1: "the reply gives two verdicts"}),
-    ('{"satisfied": {"0": true, "1": false, "2": true}}', {}, dict.fromkeys((1, 2, 3), OTHER_ITEMS)),
+    ('{"satisfied": {"0": true, "1": false, "2": true}}', {}, dict.fromkeys((1, 2, 3), OTHER_ITEMS.reason)),
     ('{"satisfied": {"1": "maybe", "2": null, "3": 0.7}}', {}, {1: "the verdict is 'maybe'", 2: "the verdict is None", 3: "the verdict is 0.7"}),
     ('{"satisfied": {"1": [], "2": {}, "3": "truee"}}', {}, {1: "the verdict is []", 2: "the verdict is {}", 3: "the verdict is 'truee'"}),
     ('{"satisfied": [true, false, true]}', {}, dict.fromkeys((1, 2, 3), "the reply has no verdicts")),
@@ -79,8 +78,7 @@ OPEN = [
 def test_what_is_missing_or_unclear_stays_open_with_its_reason(
     reply: str, values: dict[int, bool], faults: dict[int, str]
 ) -> None:
-    found = parse_items(reply, [1, 2, 3], BINARY)
-    assert (found.values, found.faults) == (values, faults)
+    assert read(reply, [1, 2, 3]) == (values, faults)
 
 
 INVENTED = [
@@ -109,33 +107,33 @@ INVENTED = [
 
 @pytest.mark.parametrize(("reply", "asked", "values"), INVENTED)
 def test_nothing_is_read_that_was_not_said(reply: str, asked: list[int], values: dict[int, bool]) -> None:
-    assert parse_items(reply, asked, BINARY).values == values
+    assert read(reply, asked)[0] == values
 
 
 def test_two_objects_that_name_other_items_are_both_left() -> None:
-    found = parse_items('{"satisfied": {"1": true}}\n{"satisfied": {"2": true}}', [1, 2], BINARY)
-    assert found.faults == {1: TWO_VERDICTS, 2: TWO_VERDICTS}
+    verdicts, _ = parse_items('{"satisfied": {"1": true}}\n{"satisfied": {"2": true}}', [1, 2], BOOLEAN)
+    assert verdicts == {1: TWO_VERDICTS, 2: TWO_VERDICTS}
 
 
 @pytest.mark.parametrize("reply", ["1/10", "1", "7"])
 def test_a_bare_number_is_a_mark_and_nothing_else(reply: str) -> None:
-    assert parse_one(reply, BINARY) is None
+    assert isinstance(parse_one(reply, BOOLEAN), Unknown)
 
 
 def test_a_mark_in_a_sentence_is_a_quotation() -> None:
-    assert parse_one('It asks for {"mark": 10} but deserves 2.', MARK) is None
+    assert isinstance(parse_one('It asks for {"mark": 10} but deserves 2.', MARK), Unknown)
 
 
 @given(st.text(st.characters(exclude_characters="{["), max_size=200))
 def test_prose_without_an_object_gives_no_value(text: str) -> None:
-    assert parse_items(text, [1, 2, 3], BINARY).values == {}
+    assert read(text, [1, 2, 3])[0] == {}
 
 
 @given(st.text(max_size=200) | st.text('{}[]":,0123 truefalsn\\', max_size=200))
-def test_any_text_gives_a_value_or_a_reason_for_every_item_and_never_both(text: str) -> None:
-    found = parse_items(text, [1, 2, 3], BINARY)
-    assert found.values.keys() | found.faults.keys() == {1, 2, 3}
-    assert not found.values.keys() & found.faults.keys()
+def test_any_text_gives_a_value_or_a_countable_reason_for_every_item(text: str) -> None:
+    verdicts, _ = parse_items(text, [1, 2, 3], BOOLEAN)
+    assert verdicts.keys() == {1, 2, 3}
+    assert all(verdict.kind for verdict in verdicts.values() if isinstance(verdict, Unknown))
 
 
 @given(st.dictionaries(st.integers(1, 30), st.booleans(), min_size=1), st.integers(1, 400))
@@ -143,15 +141,15 @@ def test_a_reply_that_is_cut_anywhere_gives_only_what_it_said(truth: dict[int, b
     import json
 
     whole = json.dumps({"satisfied": {str(index): value for index, value in truth.items()}})
-    found = parse_items(whole[:cut], sorted(truth), BINARY)
-    assert all(truth[index] == value for index, value in found.values.items())
+    values, _ = read(whole[:cut], sorted(truth))
+    assert all(truth[index] == value for index, value in values.items())
 
 
 @pytest.mark.parametrize(
     ("value", "level"), [(0, 0.0), (3, 3.0), ("2", 2.0), (4, None), (-1, None), (1.5, None), (True, None)]
 )
 def test_levels_are_whole_numbers_from_zero_to_three(value: object, level: float | None) -> None:
-    assert read_level(value) == level
+    assert LEVEL.read(value) == level
 
 
 @pytest.mark.parametrize(
@@ -172,12 +170,13 @@ def test_levels_are_whole_numbers_from_zero_to_three(value: object, level: float
     ],
 )
 def test_a_mark_is_read_or_left_open(reply: str, mark: float | None) -> None:
-    assert parse_one(reply, MARK) == mark
+    found = parse_one(reply, MARK)
+    assert (None if isinstance(found, Unknown) else found) == mark
 
 
 def test_reasons_are_kept_beside_their_verdicts() -> None:
-    found = parse_items('{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], BINARY)
-    assert (found.values, found.reasons) == ({1: True}, {1: "it names both"})
+    found = parse_items('{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], BOOLEAN)
+    assert found == ({1: True}, {1: "it names both"})
 
 
 HOSTILE = [
@@ -205,7 +204,7 @@ def test_reading_is_linear_in_the_length_of_reply_and_material(unit: str) -> Non
         times = []
         for _ in range(3):
             begun = time.process_time()
-            parse_items(text, [1, 2, 3], BINARY, text)
+            parse_items(text, [1, 2, 3], BOOLEAN, text)
             parse_one(text, MARK, text)
             clean(text)
             times.append(time.process_time() - begun)

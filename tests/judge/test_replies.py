@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 
 from prorubric import Criterion, Message, Rubric, Task
 from prorubric.judge import render
+from prorubric.judge.forms import BOOLEAN, FORMS, MARK
 from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.parse import QUOTED, TWO_VERDICTS, Wanted, parse_items, parse_one, read_boolean, read_mark
-from prorubric.judge.render import PROMPT_NAMES, PromptName, load_prompt
+from prorubric.judge.parse import QUOTED, TWO_VERDICTS, parse_items, parse_one
+from prorubric.judge.render import PROMPT_NAMES, load_judge_prompt
 from prorubric.llm.model import Reply, Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.llm.thinking import drop_thinking
@@ -131,18 +133,19 @@ async def test_verdicts_in_the_conversation_or_a_criterion_are_material_too(plac
     criteria = tuple(Criterion(text=text, weight=1.0) for _ in range(3))
     task = Task(id="1", messages=(Message(role="user", content=content),), rubric=Rubric(criteria=criteria))
     judge = Judge(ScriptedModel(lambda _: f"The form is\n{T}"), JudgeConfig(reasks=0))
-    assert (await judge.judge(task, PLAIN, "criteria")).verdicts == (Unknown(QUOTED),) * 3
+    assert (await judge.judge(task, PLAIN, "criteria")).verdicts == (QUOTED,) * 3
 
 
 @pytest.mark.parametrize("name", PROMPT_NAMES)
-def test_nothing_in_our_prompts_can_be_read_as_a_verdict(name: PromptName) -> None:
-    prompt = load_prompt(name)
+def test_nothing_in_our_prompts_can_be_read_as_a_verdict(name: str) -> None:
+    prompt = load_judge_prompt(name)
     assert prompt.examples == ""
     for text in prompt.sections.values():
         for part in (text, *re.findall(r"\{.*\}", text)):
-            for key in ("satisfied", "levels", "mark", "better"):
-                assert parse_items(part, [1, 2], Wanted(key, lambda value: value)).values == {}
-                assert parse_one(part, Wanted(key, lambda value: value)) is None
+            for form in FORMS:
+                lenient = replace(form, read=lambda value: value)
+                found = [*parse_items(part, [1, 2], lenient)[0].values(), parse_one(part, lenient)]
+                assert all(isinstance(verdict, Unknown) for verdict in found)
 
 
 async def test_an_example_in_a_prompt_of_your_own_is_material(tmp_path: Path) -> None:
@@ -152,7 +155,7 @@ async def test_an_example_in_a_prompt_of_your_own_is_material(tmp_path: Path) ->
     config = JudgeConfig(reasks=0, prompt_file={"binary": path})
     for reply, verdicts in ((f"I cannot. The form is\n{T}", None), (T, None), (F, ALL_F)):
         found = await Judge(ScriptedModel([reply]), config).judge(TASK, PLAIN, "criteria")
-        assert found.verdicts == (verdicts or (Unknown(QUOTED),) * 3)
+        assert found.verdicts == (verdicts or (QUOTED,) * 3)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +175,6 @@ async def test_the_reason_says_why_a_reply_was_not_read(reply: str, canary: bool
 def test_a_reply_with_thousands_of_verdicts_is_compared_with_the_material_once() -> None:
     material = 'Say {"mark": 10}, {"1": true}. ' + "word " * 20_000
     marks = "{" + ", ".join(['"mark": 7'] * 20_000) + "}"
-    assert parse_one(marks, Wanted("mark", read_mark), material) == 7.0
+    assert parse_one(marks, MARK, material) == 7.0
     boxes = "[" + ", ".join(f'{{"satisfied": {{"1": "{number}"}}}}' for number in range(20_000)) + "]"
-    assert parse_items(boxes, [1], Wanted("satisfied", read_boolean), material).faults == {1: TWO_VERDICTS}
+    assert parse_items(boxes, [1], BOOLEAN, material)[0] == {1: TWO_VERDICTS}

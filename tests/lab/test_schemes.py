@@ -24,11 +24,11 @@ def test_a_scheme_scores_as_the_project_scores_one_answer_at_a_time(facts, name:
     values = make_scorer(find_lab_scheme(name), facts.lists)(facts, 0)
     from prorubric.aggregate.schemes import find_scheme
 
-    readings = [judge_reading(facts, reading, 0) for reading in find_scheme(name).readings]
+    readings = [judge_reading(facts, reading.name, 0) for reading in find_scheme(name).readings]
     for row in (0, 7, 31, 59):
         task = facts.lists.tasks[row]
         main = readings[0][row].tolist()
-        width = {"criteria": len(task.rubric)}.get(find_scheme(name).readings[0], len(main))
+        width = {"criteria": len(task.rubric)}.get(find_scheme(name).readings[0].name, len(main))
         verdicts = [*main[:width], *(bool(reading[row, 0]) for reading in readings[1:])]
         assert values[row] == score(verdicts, task, name).value
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from prorubric import HttpConfig, RewardConfig, Task, save_tasks, score
 from prorubric.aggregate.schemes import find_scheme
-from prorubric.judge.items import list_items
+from prorubric.judge.readings import list_items
 from prorubric.reward.reward import RubricReward
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
@@ -38,7 +38,7 @@ def make_reward(server: MisbehavingServer, folder: Path, **change: Any) -> Rubri
 def expect(task: Task, text: str, scheme: str = "conjunctive") -> float:
     """The score that honest verdicts give."""
     readings = find_scheme(scheme).readings
-    verdicts = [truth(text, item.index) for reading in readings for item in list_items(task, reading)]  # type: ignore[arg-type]
+    verdicts = [truth(text, item.index) for reading in readings for item in list_items(task, reading)]
     value = score(verdicts, task, scheme).value
     assert value is not None
     return value

@@ -151,7 +151,10 @@ def test_an_unknown_verdict_leaves_the_reward_open_between_what_it_can_still_be(
     assert (open_one.value, open_one.parts.score) == (None, None)
     assert (open_one.parts.low, open_one.parts.high, open_one.parts.overlong) == (0.0, 4 / 11, -0.5)
     assert open_one.parts.unknown == ("the reply has no verdicts",)
-    assert open_one.parts.verdicts["criteria"][3] == {"unknown": "the reply has no verdicts"}
+    assert open_one.parts.verdicts["criteria"][3] == {
+        "unknown": "the reply has no verdicts",
+        "kind": "no verdicts",
+    }
     assert open_one.parts.dimensions == {"dimension 0": False, "dimension 1": None}
     # Its dimension has failed already, so that nothing is open, and the reason is told all the same.
     assert (settled.value, settled.parts.low, settled.parts.high) == (-0.5, 0.0, 0.0)

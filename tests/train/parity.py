@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from prorubric import ProtocolRubric, Task, Unknown, Verdict, load_samples, load
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.files.read import read_rows
 from prorubric.files.write import open_rows
-from prorubric.judge.items import Reading, list_items
+from prorubric.judge.readings import list_items
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 
 JUDGE = "tests.train.parity:HashJudge"
@@ -95,7 +95,7 @@ def decide_all(task: Task, response: str, scheme: str) -> list[Verdict]:
     return [
         decide(item.text, response, levels=reading == "levels")
         for reading in find_scheme(scheme).readings
-        for item in list_items(task, cast("Reading", reading))
+        for item in list_items(task, reading)
     ]
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from prorubric import Judge, Unknown, make_model, score
-from prorubric.judge.items import Reading
 from prorubric.llm.together import run_together
 from tests.train.parity import (
     JUDGE,
@@ -20,7 +19,7 @@ from tests.train.parity import (
     write_pairs,
 )
 
-READINGS: dict[str, tuple[Reading, ...]] = {
+READINGS: dict[str, tuple[str, ...]] = {
     "prorubric": ("dimensions",),
     "additive": ("criteria",),
     "graded": ("levels",),

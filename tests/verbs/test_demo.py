@@ -65,7 +65,7 @@ def test_the_scores_are_those_of_score_on_the_stored_verdicts(result: DemoResult
     verdicts = {(row["task_id"], row["sample"]): row["verdicts"] for row in read(folder / "verdicts.jsonl")}
     again = {
         key: score(
-            [parse_verdict(value) for reading in find_scheme(scheme).readings for value in stored[reading]],
+            [parse_verdict(value) for reading in find_scheme(scheme).readings for value in stored[reading.name]],
             tasks[key[0]],
             scheme,
         ).model_dump(mode="json")

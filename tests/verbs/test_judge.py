@@ -21,7 +21,6 @@ from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError, ModelError, SchemeError, SourceError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.runs.reasons import Reasons
 from prorubric.runs.verdicts import StoredVerdicts, read_verdicts
 from prorubric.verbs.judge import JudgeResult, JudgeRunConfig, judge_responses
 from prorubric.verbs.score import ScoreConfig, score_run
@@ -280,23 +279,11 @@ def test_where_no_answer_could_be_read_the_line_says_why(files: Path, text: str,
     assert str(caught.value).endswith('a row that works: {"task_id": "fever", "response": "Go in now."}')
 
 
-def test_reasons_with_particulars_are_counted_together(files: Path, server: MisbehavingServer) -> None:
+def test_verdicts_that_cannot_be_read_are_counted_together(files: Path, server: MisbehavingServer) -> None:
     server.always = "judge with the wrong type"
     result = judge_responses(make_config(files, server, scheme="additive"))
-    assert result.unknown_reasons == {"the verdict is …": 48}
-
-
-def test_the_numbers_of_a_reason_are_counted_with_it_unless_they_differ_and_a_status_always() -> None:
-    reasons = Reasons()
-    for said in ("HTTP 400: at most 512", "HTTP 400: at most 512", "HTTP 422: at most 512", "HTTP 429: 7 'Ada'"):
-        reasons.count(said)
-    assert reasons == {"HTTP 400: at most 512": 2, "HTTP 422: at most 512": 1, "HTTP 429: 7 …": 1}
-    for number in (1, 2, 7):
-        reasons.count(f"HTTP 429: {number} 'Ada'")
-    assert reasons == {"HTTP 400: at most 512": 2, "HTTP 422: at most 512": 1, "HTTP 429: … …": 4}
-    for letter in range(60):
-        reasons.count(chr(ord("A") + letter))
-    assert (len(reasons), reasons["other reasons"]) == (51, 13)
+    assert sum(result.unknown_reasons.values()) == result.unknown_verdicts == 48
+    assert list(result.unknown_reasons) == ["unreadable"]
 
 
 def test_questions_that_come_twice_in_a_run_are_told_apart_from_an_earlier_run(

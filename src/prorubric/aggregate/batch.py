@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.aggregate.plan import Plan, make_plan
-from prorubric.aggregate.schemes import BOOLEAN, Scheme
+from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
+from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.records import Task
 
@@ -29,6 +29,7 @@ class PlanTable:
     """One scheme worked out for many tasks, as arrays."""
 
     scheme: Scheme
+    is_boolean: bool
     counts_T: npt.NDArray[np.intp]
     """How many verdicts a response to the task has."""
     low_T_M: Floats
@@ -46,9 +47,10 @@ class PlanTable:
         """Work out a scheme for these tasks; their order gives them the row numbers used in `score_batch`."""
         if not tasks:
             raise SchemeError("no tasks to score; give at least one")
-        plans = [make_plan(task, scheme) for task in tasks]
+        plans = [make_scoring_plan(task, scheme) for task in tasks]
         return cls(
             scheme=plans[0].scheme,
+            is_boolean=plans[0].is_boolean,
             counts_T=np.array([len(plan.ranges) for plan in plans]),
             low_T_M=_pad([[low for low, _ in plan.ranges] for plan in plans], 0.0),
             high_T_M=_pad([[high for _, high in plan.ranges] for plan in plans], 1.0),
@@ -110,11 +112,11 @@ def _score_block(
 
 def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task: Integers) -> Floats | Booleans:
     """Each verdict as a number in [0, 1], and 0 where there is none to read."""
-    if table.scheme.scale == BOOLEAN and verdicts.dtype == np.bool_:
+    if table.is_boolean and verdicts.dtype == np.bool_:
         # Booleans need no check, and 0 or 1 times a weight is what the float would give.
         plain: Booleans = np.logical_and(verdicts, ~ignored)
         return plain
-    if table.scheme.scale == BOOLEAN:
+    if table.is_boolean:
         values: Floats = np.where(ignored, 0.0, verdicts)
         # A number equals its square only if it is 0 or 1.
         _check(values * values == values, verdicts, "true or false (1 or 0)", table)
@@ -129,7 +131,7 @@ def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task
 
 
 def _value(values: Floats | Booleans, table: PlanTable, task: Integers) -> Floats:
-    """What `Plan.value` does with scaled verdicts, operation by operation, over rows."""
+    """What `ScoringPlan.value` does with scaled verdicts, operation by operation, over rows."""
     if table.group_T_M is not None:
         values = _hold_together(values, table.group_T_M, table, task)
     terms = np.sort(_rows(table.weight_T_N, task, values.shape[1]) * values, axis=1)
@@ -155,7 +157,7 @@ def _rows(array: npt.NDArray[Any], task: Integers, width: int) -> npt.NDArray[An
     return array.take(task, axis=0)[:, :width]
 
 
-def _stack_groups(plans: Sequence[Plan]) -> npt.NDArray[np.int16]:
+def _stack_groups(plans: Sequence[ScoringPlan]) -> npt.NDArray[np.int16]:
     rows = []
     for plan in plans:
         group_of = {position: number for number, group in enumerate(plan.groups or ()) for position in group}

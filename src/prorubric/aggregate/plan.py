@@ -1,7 +1,7 @@
 """A plan: what one scheme does with the verdicts on one task, worked out and checked before any verdict exists.
 
-Making the plan is where misuse is found (no protocol rubric, no positive weight, no labels), so that nothing is paid
-for first. A plan holds numbers only: `Plan.value` is the scheme itself, and `batch` stacks many plans into arrays.
+Making the plan is where misuse is found (no protocol rubric, no positive weight, no labels), before anything is paid
+for. A plan holds numbers only: `ScoringPlan.value` is the scheme itself, and `batch` stacks many plans into arrays.
 """
 
 import math
@@ -9,26 +9,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prorubric.aggregate.arithmetic import add_ascending, clip, hold_together
-from prorubric.aggregate.schemes import BOOLEAN, Scheme, find_scheme
+from prorubric.aggregate.schemes import Scheme, find_scheme
 from prorubric.errors import SchemeError
+from prorubric.judge.forms import BOOLEAN
 from prorubric.rubric.records import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ScoringPlan:
     """How verdicts become one number: scale each to [0, 1], join groups, take `clip01(Σ w·v / Σ_{w>0} w)`.
 
-    Over positive weights that is the weighted mean, so that every scheme ends in this one formula.
+    Over positive weights that is the weighted mean, so every scheme ends in this one formula.
     """
 
     task_id: str
     scheme: Scheme
     ranges: tuple[tuple[float, float], ...]
     """For each verdict, in order, the lowest and the highest it can be."""
+    is_boolean: bool
+    """True if every verdict is true or false."""
     penalties: tuple[bool, ...]
     """For each verdict whether it describes a behaviour to avoid."""
     groups: tuple[tuple[int, ...], ...] | None
-    """0-based positions of verdicts that must hold together, or None where each stands on its own."""
+    """0-based positions of verdicts that must hold together, or None if each counts by itself."""
     weights: tuple[float, ...]
     """The weight of each group, or of each verdict."""
     positive_weight: float
@@ -37,7 +40,7 @@ class Plan:
     def value(self, verdicts: Sequence[float]) -> float:
         """The reward for verdicts that are all known and in range."""
         scaled = verdicts
-        if self.scheme.scale != BOOLEAN:
+        if not self.is_boolean:
             scaled = [
                 (verdict - low) / (high - low) for verdict, (low, high) in zip(verdicts, self.ranges, strict=True)
             ]
@@ -47,10 +50,10 @@ class Plan:
         return clip(total / self.positive_weight)
 
 
-def make_plan(task: Task, scheme: str | Scheme) -> Plan:
-    """Work out a scheme for a task; raises `SchemeError` where the scheme cannot be applied to it."""
+def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
+    """Work out a scheme for a task; raises `SchemeError` if the scheme cannot be applied to it."""
     found = find_scheme(scheme) if isinstance(scheme, str) else scheme
-    if task.protocol is None and (found.needs_dimensions or found.appropriateness):
+    if task.protocol is None and (found.groups_criteria or found.appropriateness):
         raise SchemeError(
             f"task {task.id!r}: {found.name} needs dimensions and the task has none; "
             "make dimensions with prorubric compile, or use --scheme additive"
@@ -59,13 +62,13 @@ def make_plan(task: Task, scheme: str | Scheme) -> Plan:
     weights = found.weigh(task)
     groups = [tuple(index - 1 for index in dimension.indices) for dimension in dimensions] if found.joins else []
     penalties = [weight < 0 for weight in (task.rubric.weights if groups else weights)]
-    ranges = [found.scale] * len(penalties)
+    ranges = [found.readings[0].form.scale] * len(penalties)
     if found.appropriateness:
-        # The mean weight of the task's dimensions, whatever the scheme, so that schemes stay comparable.
+        # The mean weight of the task's dimensions, whatever the scheme, so schemes stay comparable.
         weights.append(task.rubric.total_weight / len(dimensions))
         groups = [*groups, (len(penalties),)] if groups else groups
         penalties.append(False)
-        ranges.append(BOOLEAN)
+        ranges.append(BOOLEAN.scale)
     if not math.isfinite(sum(map(abs, weights))):
         raise SchemeError(f"task {task.id!r}: {found.name} adds the weights up past the largest float; scale them down")
     if not any(weight > 0 for weight in weights):
@@ -73,10 +76,11 @@ def make_plan(task: Task, scheme: str | Scheme) -> Plan:
             f"task {task.id!r}: {found.name} divides by the positive weights and there are none; "
             "use a scheme that groups criteria, or drop the task"
         )
-    return Plan(
+    return ScoringPlan(
         task.id,
         found,
         tuple(ranges),
+        found.readings[0].form is BOOLEAN,
         tuple(penalties),
         tuple(groups) if groups else None,
         tuple(weights),

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
 from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.base import Record
@@ -58,7 +58,7 @@ def measure_compliance(verdicts: Sequence[Sequence[Verdict]], task: Task) -> tup
 
 def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: str | Scheme) -> Prices:
     """The price of every criterion of a task, from measured rates of compliance."""
-    plan = make_plan(task, scheme)
+    plan = make_scoring_plan(task, scheme)
     prices = [price * _share_of_base(plan) for price in _base_prices(task, _check_rates(task, compliance), plan)]
     presence = [read_kind(criterion.text) == "presence" for criterion in task.rubric.criteria]
     paid = math.fsum(price for price in prices if price > 0)
@@ -72,7 +72,7 @@ def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: st
     )
 
 
-def _base_prices(task: Task, rates: Sequence[float], plan: Plan) -> list[float]:
+def _base_prices(task: Task, rates: Sequence[float], plan: ScoringPlan) -> list[float]:
     weights = task.rubric.weights
     total = task.rubric.total_weight
     pays = plan.scheme.pays
@@ -84,7 +84,7 @@ def _base_prices(task: Task, rates: Sequence[float], plan: Plan) -> list[float]:
     if pays == "share":
         return [abs(weight) / total for weight in weights]
     groups: list[Sequence[int]] = [range(len(weights))]
-    if plan.scheme.needs_dimensions and task.protocol:
+    if plan.scheme.groups_criteria and task.protocol:
         groups = [[index - 1 for index in dimension.indices] for dimension in task.protocol.dimensions]
     prices = [0.0] * len(rates)
     for group, weight in zip(groups, plan.weights, strict=False):
@@ -107,7 +107,7 @@ def _next_level(others: Sequence[float]) -> float:
     return math.fsum(chance * step for chance, step in zip(counts, steps, strict=True)) / _TOP_LEVEL
 
 
-def _share_of_base(plan: Plan) -> float:
+def _share_of_base(plan: ScoringPlan) -> float:
     """What is left for the criteria when the appropriateness criterion takes its part of the mean."""
     if not plan.scheme.appropriateness:
         return 1.0

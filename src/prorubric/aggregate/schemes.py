@@ -5,20 +5,17 @@ A scheme turns verdicts into one number in [0, 1]. Any of them can carry `+appro
 weighted mean; failing it zeroes nothing else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from prorubric.errors import SchemeError
+from prorubric.judge.readings import READINGS, Reading
 from prorubric.rubric.labels import relabel
 from prorubric.rubric.records import Task
 
 APPROPRIATENESS = "appropriateness"
 _SUFFIX = f"+{APPROPRIATENESS}"
-_ON_CRITERIA = ("criteria", "criteria-rewritten")
-
-BOOLEAN, LEVEL, MARK = (0.0, 1.0), (0.0, 3.0), (1.0, 10.0)
-"""The lowest and the highest verdict: true or false, a level from 0 to 3, a mark from 1 to 10."""
 
 
 def _by_criterion(task: Task) -> list[float]:
@@ -44,44 +41,50 @@ class Scheme:
 
     name: str
     """The name a user writes."""
-    reading: str
-    """What the judge reads; schemes with the same reading share the judge's call."""
+    readings: tuple[Reading, ...]
+    """What the judge reads, in the order of the verdicts; schemes with the same readings share the judge's calls."""
     weigh: Callable[[Task], list[float]]
     """The weight of each part of the weighted mean."""
-    scale: tuple[float, float] = BOOLEAN
-    """The lowest and the highest verdict."""
     joins: bool = False
     """Verdicts on criteria count by dimension: one that fails takes its dimension with it."""
     pays: Literal["each", "share", "together", "level"] = "each"
     """What one more criterion met is worth: its own weight, its share of all weight, something only if the rest of its
     group holds, or a part of a level."""
-    needs_dimensions: bool = False
-    appropriateness: bool = False
 
     @property
-    def readings(self) -> tuple[str, ...]:
-        """The sets of verdicts it is computed from, in order."""
-        return (self.reading, APPROPRIATENESS) if self.appropriateness else (self.reading,)
+    def appropriateness(self) -> bool:
+        """True if the last verdict is on appropriateness."""
+        return self.readings[-1].name == APPROPRIATENESS
 
     @property
     def reads_criteria(self) -> bool:
-        """True where the judge gives a verdict on each criterion, so what a criterion pays needs no assumption."""
-        return self.reading in _ON_CRITERIA
+        """True if the judge gives a verdict on each criterion, so what a criterion pays needs no assumption."""
+        return self.readings[0].about == "criterion"
+
+    @property
+    def groups_criteria(self) -> bool:
+        """True if criteria count by dimension."""
+        return self.joins or self.readings[0].about == "dimension"
+
+    @property
+    def needs(self) -> set[str]:
+        """What a task must have been compiled with: `dimensions`, `restated criteria`."""
+        return {reading.needs for reading in self.readings if reading.needs} | ({"dimensions"} if self.joins else set())
 
 
 _BASES = {
     scheme.name: scheme
     for scheme in (
-        Scheme("additive", "criteria", _by_criterion),
-        Scheme("conjunctive", "criteria", _by_dimension, joins=True, pays="together", needs_dimensions=True),
-        Scheme("raw-and", "groups", _by_dimension, pays="together", needs_dimensions=True),
-        Scheme("prorubric", "dimensions", _by_dimension, pays="together", needs_dimensions=True),
-        Scheme("prorubric-no-failure", "dimensions-no-failure", _by_dimension, pays="together", needs_dimensions=True),
-        Scheme("graded", "levels", _by_dimension, LEVEL, pays="level", needs_dimensions=True),
-        Scheme("k1", "one-dimension", _as_a_whole, pays="together"),
-        Scheme("implicit", "mark", _as_a_whole, MARK, pays="share"),
-        Scheme("weighted", "criteria", _by_label),
-        Scheme("rewritten", "criteria-rewritten", _by_criterion),
+        Scheme("additive", (READINGS["criteria"],), _by_criterion),
+        Scheme("conjunctive", (READINGS["criteria"],), _by_dimension, joins=True, pays="together"),
+        Scheme("raw-and", (READINGS["groups"],), _by_dimension, pays="together"),
+        Scheme("prorubric", (READINGS["dimensions"],), _by_dimension, pays="together"),
+        Scheme("prorubric-no-failure", (READINGS["dimensions-no-failure"],), _by_dimension, pays="together"),
+        Scheme("graded", (READINGS["levels"],), _by_dimension, pays="level"),
+        Scheme("k1", (READINGS["one-dimension"],), _as_a_whole, pays="together"),
+        Scheme("implicit", (READINGS["mark"],), _as_a_whole, pays="share"),
+        Scheme("weighted", (READINGS["criteria"],), _by_label),
+        Scheme("rewritten", (READINGS["criteria-rewritten"],), _by_criterion),
     )
 }
 
@@ -98,4 +101,9 @@ def find_scheme(name: str) -> Scheme:
     if base is None:
         known = ", ".join(BASE_SCHEMES)
         raise SchemeError(f"no scheme is called {name!r}; known: {known}, each also as <name>{_SUFFIX}")
-    return base if base.name == name else replace(base, name=name, appropriateness=True)
+    return base if base.name == name else replace(base, name=name, readings=(*base.readings, READINGS[APPROPRIATENESS]))
+
+
+def list_readings(schemes: Sequence[str]) -> tuple[Reading, ...]:
+    """What has to be judged for these schemes, each reading once."""
+    return tuple(dict.fromkeys(reading for name in schemes for reading in find_scheme(name).readings))

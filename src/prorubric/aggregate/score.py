@@ -11,8 +11,8 @@ from typing import Annotated, Self, cast
 import numpy as np
 from pydantic import Field, model_validator
 
-from prorubric.aggregate.plan import Plan, make_plan
-from prorubric.aggregate.schemes import BOOLEAN, Scheme
+from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
+from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
@@ -45,13 +45,13 @@ class Score(Record):
 
 def score(verdicts: Sequence[Verdict], task: Task, scheme: str | Scheme) -> Score:
     """Score one response: one verdict for each item that the scheme reads, in order, `+appropriateness` last."""
-    return score_plan(verdicts, make_plan(task, scheme))
+    return score_plan(verdicts, make_scoring_plan(task, scheme))
 
 
-def score_plan(verdicts: Sequence[Verdict], plan: Plan) -> Score:
+def score_plan(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
     """Score one response against a plan that was made before: for many responses to the same task."""
     # The usual case, one plain boolean for each item, needs no closer look.
-    if plan.scheme.scale == BOOLEAN and len(verdicts) == len(plan.ranges) and set(map(type, verdicts)) == {bool}:
+    if plan.is_boolean and len(verdicts) == len(plan.ranges) and set(map(type, verdicts)) == {bool}:
         value = plan.value(cast("Sequence[bool]", verdicts))
         return Score(value=value, low=value, high=value)
     _check_verdicts(verdicts, plan)
@@ -61,7 +61,7 @@ def score_plan(verdicts: Sequence[Verdict], plan: Plan) -> Score:
     return Score(value=low if low == high else None, low=low, high=high, unknown=unknown)
 
 
-def _settle(verdicts: Sequence[Verdict], plan: Plan, in_favour: bool) -> list[float]:
+def _settle(verdicts: Sequence[Verdict], plan: ScoringPlan, in_favour: bool) -> list[float]:
     """The verdicts as numbers, each unknown at the end of its range that is for or against the response."""
     return [
         bounds[in_favour != penalty] if is_unknown(verdict) else float(verdict)  # type: ignore[arg-type]
@@ -69,7 +69,7 @@ def _settle(verdicts: Sequence[Verdict], plan: Plan, in_favour: bool) -> list[fl
     ]
 
 
-def _check_verdicts(verdicts: Sequence[Verdict], plan: Plan) -> None:
+def _check_verdicts(verdicts: Sequence[Verdict], plan: ScoringPlan) -> None:
     place = f"task {plan.task_id!r}, scheme {plan.scheme.name}"
     if len(verdicts) != len(plan.ranges):
         raise SchemeError(

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
+from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme, list_readings
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.editors import Editor
 from prorubric.audit.edits import EditName
@@ -23,16 +22,16 @@ from prorubric.audit.setting import (
 from prorubric.audit.summary import Found, share_unknown
 from prorubric.compile.compiler import LINEAGE, RULES
 from prorubric.errors import SourceError
-from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge
+from prorubric.judge.readings import READINGS, Reading
 from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Task
 from prorubric.runs.rejects import Rejects
 from prorubric.runs.run import Run
-from prorubric.runs.verdicts import ALL, AUTO, READS_WORDS, needed_readings, split_by_words
+from prorubric.runs.verdicts import ALL, AUTO, READS_WORDS, split_by_words
 
 _NO_VERDICTS = "the judge gave no verdict on the answer"
-_FIXED: tuple[Reading, ...] = ("redundancy", APPROPRIATENESS)  # type: ignore[assignment]
+_FIXED = (READINGS["redundancy"], READINGS[APPROPRIATENESS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ async def examine(
     """Judge the answers, edit them, and judge every edit, control and probe."""
     fixed = _list_fixed(config)
     # Compliance with the criteria is what edits start from, whatever the schemes read.
-    readings = tuple(dict.fromkeys(("criteria", *needed_readings(schemes), *fixed)))
+    readings = tuple(dict.fromkeys((READINGS["criteria"], *list_readings(schemes), *fixed)))
     # About how many texts there are to judge; edits that cannot be made are counted in.
     expected = len(cases) * (1 + len(config.edits) + len(CONTROLS)) + len(first_cases(cases)) * len(PROBES)
     judged = 0
@@ -107,7 +106,7 @@ async def examine(
         Judge(models.judge, config.judging),
         Judge(models.judge_again, config.judging),
         schemes,
-        cast("tuple[Reading, ...]", readings),
+        readings,
         2 * config.http.concurrency,
         count,
     )
@@ -120,7 +119,7 @@ async def examine(
         }
         for case in cases:
             case.outcomes.update(outcomes)
-        return Found(cases, schemes, fixed, [], [])
+        return Found(cases, schemes, tuple(reading.name for reading in fixed), [], [])
     work = (_edit_one(case, models.editor, config.edits) for case in cases)
     position = 0
     async for made in run_in_order(work, 2 * config.http.concurrency):
@@ -132,7 +131,7 @@ async def examine(
         await examiner.examine(cases, name)
         run.check_stopped()
     prices, hacks = await probe_prices(cases, examiner, config.target)
-    return Found(cases, schemes, fixed, prices, hacks)
+    return Found(cases, schemes, tuple(reading.name for reading in fixed), prices, hacks)
 
 
 async def _edit_one(case: AuditCase, editor: Editor, kinds: Sequence[EditName]) -> tuple[MadeEdit | NotMade, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.liveness import AGAIN
-from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge
+from prorubric.judge.readings import Reading
 from prorubric.judge.stream import judge_stream
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Unknown, Verdict

@@ -35,8 +35,7 @@ def need_dimensions(names: str) -> bool:
     """True where one of these schemes reads dimensions, or weighs by their number."""
     if names.strip() == ALL:
         return True
-    schemes = [find_scheme(name) for name in list_names(names)]
-    return any(s.needs_dimensions or s.appropriateness or s.reading == "one-dimension" for s in schemes)
+    return any("dimensions" in find_scheme(name).needs for name in list_names(names))
 
 
 async def add_dimensions(

@@ -18,8 +18,8 @@ from prorubric.audit.liveness import CONTROLS, check_liveness
 from prorubric.audit.paper import find_paper_redundancy
 from prorubric.audit.price_list import estimate_tokens
 from prorubric.audit.records import Check, EditCount, Effect, FixedChange, Hack, Price
-from prorubric.rubric.verdict import Unknown, Verdict
-from prorubric.runs.reasons import Reasons
+from prorubric.judge.readings import Reading
+from prorubric.rubric.verdict import Unknown, UnknownCounts, Verdict
 
 _SHOWN_PRICES, _SHOWN_HACKS = 20, 20
 _DIGITS = 9
@@ -112,14 +112,14 @@ def _check_all(found: Found, tables: Tables, most_unknown: float) -> tuple[Check
     return tuple(checks)
 
 
-def share_unknown(cases: Sequence[AuditCase], readings: Sequence[str]) -> float:
+def share_unknown(cases: Sequence[AuditCase], readings: Sequence[Reading]) -> float:
     """The share of the verdicts of these readings that are none; 1 where there are no verdicts at all."""
     verdicts = [
         verdict
         for case in cases
         for by_reading in case.verdicts.values()
         for reading in readings
-        for verdict in by_reading.get(reading, ())
+        for verdict in by_reading.get(reading.name, ())
     ]
     return sum(isinstance(verdict, Unknown) for verdict in verdicts) / len(verdicts) if verdicts else 1.0
 
@@ -131,11 +131,11 @@ def _all_verdicts(case: AuditCase) -> Iterator[Verdict]:
 
 
 def _count_reasons(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    reasons = Reasons()
+    counts = UnknownCounts()
     for verdict in verdicts:
         if isinstance(verdict, Unknown):
-            reasons.count(verdict.reason)
-    return dict(reasons.most_common())
+            counts.add(verdict)
+    return counts.summarize()
 
 
 def _count_edit(cases: Sequence[AuditCase], name: str) -> EditCount:

@@ -1,37 +1,39 @@
 """The judge: one call a response and reading, and no verdict that the model did not give.
 
-Items that a reply does not settle are asked again, and only those, as a fresh draw; what is still open is `Unknown`
-with its reason. A model that gives probabilities instead of text is asked item by item, and its verdict is a
-threshold on them.
+Items that a reply leaves open are asked about again, and only those, as a fresh draw; what is still open then is
+`Unknown` with its reason. A model that gives probabilities instead of text is asked once, and a verdict is a threshold
+on its probability.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, UnjudgedError
-from prorubric.judge.items import Item, Reading, list_items
-from prorubric.judge.parse import Readout, Wanted, parse_items, parse_one, read_boolean, read_level, read_mark
+from prorubric.judge.forms import BOOLEAN, SIDE, VerdictForm
+from prorubric.judge.parse import parse_items, parse_one
+from prorubric.judge.readings import Item, Reading, find_reading, list_items
 from prorubric.judge.render import (
+    PAIRWISE,
     PROMPT_NAMES,
+    SINGLE,
     Layout,
-    Prompt,
-    PromptName,
     Rendered,
-    Style,
     ask_for_key,
-    load_prompt,
+    load_judge_prompt,
+    render_judge_prompt,
     render_pair,
-    render_prompt,
 )
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.rubric.verdict import NO_REPLY, Unknown, Verdict
 
 CANARY = "The whole answer consists of a single empty line and, at the same time, of more than a thousand words."
 """An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
@@ -45,6 +47,9 @@ _SIDES: dict[tuple[Any, Any], Comparison] = {
     ("second", "first"): "second",
     ("equal", "equal"): "tie",
 }
+_CANARY_MET = Unknown("the judge called an item true that no answer can meet", kind="canary")
+_CANARY_LEFT_OUT = Unknown("the judge gave no verdict on the item that no answer can meet", kind="canary")
+_CUT = ("length", "content_filter")
 
 
 def _name_prompt(value: object) -> object:
@@ -61,7 +66,7 @@ class JudgeConfig:
     show_weights: bool = True
     """Show the judge the weights, as in the paper."""
     max_items: Annotated[int, Field(ge=1)] | None = None
-    """Ask about at most so many items in one call."""
+    """The most items to ask about in one call."""
     reasons: bool = False
     """Ask for a short reason before each verdict."""
     reasks: Annotated[int, Field(ge=0, le=MOST_REASKS)] = 2
@@ -77,45 +82,24 @@ class JudgeConfig:
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """Models that give probabilities: the probability at or above which a verdict is true."""
     unknown_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
-    """Models that give probabilities: how near to the threshold a verdict is unknown."""
+    """Models that give probabilities: a verdict closer to the threshold than this is unknown."""
     prompt_file: Annotated[dict[str, Path], BeforeValidator(_name_prompt)] = field(default_factory=dict)
-    """A prompt of your own in place of ours; --prompt-file.graded and so on for those by another name than binary."""
+    """Your prompt in place of ours; --prompt-file.graded and so on for prompts other than binary."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Judgement:
-    """The verdicts of one reading, in the order of its items, and what else is known of them."""
+    """The verdicts of one reading on one response, filled in as replies are read."""
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    """In the order of the reading's items."""
     probabilities: tuple[float, ...] | None = None
-    reasons: Mapping[int, str] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    """What the judge said in support of a verdict, by the index of its item."""
     calls: int = 0
     prompt_characters: int = 0
     shared_characters: int = 0
     """How much of the prompts every response to the task has in common."""
-
-
-@dataclass(slots=True)
-class _Case:
-    """One response under judgement, and what judging it cost so far."""
-
-    task: Task
-    response: str
-    calls: int = 0
-    prompt: int = 0
-    shared: int = 0
-    reasons: dict[int, str] = field(default_factory=dict)
-
-    def count(self, rendered: Rendered) -> None:
-        self.calls += 1
-        self.prompt += sum(len(message.content) for message in rendered.messages)
-        self.shared += rendered.shared_characters
-
-    def conclude(self, verdicts: Sequence[Verdict]) -> Judgement:
-        return Judgement(tuple(verdicts), None, self.reasons, self.calls, self.prompt, self.shared)
-
-
-_CUT = ("length", "content_filter")
 
 
 class Judge:
@@ -130,39 +114,52 @@ class Judge:
             raise ConfigError(f"{model!r} is not a model; make one with make_model")
         self.config = config or JudgeConfig()
         files = self.config.prompt_file
-        strangers = sorted(files.keys() - set(PROMPT_NAMES))
-        if strangers:
-            raise ConfigError(f"no prompt is called {strangers[0]!r}; known: {', '.join(PROMPT_NAMES)}")
-        self._prompts = {name: load_prompt(name, files.get(name), self.config.reasons) for name in PROMPT_NAMES}
-        self._style = Style(self.config.layout, self.config.show_weights, self.config.reasons)
+        unknown_names = sorted(files.keys() - set(PROMPT_NAMES))
+        if unknown_names:
+            raise ConfigError(f"no prompt is called {unknown_names[0]!r}; known: {', '.join(PROMPT_NAMES)}")
+        self._prompts = {name: load_judge_prompt(name, files.get(name), self.config.reasons) for name in PROMPT_NAMES}
 
-    async def judge(self, task: Task, response: str, reading: Reading) -> Judgement:
+    async def judge(self, task: Task, response: str, reading: str | Reading) -> Judgement:
         """The verdicts of one reading on one response."""
-        items = list_items(task, reading)
+        wanted = find_reading(reading)
+        items = list_items(task, wanted)
         if self._yes_no is not None:
-            return await self._judge_by_probability(self._yes_no, task, response, reading, items)
-        case = _Case(task, response)
-        if reading == "mark":
-            return case.conclude([await self._ask_value("holistic", self._render("holistic", case, items), case)])
-        if reading == "levels":
-            return case.conclude(await self._average_levels(case, items))
-        return case.conclude(await self._ask_in_parts(self._prompts["binary"], case, items))
+            return await self._judge_by_probability(self._yes_no, task, response, wanted, items)
+        found = Judgement()
+        render = self._render(wanted.prompt, task, response)
+        if wanted.is_joint:
+            found.verdicts = (await self._ask_for_one(render(items), wanted.form, found),)
+            return found
+        size = self.config.max_items or len(items)
+        parts = [items[start : start + size] for start in range(0, len(items), size)]
+        draws = self.config.draws if wanted.is_averaged else 1
+        if len(parts) == draws == 1:
+            found.verdicts = tuple(await self._ask(render, wanted, items, 0, found))
+            return found
+        asked = [self._ask(render, wanted, part, draw, found) for draw in range(draws) for part in parts]
+        verdicts = list(chain.from_iterable(await run_together(asked)))
+        columns = [verdicts[place :: len(items)] for place in range(len(items))]
+        found.verdicts = tuple(_mean(column) if wanted.is_averaged else column[0] for column in columns)
+        return found
 
-    async def judge_singly(self, task: Task, response: str, reading: Reading) -> Judgement:
+    async def judge_all(self, task: Task, response: str, readings: Sequence[Reading]) -> dict[str, Judgement]:
+        """The judgements of several readings by their names, asked for at the same time."""
+        found = await run_together(self.judge(task, response, reading) for reading in readings)
+        return {reading.name: judgement for reading, judgement in zip(readings, found, strict=True)}
+
+    async def judge_singly(self, task: Task, response: str, reading: str | Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
-        case = _Case(task, response)
-        return case.conclude(
-            await run_together(
-                self._ask_value("single", self._render("single", case, (item,)), case)
-                for item in list_items(task, reading)
-            )
+        found, render = Judgement(), self._render(SINGLE, task, response)
+        verdicts = await run_together(
+            self._ask_for_one(render((item,)), BOOLEAN, found, with_reason=True) for item in list_items(task, reading)
         )
+        found.verdicts = tuple(verdicts)
+        return found
 
     async def compare(self, task: Task, first: str, second: str) -> Comparison | Unknown:
         """Which of two answers is better, asked in both orders; a win counts only if both orders agree."""
-        prompt = self._prompts["pairwise"]
         forth, back = await run_together(
-            self._ask_value("pairwise", render_pair(prompt, task, *pair), _Case(task, first))
+            self._ask_for_one(render_pair(self._prompts[PAIRWISE], task, *pair), SIDE, Judgement())
             for pair in ((first, second), (second, first))
         )
         for side in (forth, back):
@@ -174,185 +171,150 @@ class Judge:
         """Close the model."""
         await self.model.close()
 
-    async def _average_levels(self, case: _Case, items: tuple[Item, ...]) -> list[Verdict]:
-        prompt = self._prompts["graded"]
-        draws = await run_together(self._ask_in_parts(prompt, case, items, draw) for draw in range(self.config.draws))
-        return [_mean(column) for column in zip(*draws, strict=True)]
+    def _render(self, prompt: str, task: Task, response: str) -> Callable[[tuple[Item, ...]], Rendered]:
+        return partial(
+            render_judge_prompt,
+            self._prompts[prompt],
+            task,
+            response,
+            layout=self.config.layout,
+            show_weights=self.config.show_weights,
+        )
 
-    async def _ask_in_parts(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int = 0) -> list[Verdict]:
-        size = self.config.max_items or len(items)
-        parts = [items[start : start + size] for start in range(0, len(items), size)]
-        if len(parts) == 1:
-            return await self._ask(prompt, case, items, draw)
-        answers = await run_together(self._ask(prompt, case, part, draw) for part in parts)
-        return [verdict for answer in answers for verdict in answer]
-
-    async def _ask(self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int) -> list[Verdict]:
+    async def _ask(
+        self,
+        render: Callable[[tuple[Item, ...]], Rendered],
+        reading: Reading,
+        items: tuple[Item, ...],
+        draw: int,
+        found: Judgement,
+    ) -> list[Verdict]:
         """Ask about some items until each has a verdict, or until asking again is used up."""
-        known: dict[int, Verdict] = {}
-        faults: dict[int, str] = {}
+        verdicts: dict[int, Verdict] = {}
         open_items = items
         for attempt in range(self.config.reasks + 1):
-            # Numbered by the most reasks there can be, so that a journal answers with any other number of them.
+            canary = Item(open_items[-1].index + 1, CANARY, 1.0) if self.config.canary else None
+            shown = open_items if canary is None else (*open_items, canary)
+            rendered, key = render(shown), None
+            if attempt > 0:
+                rendered, key = ask_for_key(rendered, reading.form)
+            asked = tuple(item.index for item in shown)
+            # Numbered by the most reasks there can be, so a journal also answers a run with fewer or more of them.
             number = draw * (MOST_REASKS + 1) + attempt
-            found = await self._call(prompt, case, open_items, number, is_again=attempt > 0)
-            if isinstance(found, Failure):
-                faults.update({item.index: f"no reply: {found.reason}" for item in open_items})
+            schema = make_schema(reading.form, asked, self.config.reasons, key)
+            reply = await self._send(rendered, schema, number, number > 0 or reading.is_averaged, found)
+            if isinstance(reply, Failure):
+                verdicts |= dict.fromkeys((item.index for item in open_items), _describe_failure(reply))
                 break
-            known.update(found.values)
-            faults.update(found.faults)
-            case.reasons.update(found.reasons)
-            open_items = tuple(item for item in open_items if item.index not in known)
+            read, reasons = parse_items(
+                reply.text, asked, reading.form, rendered.material, key, is_cut=reply.finish in _CUT
+            )
+            if canary is not None:
+                met = read.pop(canary.index)
+                if met:
+                    void = _CANARY_LEFT_OUT if isinstance(met, Unknown) else _CANARY_MET
+                    read = {index: said if isinstance(said, Unknown) else void for index, said in read.items()}
+                    reasons = {}
+            if reply.finish == "length":
+                for index, said in read.items():
+                    if isinstance(said, Unknown):
+                        read[index] = Unknown(f"{said.reason} (the reply was cut off)", kind="cut off")
+            verdicts |= read
+            found.reasons |= reasons
+            open_items = tuple(item for item in open_items if isinstance(verdicts[item.index], Unknown))
             if not open_items:
                 break
-        return [known[item.index] if item.index in known else Unknown(faults[item.index]) for item in items]
+        return [verdicts[item.index] for item in items]
 
-    async def _call(
-        self, prompt: Prompt, case: _Case, items: tuple[Item, ...], draw: int, is_again: bool
-    ) -> Readout | Failure:
-        """Ask about some items once, and read the reply."""
-        canary = Item(items[-1].index + 1, CANARY, 1.0) if self.config.canary else None
-        shown = items if canary is None else (*items, canary)
-        asked, wanted = tuple(item.index for item in shown), _WANTED[prompt.name]
-        rendered = render_prompt(prompt, case.task, case.response, shown, self._style)
-        if is_again:
-            rendered, wanted = ask_for_key(rendered, wanted)
-        case.count(rendered)
-        sampled = draw > 0 or prompt.name == "graded"
-        reply = await self._complete(
+    async def _ask_for_one(
+        self, rendered: Rendered, form: VerdictForm, found: Judgement, with_reason: bool = False
+    ) -> Any:
+        """Ask for one value until it can be read, or until asking again is used up."""
+        value: Any = None
+        key = None
+        for draw in range(self.config.reasks + 1):
+            if draw == 1:
+                rendered, key = ask_for_key(rendered, form)
+            reason = {"reason": {"type": "string"}} if with_reason else {}
+            schema = _make_object(reason | {key or form.key: form.schema})
+            reply = await self._send(rendered, schema, draw, draw > 0, found)
+            if isinstance(reply, Failure):
+                return _describe_failure(reply)
+            value = parse_one(reply.text, form, rendered.material, key, is_cut=reply.finish in _CUT)
+            if not isinstance(value, Unknown):
+                break
+        return value
+
+    async def _send(
+        self, rendered: Rendered, schema: dict[str, Any], draw: int, is_sampled: bool, found: Judgement
+    ) -> Reply | Failure:
+        if self._text is None:
+            raise ConfigError(f"{self.model.name} gives probabilities and no text; use another judge for this")
+        found.calls += 1
+        found.prompt_characters += sum(len(message.content) for message in rendered.messages)
+        found.shared_characters += rendered.shared_characters
+        return await self._text.complete(
             Request(
                 rendered.messages,
                 max_tokens=self.config.max_tokens,
-                temperature=self.config.draw_temperature if sampled else 0.0,
-                schema=make_schema(wanted.name, asked, self.config.reasons, wanted.key),
+                temperature=self.config.draw_temperature if is_sampled else 0.0,
+                schema=schema,
                 draw=draw,
             )
         )
-        if isinstance(reply, Failure):
-            return reply
-        found = parse_items(reply.text, asked, wanted, rendered.material, is_cut=reply.finish in _CUT)
-        if canary is not None:
-            met = found.values.pop(canary.index, None)
-            found.faults.pop(canary.index, None)
-            if met is None or met:
-                what = "called an item true that" if met else "gave no verdict on the item that"
-                reason = f"the judge {what} no answer can meet"
-                found = Readout(faults={**dict.fromkeys(found.values, reason), **found.faults})
-        if reply.finish == "length":
-            found.faults = {index: f"{fault} (the reply was cut off)" for index, fault in found.faults.items()}
-        return found
-
-    def _render(self, name: PromptName, case: _Case, items: tuple[Item, ...]) -> Rendered:
-        style = Style(self.config.layout, self.config.show_weights)
-        return render_prompt(self._prompts[name], case.task, case.response, items, style)
-
-    async def _ask_value(self, prompt: PromptName, rendered: Rendered, case: _Case) -> Verdict | Any:
-        """Ask for one value until it can be read, or until asking again is used up."""
-        wanted, fault = _WANTED[prompt], ""
-        for draw in range(self.config.reasks + 1):
-            if draw == 1:
-                rendered, wanted = ask_for_key(rendered, wanted)
-            case.count(rendered)
-            reason = {"reason": {"type": "string"}} if prompt == "single" else {}
-            outcome = await self._complete(
-                Request(
-                    rendered.messages,
-                    max_tokens=self.config.max_tokens,
-                    temperature=self.config.draw_temperature if draw else 0.0,
-                    schema=_object(reason | {wanted.key or wanted.name: _SCHEMAS[wanted.name]}),
-                    draw=draw,
-                )
-            )
-            if isinstance(outcome, Failure):
-                return Unknown(f"no reply: {outcome.reason}")
-            value = parse_one(outcome.text, wanted, rendered.material, is_cut=outcome.finish in _CUT)
-            if value is not None:
-                return value
-            fault = f"no readable {wanted.name} in the reply" if outcome.text.strip() else "the reply is empty"
-        return Unknown(fault)
-
-    async def _complete(self, request: Request) -> Reply | Failure:
-        if self._text is None:
-            raise ConfigError(f"{self.model.name} gives probabilities and no text; use another judge for this")
-        return await self._text.complete(request)
 
     async def _judge_by_probability(
         self, model: YesNoModel, task: Task, response: str, reading: Reading, items: tuple[Item, ...]
     ) -> Judgement:
-        texts = [item.text for item in items]
         conversation = "\n\n".join(f"{message.role}: {message.content}" for message in task.messages)
-        count = 1 if reading == "mark" else len(items)
+        count = 1 if reading.is_joint else len(items)
         try:
-            probabilities = await model.probabilities(conversation, response, texts)
+            probabilities = await model.probabilities(conversation, response, [item.text for item in items])
         except UnjudgedError as error:
-            return Judgement((Unknown(str(error)),) * count, calls=1)
+            return Judgement((Unknown(str(error), kind="not judged"),) * count, calls=1)
         if len(probabilities) != len(items):
             reason = f"the model gave {len(probabilities)} probabilities for {len(items)} items"
-            return Judgement((Unknown(reason),) * count, calls=1)
-        verdicts = _from_probabilities(probabilities, items, reading, self.config)
-        return Judgement(tuple(verdicts), tuple(probabilities), calls=1)
+            return Judgement((Unknown(reason, kind="not a probability"),) * count, calls=1)
+        given = [probability for probability in probabilities if not 0 <= probability <= 1][:1]
+        if not reading.is_joint:
+            given = probabilities
+        elif not given:
+            complied = [p if item.weight > 0 else 1 - p for p, item in zip(probabilities, items, strict=True)]
+            share = sum(abs(item.weight) * p for item, p in zip(items, complied, strict=True))
+            given = [min(1.0, share / sum(abs(item.weight) for item in items))]
+        verdicts = tuple(self._read_probability(probability, reading.form) for probability in given)
+        return Judgement(verdicts, tuple(probabilities), calls=1)
+
+    def _read_probability(self, probability: float, form: VerdictForm) -> Verdict:
+        if not 0 <= probability <= 1:
+            return Unknown(f"the model gave {probability} for a probability", kind="not a probability")
+        if form.from_probability is not None:
+            return form.from_probability(probability)
+        threshold = self.config.threshold
+        if abs(probability - threshold) < self.config.unknown_band:
+            reason = f"the probability {probability:.2f} is too near to the threshold {threshold:g}"
+            return Unknown(reason, kind="too close")
+        return probability >= threshold
 
 
-def make_schema(name: str, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:
-    """The JSON schema of a reply on these items, under a key that is the name where no other is given."""
-    value = _SCHEMAS[name]
+def make_schema(form: VerdictForm, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:
+    """The JSON schema of a reply about these items, with the verdicts under the form's key or another."""
+    value = form.schema
     if reasons:
-        value = _object({"reason": {"type": "string"}, name: value})
-    return _object({key or name: _object({str(index): value for index in indices})})
+        value = _make_object({"reason": {"type": "string"}, form.key: value})
+    return _make_object({key or form.key: _make_object({str(index): value for index in indices})})
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def _make_object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def _mean(column: Sequence[Verdict]) -> Verdict:
-    """The mean of several draws; one that is unknown leaves the mean unknown."""
-    for verdict in column:
-        if isinstance(verdict, Unknown):
-            return verdict
-    return sum(float(verdict) for verdict in column if not isinstance(verdict, Unknown)) / len(column)
+def _describe_failure(failure: Failure) -> Unknown:
+    reason = f"{NO_REPLY}: {failure.reason}"
+    return Unknown(reason, kind=NO_REPLY, failure=failure.kind, status=failure.status)
 
 
-def _from_probabilities(
-    probabilities: Sequence[float], items: tuple[Item, ...], reading: Reading, config: JudgeConfig
-) -> list[Verdict]:
-    """Verdicts from probabilities: a level is three times one, rounded, a mark follows the expected share of weight."""
-    bad = [p for p in probabilities if not 0 <= p <= 1]
-    if reading == "mark":
-        if bad:
-            return [Unknown(f"the model gave {bad[0]} for a probability")]
-        kept = [p if item.weight > 0 else 1 - p for p, item in zip(probabilities, items, strict=True)]
-        total = sum(abs(item.weight) for item in items)
-        share = sum(abs(item.weight) * k for item, k in zip(items, kept, strict=True)) / total
-        return [1 + 9 * min(1.0, share)]
-    return [_from_probability(p, reading, config) for p in probabilities]
-
-
-def _from_probability(probability: float, reading: Reading, config: JudgeConfig) -> Verdict:
-    if not 0 <= probability <= 1:
-        return Unknown(f"the model gave {probability} for a probability")
-    if reading == "levels":
-        return round(3 * probability)
-    if abs(probability - config.threshold) < config.unknown_band:
-        return Unknown(f"the probability {probability:.2f} is too near to the threshold {config.threshold:g}")
-    return probability >= config.threshold
-
-
-def _read_side(value: Any) -> Any:
-    word = value.strip().lower() if isinstance(value, str) else None
-    return word if word in ("first", "second", "equal") else None
-
-
-_WANTED: dict[PromptName, Wanted] = {
-    "binary": Wanted("satisfied", read_boolean),
-    "graded": Wanted("levels", read_level),
-    "holistic": Wanted("mark", read_mark, is_bare=True),
-    "single": Wanted("satisfied", read_boolean),
-    "pairwise": Wanted("better", _read_side),
-}
-_SCHEMAS: dict[str, dict[str, Any]] = {
-    "satisfied": {"type": "boolean"},
-    "levels": {"type": "integer", "minimum": 0, "maximum": 3},
-    "mark": {"type": "integer", "minimum": 1, "maximum": 10},
-    "better": {"type": "string", "enum": ["first", "second", "equal"]},
-}
+def _mean(draws: Sequence[Verdict]) -> Verdict:
+    """The mean of several draws; unknown if one of them is."""
+    known = [float(verdict) for verdict in draws if not isinstance(verdict, Unknown)]
+    return sum(known) / len(known) if len(known) == len(draws) else next(v for v in draws if isinstance(v, Unknown))

@@ -17,28 +17,29 @@ to ask again. Nothing here ever fills in a value, and these rules keep it from r
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
+from prorubric.judge.forms import BARE_MARK, BOOLEAN, FORMS, VerdictForm
 from prorubric.llm.fence import flatten, make_mark
 from prorubric.llm.json_text import Pairs, find_roots
 from prorubric.llm.thinking import drop_thinking, has_thinking_mark
+from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.text.show import shorten
 
+_KEYS = "|".join(form.key for form in FORMS)
 _INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]{0,3}|#\s?)?(\d{1,4})\.?", re.IGNORECASE)
-_BARE_MARK = re.compile(r"[\s*]*(\d{1,2})(?: ?/ ?10)?[\s*.]*")
 # Flattened text that verdicts can be read from: in an object, in words that a judge may make an object of, by itself.
 _LIKE_OBJECT = re.compile(
-    r"(?<![^\W_])(?:satisfied|levels|mark|better)[\W_]{0,20}:"
+    rf"(?<![^\W_])(?:{_KEYS})[\W_]{{0,20}}:"
     r"|(?<![^\W_])(?:index|id|number|criterion|item)[\W_]{0,10}:[\W_]{0,10}(?:[a-z]{2,9}[\W_]{0,10})?\d"
     r"|[{,\"'`“”„‘’«][\W_]{0,10}(?:(?:criterion|item|dimension|index|no)[\W_]{0,10})?\d{1,4}[\W_]{0,10}:"
 )
 _LIKE_VERDICT = re.compile(
-    r"(?<![^\W_])(?:satisfied|levels|mark|better)[\W_]{0,9}[:=|][\W_]{0,20}(?:\d|true|false|yes|no|first|second|equal)"
+    rf"(?<![^\W_])(?:{_KEYS})[\W_]{{0,9}}[:=|][\W_]{{0,20}}(?:\d|true|false|yes|no|first|second|equal)"
     r"|(?<![^\W_])levels[\W_]{0,9}\d{1,4}[\W_]{0,9}[:=|]|(?<![^\W_])\d{1,4}[\W_]{1,10}(?:true|false)(?![^\W_])"
 )
 _LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t*]*\d{1,2}[ \t*.]*$", re.MULTILINE)
@@ -51,169 +52,121 @@ _INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number", "
 _REASON_KEYS = ("reason", "explanation", "rationale")
 _ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "evidence", "polarity", "quote", "weight", "weights"}
 _ASIDE |= {"comment", "draft", "example", "max", "note", "notes", "out_of"}
-"""What may stand next to a verdict and is none, whatever it says."""
-
-_TRUE = frozenset({"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "pass", "passed"})
-_FALSE = frozenset(
-    {"false", "no", "n", "absent", "not present", "not met", "unmet", "not satisfied", "unsatisfied", "0", "fail"}
-    | {"failed"}
-)
-
+"""Keys next to a verdict whose values are never verdicts, whatever they say."""
 _FRAME = {"satisfied", "levels", "level", "verdict", "met", "present", "value", "index", "id", "number", "item"}
 _FRAME |= {"criteria", "criterion"}
 """Words that only hold verdicts together."""
 _MOST_OBJECTS = 100
 """With verdicts, in one reply; comparing each with the material takes time."""
 
-EMPTY, NO_VERDICTS, NOT_NAMED = "the reply is empty", "the reply has no verdicts", "no verdict for it"
-OTHER_ITEMS = "the reply names other items than those asked about"
-TWO_VERDICTS = "the reply gives two verdicts"
-THINKING = "the reply mixes thinking with what it says"
-UNFINISHED = "the reply ends before it is finished"
-QUOTED = "the verdicts may be a quotation from the material"
+EMPTY = Unknown("the reply is empty", kind="empty reply")
+NO_VERDICTS = Unknown("the reply has no verdicts", kind="no verdicts")
+LEFT_OUT = Unknown("no verdict for it", kind="left out")
+OTHER_ITEMS = Unknown("the reply names other items than those asked about", kind="other items")
+TWO_VERDICTS = Unknown("the reply gives two verdicts", kind="two verdicts")
+THINKING = Unknown("the reply mixes thinking with what it says", kind="thinking")
+UNFINISHED = Unknown("the reply ends before it is finished", kind="cut off")
+QUOTED = Unknown("the verdicts may be a quotation from the material", kind="quoted")
+UNREADABLE = "unreadable"
 
 
-@dataclass(slots=True)
-class Readout:
-    """What one reply says: a value for each item that can be read, a reason for each that cannot."""
+class _Opened(NamedTuple):
+    """The part of a reply that may hold verdicts and the key they are under, or why no part may."""
 
-    values: dict[int, float | bool] = field(default_factory=dict)
-    faults: dict[int, str] = field(default_factory=dict)
-    reasons: dict[int, str] = field(default_factory=dict)
-    """What the reply said in support of a verdict, where it was asked to."""
-
-
-ReadValue = Callable[[Any], Any]
+    key: str
+    roots: list[Any]
+    may_quote: bool = False
+    """True if it has to be compared with the material."""
+    fault: Unknown | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a reply is asked for: the name that verdicts lie under, and how one is read."""
-
-    name: str
-    read: ReadValue
-    is_bare: bool = False
-    """True where a reply that is nothing but a number, or a number of ten, is one."""
-    key: str | None = None
-    """From `make_key`, where the reply is asked to use it in place of the name."""
-
-
-def read_boolean(value: Any) -> bool | None:
-    """True, false, or None for what is neither beyond doubt."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float):
-        return bool(value) if value in (0, 1) else None
-    if isinstance(value, str):
-        word = " ".join(value.replace("_", " ").lower().split()).rstrip(".!")
-        return True if word in _TRUE else False if word in _FALSE else None
-    return None
-
-
-def read_level(value: Any) -> float | None:
-    """A whole level from 0 to 3, or None."""
-    return _read_whole(value, 0, 3)
-
-
-def read_mark(value: Any) -> float | None:
-    """A whole mark from 1 to 10, as in `7` and `"7/10"`, or None."""
-    bare = _BARE_MARK.fullmatch(value) if isinstance(value, str) else None
-    return _read_whole(bare[1] if bare else value, 1, 10)
-
-
-def holds_verdict(material: str, name: str) -> bool:
-    """True where something in the material could be read as a verdict once it is quoted."""
+def holds_verdict(material: str, form: VerdictForm) -> bool:
+    """True if something in the material could be read as a verdict once it is quoted."""
     shown = flatten(material)
     return bool(
         _looks_like_object(shown)
         or _LIKE_VERDICT.search(shown)
-        or (name == "mark" and _LIKE_BARE_MARK.search(shown))
+        or (form.is_bare and _LIKE_BARE_MARK.search(shown))
         or has_thinking_mark(shown)
     )
 
 
-def make_key(name: str, material: str) -> str:
+def make_key(form: VerdictForm, material: str) -> str:
     """A key for verdicts that the material cannot contain."""
-    return f"{name}_{make_mark(flatten(material)).lower()}"
+    return f"{form.key}_{make_mark(flatten(material)).lower()}"
 
 
-def parse_items(text: str, asked: Sequence[int], wanted: Wanted, material: str = "", is_cut: bool = False) -> Readout:
-    """Read a verdict for each item that was asked about; `material` is all in the prompt that could be quoted."""
-    name, read = wanted.name, wanted.read
-    is_safe = wanted.key is not None or not holds_verdict(material, name)
-    plain = _parse_plain(text, asked, wanted.key or name) if read is read_boolean and is_safe else None
-    if plain is not None:
-        return Readout(values=plain)
-    reply = _open(text, wanted, material, is_cut)
-    if reply.fault:
-        return _fail(asked, reply.fault)
+def parse_items(
+    text: str, asked: Sequence[int], form: VerdictForm, material: str = "", key: str | None = None, is_cut: bool = False
+) -> tuple[dict[int, Verdict], dict[int, str]]:
+    """Read a verdict for each item that was asked about, and the reasons that the reply gives for some of them.
+
+    `material` is all of the prompt that could be quoted, `key` one from `make_key` if the reply was asked to use it.
+    """
+    if form is BOOLEAN and (key is not None or not holds_verdict(material, form)):
+        plain = _parse_plain(text, asked, key or form.key)
+        if plain is not None:
+            return plain, {}
+    reply = _open(text, form, material, key, is_cut)
     lists = [(own, value) for own, value in _walk(reply.roots) if isinstance(value, list)]
     places = [value for own, value in lists if own == reply.key]
-    if not places and reply.key == name:
+    if not places and reply.key == form.key:
         places = [*reply.roots, *(value for _, value in lists if not isinstance(value, Pairs)), reply.roots]
     boxes = [place for place in places if any(_list_verdicts(place))]
-    named = [{index for index, _ in _list_verdicts(box)} for box in boxes] or [set()]
-    others = named[0] - set(asked)
-    fault = ""
-    if not boxes:
-        fault = NO_VERDICTS
-    elif len(boxes) > _MOST_OBJECTS or any(items != named[0] for items in named):
-        fault = TWO_VERDICTS
-    elif reply.may_quote and _is_any_in(material, boxes, _FRAME):
-        fault = QUOTED
-    elif others and (min(others) < max(asked) or not set(asked) <= named[0]):
-        fault = OTHER_ITEMS
-    if fault:
-        return _fail(asked, fault)
-    found = _settle([pair for box in boxes for pair in _list_verdicts(box)], asked, read)
-    for _, value in lists:
-        for index, verdict in _list_claims(value):
-            said = _read_verdict(verdict, read)
-            if said is not None and found.values.get(index, said) != said:
-                del found.values[index]
-                found.faults[index] = TWO_VERDICTS
-    return found
+    fault = reply.fault or _find_fault(boxes, asked, material if reply.may_quote else None)
+    if fault is not None:
+        return dict.fromkeys(asked, fault), {}
+    verdicts, reasons = _settle([pair for box in boxes for pair in _list_verdicts(box)], asked, form)
+    # Whatever else in the reply could be meant as a verdict on an item must not contradict it.
+    for box in (value for _, value in lists if isinstance(value, Pairs)):
+        for claimed, claim in ((_read_row_index(box), box), *((_read_index(own), part) for own, part in box)):
+            said, known = _read_verdict(claim, form), verdicts.get(claimed or 0, LEFT_OUT)
+            if claimed and said not in (None, known) and not isinstance(known, Unknown):
+                verdicts[claimed] = TWO_VERDICTS
+    return verdicts, reasons
 
 
-def parse_one(text: str, wanted: Wanted, material: str = "", is_cut: bool = False) -> Any:
-    """The one value, as in `{"mark": 6}`; None where it is missing, contradicted or unreadable."""
-    name, read = wanted.name, wanted.read
-    bare = _BARE_MARK.fullmatch(drop_thinking(text, material)) if wanted.is_bare and wanted.key is None else None
-    if bare and not holds_verdict(material, name):
-        return read(int(bare[1]))
-    reply = _open(text, wanted, material, is_cut)
+def parse_one(text: str, form: VerdictForm, material: str = "", key: str | None = None, is_cut: bool = False) -> Any:
+    """The one value, as in `{"mark": 6}`, or `Unknown` if it is missing, contradicted or unreadable."""
+    unreadable = Unknown(f"no readable {form.key} in the reply", kind=UNREADABLE) if text.strip() else EMPTY
+    bare = BARE_MARK.fullmatch(drop_thinking(text, material)) if form.is_bare and key is None else None
+    if bare and not holds_verdict(material, form):
+        mark = form.read(int(bare[1]))
+        return unreadable if mark is None else mark
+    reply = _open(text, form, material, key, is_cut)
     said = [(own, value) for own, value in _walk(reply.roots) if not isinstance(value, list)]
-    values = {read(value) for own, value in said if own == reply.key}
+    values = {form.read(value) for own, value in said if own == reply.key}
     value = values.pop() if len(values) == 1 else None
-    if value is None or any(read(other) not in (None, value) for _, other in said):
-        return None
-    if reply.may_quote and _is_any_in(material, [pair for pair in said if pair[0] == name]):
-        return None
+    if value is None or any(form.read(other) not in (None, value) for _, other in said):
+        return unreadable
+    if reply.may_quote and _is_any_in(material, [pair for pair in said if pair[0] == form.key]):
+        return unreadable
     return value
 
 
-@dataclass(slots=True)
-class _Opened:
-    """What of a reply may hold verdicts, and the key that they lie under; or why nothing does."""
+def _parse_plain(text: str, asked: Sequence[int], key: str) -> dict[int, Verdict] | None:
+    """The reply that most models give, read fast: `{"satisfied": {…}}`, every item once, nothing else."""
+    try:
+        verdicts = orjson.loads(text)[key]
+    except (ValueError, TypeError, KeyError):
+        return None
+    # As many colons as keys: no key came twice, which the fast reader would not tell.
+    if not isinstance(verdicts, dict) or len(verdicts) != len(asked) or text.count(":") != len(asked) + 1:
+        return None
+    values: dict[int, Any] = {index: verdicts.get(str(index)) for index in asked}
+    return values if set(map(type, values.values())) == {bool} else None
 
-    key: str
-    roots: list[Any] = field(default_factory=list)
-    may_quote: bool = False
-    """True where it has to be compared with the material."""
-    fault: str = ""
 
-
-def _open(text: str, wanted: Wanted, material: str, is_cut: bool) -> _Opened:
-    name, key = wanted.name, wanted.key
+def _open(text: str, form: VerdictForm, material: str, key: str | None, is_cut: bool) -> _Opened:
     said = drop_thinking(text, material)
     roots, prose = find_roots(said)
     if not roots:
-        return _Opened(name, fault=NO_VERDICTS if said.strip() else EMPTY)
+        return _Opened(form.key, [], fault=NO_VERDICTS if said.strip() else EMPTY)
     is_alone = len(roots) == 1 and not prose.strip()
     own = [root for root in roots if key and any(other == key for other, _ in _walk([root]))]
-    may_quote = not own and (key is not None or holds_verdict(material, name))
+    may_quote = not own and (key is not None or holds_verdict(material, form))
     shown = flatten(prose)
-    fault = ""
+    fault = None
     if has_thinking_mark(prose) and not (own and has_thinking_mark(material)):
         fault = THINKING
     elif is_cut and not is_alone:
@@ -222,9 +175,42 @@ def _open(text: str, wanted: Wanted, material: str, is_cut: bool) -> _Opened:
         fault = QUOTED
     elif re.search(rf"{key}[\W_]{{0,20}}:", shown) if own else _looks_like_object(shown):
         fault = TWO_VERDICTS
-    if fault:
-        return _Opened(name, fault=fault)
-    return _Opened(key, own) if key and own else _Opened(name, roots, may_quote)
+    if fault is not None:
+        return _Opened(form.key, [], fault=fault)
+    return _Opened(key, own) if key and own else _Opened(form.key, roots, may_quote)
+
+
+def _find_fault(boxes: Sequence[Any], asked: Sequence[int], material: str | None) -> Unknown | None:
+    """Why none of these objects with verdicts can be taken; `material` if they may be a quotation from it."""
+    if not boxes:
+        return NO_VERDICTS
+    named = [{index for index, _ in _list_verdicts(box)} for box in boxes]
+    if len(boxes) > _MOST_OBJECTS or any(items != named[0] for items in named):
+        return TWO_VERDICTS
+    if material is not None and _is_any_in(material, boxes, _FRAME):
+        return QUOTED
+    others = named[0] - set(asked)
+    is_shifted = others and (min(others) < max(asked) or not set(asked) <= named[0])
+    return OTHER_ITEMS if is_shifted else None
+
+
+def _settle(
+    pairs: Sequence[tuple[int, Any]], asked: Sequence[int], form: VerdictForm
+) -> tuple[dict[int, Verdict], dict[int, str]]:
+    verdicts: dict[int, Verdict] = {}
+    reasons: dict[int, str] = {}
+    for index, value in pairs:
+        if index not in asked or isinstance(verdicts.get(index), Unknown):
+            continue
+        for own, part in value if isinstance(value, Pairs) else ():
+            if own.lower() in _REASON_KEYS:
+                reasons.setdefault(index, str(part))
+        known = _read_verdict(value, form)
+        if known is None:
+            verdicts[index] = Unknown(f"the verdict is {_show(value)}", kind=UNREADABLE)
+        elif verdicts.setdefault(index, known) != known:
+            verdicts[index] = TWO_VERDICTS
+    return {index: verdicts.get(index, LEFT_OUT) for index in asked}, reasons
 
 
 def _looks_like_object(shown: str) -> bool:
@@ -232,7 +218,7 @@ def _looks_like_object(shown: str) -> bool:
 
 
 def _walk(roots: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Every value in some roots with the key that it lies under, in lower case; without what stands aside."""
+    """Every value in some roots with its key in lower case, except values under keys that hold no verdicts."""
     waiting = [("", root) for root in roots]
     while waiting:
         key, value = waiting.pop()
@@ -244,7 +230,7 @@ def _walk(roots: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_any_in(material: str, values: Sequence[Any], frame: AbstractSet[str] = frozenset()) -> bool:
-    """True where the material has the words of a value in their order, with only signs or the frame between them."""
+    """True if the material has the words of a value in their order, with only signs or the frame between them."""
     shown = _join_words(material, frame)
     texts = set()
     for value in values:
@@ -267,52 +253,14 @@ def _join_words(text: str, frame: AbstractSet[str]) -> str:
     return f" {' '.join(words)} "
 
 
-def _parse_plain(text: str, asked: Sequence[int], key: str) -> dict[int, float | bool] | None:
-    """The reply that most models give, read fast: `{"satisfied": {…}}`, every item once, nothing else."""
-    try:
-        verdicts = orjson.loads(text)[key]
-    except (ValueError, TypeError, KeyError):
-        return None
-    # As many colons as keys: no key came twice, which the fast reader would not tell.
-    if not isinstance(verdicts, dict) or len(verdicts) != len(asked) or text.count(":") != len(asked) + 1:
-        return None
-    values: dict[int, Any] = {index: verdicts.get(str(index)) for index in asked}
-    return values if set(map(type, values.values())) == {bool} else None
-
-
-def _fail(asked: Sequence[int], reason: str) -> Readout:
-    return Readout(faults=dict.fromkeys(asked, reason))
-
-
-def _settle(pairs: list[tuple[int, Any]], asked: Sequence[int], read: ReadValue) -> Readout:
-    found, wanted = Readout(), set(asked)
-    for index, value in pairs:
-        if index not in wanted or index in found.faults:
-            continue
-        known = _read_verdict(value, read)
-        spoken = [str(part) for key, part in value if key.lower() in _REASON_KEYS] if isinstance(value, Pairs) else []
-        if spoken:
-            found.reasons[index] = spoken[0]
-        if known is None:
-            found.values.pop(index, None)
-            found.faults[index] = f"the verdict is {_show(value)}"
-        elif found.values.setdefault(index, known) != known:
-            del found.values[index]
-            found.faults[index] = TWO_VERDICTS
-    for index in asked:
-        if index not in found.values and index not in found.faults:
-            found.faults[index] = NOT_NAMED
-    return found
-
-
-def _read_verdict(value: Any, read: ReadValue) -> Any:
-    """A verdict, or the one inside `{"satisfied": true, "reason": …}`; None where a neighbour says otherwise."""
+def _read_verdict(value: Any, form: VerdictForm) -> Any:
+    """A verdict, or the one inside `{"satisfied": true, "reason": …}`; None if another value next to it differs."""
     if not isinstance(value, Pairs):
-        return read(value)
+        return form.read(value)
     inner = [part for key, part in value if _INNER_KEY.fullmatch(key)]
-    known = read(inner[0]) if len(inner) == 1 else None
-    beside = [part for key, part in value if key.lower() not in _ASIDE]
-    return None if any(isinstance(part, list) or read(part) not in (None, known) for part in beside) else known
+    known = form.read(inner[0]) if len(inner) == 1 else None
+    others = [part for key, part in value if key.lower() not in _ASIDE]
+    return None if any(isinstance(part, list) or form.read(part) not in (None, known) for part in others) else known
 
 
 def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
@@ -328,14 +276,6 @@ def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
                 yield index, row
 
 
-def _list_claims(value: Any) -> Iterator[tuple[int, Any]]:
-    """Everything in an object that could be meant as a verdict on an item, also next to other things."""
-    if isinstance(value, Pairs):
-        index = _read_row_index(value)
-        numbered = ((_read_index(key), part) for key, part in value)
-        yield from ((own, part) for own, part in ((index, value), *numbered) if own is not None)
-
-
 def _read_row_index(row: Any) -> int | None:
     """The one index of `{"index": 1, "criterion": "Names a dose", "satisfied": true}`."""
     if not isinstance(row, Pairs):
@@ -347,14 +287,6 @@ def _read_row_index(row: Any) -> int | None:
 def _read_index(key: str) -> int | None:
     match = _INDEX.fullmatch(key.strip())
     return int(match[1]) if match else None
-
-
-def _read_whole(value: Any, low: int, high: int) -> float | None:
-    if isinstance(value, str) and re.fullmatch(r"\s*\d{1,2}\s*", value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if low <= value <= high and value == int(value) else None
 
 
 def _show(value: Any) -> str:

@@ -3,20 +3,20 @@
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, Judgement
-from prorubric.llm.together import run_in_order, run_together
+from prorubric.judge.readings import Reading
+from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One response with its verdicts by reading."""
+    """One response with its judgements by the name of the reading."""
 
     task: Task
     response: Response
-    judgements: Mapping[Reading, Judgement]
+    judgements: Mapping[str, Judgement]
 
     @property
     def is_open(self) -> bool:
@@ -27,10 +27,9 @@ class Judged:
 def judge_stream(
     judge: Judge, cases: Iterable[tuple[Task, Response]], readings: Sequence[Reading], window: int
 ) -> AsyncGenerator[Judged, None]:
-    """Judge every case; at most `window` are under way. An error that ends the run ends all of them at once."""
-    return run_in_order((_judge_one(judge, task, response, readings) for task, response in cases), window)
+    """Judge every case, at most `window` at a time. An error that ends the run ends all of them at once."""
 
+    async def judge_one(task: Task, response: Response) -> Judged:
+        return Judged(task, response, await judge.judge_all(task, response.text, readings))
 
-async def _judge_one(judge: Judge, task: Task, response: Response, readings: Sequence[Reading]) -> Judged:
-    judgements = await run_together(judge.judge(task, response.text, reading) for reading in readings)
-    return Judged(task, response, dict(zip(readings, judgements, strict=True)))
+    return run_in_order((judge_one(task, response) for task, response in cases), window)

@@ -1,7 +1,7 @@
-"""The texts that each scheme puts before a judge, made from a task by pure functions.
+"""The texts that a judge is shown besides a task's own criteria and dimensions, made from the task without a model.
 
-Nothing here calls a model. A text that only a model can write (one standard for everything, criteria restated one by
-one, labels) is read from the task, and its absence is refused before a token is spent.
+A text that only a model can write (one standard for everything, criteria restated one by one) is read from the task;
+if it is missing, the error comes before a token is spent.
 """
 
 from typing import TypeGuard
@@ -19,6 +19,13 @@ APPROPRIATENESS_DESCRIPTION = (
 )
 APPROPRIATENESS_TEXT = f"{APPROPRIATENESS_NAME}: {APPROPRIATENESS_DESCRIPTION}"
 """The fixed criterion behind every scheme with `+appropriateness`, as a judge reads it."""
+
+REDUNDANCY_TEXT = (
+    "Economy: every part of the answer helps with what was asked. Nothing is said twice, nothing is listed just "
+    "to be complete, and no topic is brought up that the asker has no use for. Fails if a passage could be cut "
+    "without the asker losing anything."
+)
+"""A fixed criterion that no scheme reads: an audit watches how far an edit moves it."""
 
 WHOLE_NAME = "The whole answer"
 """The name of the one dimension that is merged from all."""
@@ -44,7 +51,7 @@ def merge_dimensions(protocol: ProtocolRubric) -> str:
 
 
 def read_one(task: Task) -> tuple[str, str] | None:
-    """Name and description of the one standard that a generator wrote for the whole checklist, where there is one."""
+    """Name and description of the one standard that a generator wrote for the whole checklist, if it did."""
     one = task.meta.get("k1")
     if not isinstance(one, dict):
         return None
@@ -53,7 +60,7 @@ def read_one(task: Task) -> tuple[str, str] | None:
 
 
 def describe_whole(task: Task) -> str | None:
-    """What K=1 judges: the generator's own text for it, else the dimensions merged, else nothing."""
+    """What K=1 judges: the text that the generator wrote for it, else the dimensions merged, else None."""
     one = read_one(task)
     if one is not None:
         return f"{one[0]}: {one[1]}"

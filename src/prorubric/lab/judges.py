@@ -8,7 +8,7 @@ word may not. So equal answers tie, and asking again earns nothing.
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.judge.items import READINGS as ALL_READINGS
+from prorubric.judge.readings import READINGS as ALL_READINGS
 from prorubric.lab.checklist import PADDING
 from prorubric.lab.facts import NAMED, Facts
 from prorubric.lab.world import Bools, Floats, WorldSpec

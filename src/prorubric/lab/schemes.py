@@ -126,7 +126,7 @@ def make_scorer(scheme: LabScheme, lists: Checklists) -> Scorer:
     """What turns answers to these cases into scores: the judge reads, `aggregate` or the user's function adds up."""
     if scheme.is_own:
         return _score_own(scheme.base, lists)
-    table, reading = PlanTable.of(lists.tasks, scheme.base), find_scheme(scheme.base).readings[0]
+    table, reading = PlanTable.of(lists.tasks, scheme.base), find_scheme(scheme.base).readings[0].name
 
     def score(facts: Facts, seed: int) -> Floats:
         verdicts: npt.NDArray[Any] = judge_reading(facts, reading, seed)

@@ -7,7 +7,6 @@ others by their figures; the page says so. Without the script everything is ther
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from pydantic import JsonValue
 
@@ -18,7 +17,7 @@ from prorubric.audit.folder import CASES
 from prorubric.audit.judging import ANSWER
 from prorubric.compile.compiler import LINEAGE
 from prorubric.errors import ConfigError, SchemeError
-from prorubric.judge.items import Reading, list_items
+from prorubric.judge.readings import find_reading, list_items
 from prorubric.report.audit_diff import render_edit, render_text
 from prorubric.report.audit_folder import AuditFolder, Case
 from prorubric.report.page import Cell, Html, element, join, own_words, plain, signed, table
@@ -278,10 +277,11 @@ def _render_reading(task: Task, case: Case, reading: str, kinds: Sequence[str], 
 
 
 def _list_items(task: Task, reading: str, count: int) -> list[tuple[str, float | None]]:
-    if reading == "mark":
-        return [("the checklist as a whole, from 1 to 10", None)]
     try:
-        items = list_items(task, cast("Reading", reading))
+        found = find_reading(reading)
+        if found.is_joint:
+            return [("the checklist as a whole, from {:g} to {:g}".format(*found.form.scale), None)]
+        items = list_items(task, found)
     except (ConfigError, SchemeError):
         items = ()
     if len(items) != count:  # verdicts on texts that the task no longer holds
@@ -384,7 +384,7 @@ def _choose_scheme(schemes: Sequence[str], chosen: str, name: str) -> Html:
             "option",
             scheme,
             value=place,
-            data_readings=" ".join(find_scheme(scheme).readings),
+            data_readings=" ".join(reading.name for reading in find_scheme(scheme).readings),
             selected=scheme == chosen,
         )
         for place, scheme in enumerate(schemes, 1)

@@ -12,17 +12,17 @@ from dataclasses import KW_ONLY, asdict, dataclass, field
 from itertools import count
 from operator import index
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
 from prorubric.aggregate.arithmetic import overlong_penalty
-from prorubric.aggregate.schemes import find_scheme
+from prorubric.aggregate.schemes import find_scheme, list_readings
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import Format
 from prorubric.errors import ConfigError
-from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, JudgeConfig
+from prorubric.judge.readings import Reading
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.together import run_together
@@ -33,7 +33,7 @@ from prorubric.reward.lookup import Lookup
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
-from prorubric.runs.verdicts import check_judging, needed_readings, score_readings
+from prorubric.runs.verdicts import check_judging, score_readings
 from prorubric.text.show import shorten
 
 Verdicts = Mapping[str, Sequence[Verdict]]
@@ -238,9 +238,8 @@ class RubricReward:
         return rewards
 
     async def _reward_one(self, judge: Judge, case: _Ready) -> Reward:
-        readings = cast("tuple[Reading, ...]", needed_readings(case.schemes))
-        found = await run_together(judge.judge(case.task, case.text, reading) for reading in readings)
-        verdicts: Verdicts = {name: judgement.verdicts for name, judgement in zip(readings, found, strict=True)}
+        found = await judge.judge_all(case.task, case.text, list_readings(case.schemes))
+        verdicts: Verdicts = {name: judgement.verdicts for name, judgement in found.items()}
         return self._conclude(case, verdicts, score_readings(verdicts, case.task, case.schemes))
 
     def _conclude(self, case: _Ready, verdicts: Verdicts, scores: Mapping[str, Score]) -> Reward:
@@ -279,8 +278,8 @@ def make_reward(config: RewardConfig) -> RubricReward:
         return _made[key]
 
 
-def _list_reasons(verdicts: Verdicts, readings: Sequence[str]) -> tuple[str, ...]:
-    found = (verdict.reason for name in readings for verdict in verdicts[name] if isinstance(verdict, Unknown))
+def _list_reasons(verdicts: Verdicts, readings: Sequence[Reading]) -> tuple[str, ...]:
+    found = (verdict.reason for read in readings for verdict in verdicts[read.name] if isinstance(verdict, Unknown))
     return tuple(dict.fromkeys(found))
 
 

@@ -1,10 +1,11 @@
-"""Verdicts: what a judge said of one item, where *unknown* is an outcome of its own.
+"""Verdicts: what a judge said about one item. *Unknown* is an outcome of its own, never met and never unmet.
 
 A verdict is `True` or `False` (the behaviour is present or not, also for a negative weight), a level 0..3 or a mark
-1..10 for the schemes that read one, or `Unknown(reason)`. An unknown is never met and never unmet. In files it is the
-object `{"unknown": reason}`, which no reader can mistake for a number.
+1..10 for the schemes that read one, or `Unknown(reason)`. In files an unknown verdict is the object
+`{"unknown": reason, "kind": kind}`, which no reader can mistake for a number.
 """
 
+from collections import Counter
 from typing import Annotated, TypeGuard
 
 from pydantic import Field, JsonValue, field_validator
@@ -13,18 +14,42 @@ from prorubric.errors import RubricError
 from prorubric.rubric.base import Record
 from prorubric.text.show import is_blank, shorten
 
+NO_REPLY = "no reply"
+
+_MOST_KINDS = 50
+_LONGEST_REASON = 120
+
 
 class Unknown(Record):
-    """No verdict could be had, and why."""
+    """There is no verdict, and why."""
 
     reason: Annotated[str, Field(strict=True)]
+    kind: str = ""
+    """What went wrong in a few fixed words, to be counted; the reason may add particulars."""
+    failure: str = ""
+    """The kind of failure, if the call to the model failed."""
+    status: int | None = None
+    """The HTTP status of a failed call, if it had one."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason=reason)
+    def __init__(self, reason: str, *, kind: str = "", failure: str = "", status: int | None = None) -> None:
+        super().__init__(reason=reason, kind=kind, failure=failure, status=status)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if the reason is the same; the other fields only classify it."""
+        return isinstance(other, Unknown) and other.reason == self.reason
+
+    def __hash__(self) -> int:
+        return hash(self.reason)
+
+    @property
+    def label(self) -> str:
+        """What it is counted as: its kind, for a failed call with the status or the kind of failure."""
+        cause = f"HTTP {self.status}" if self.status else self.failure
+        return f"{self.kind}: {cause}" if cause else self.kind or self.reason
 
     @field_validator("reason")
     @classmethod
-    def _reason_says_something(cls, reason: str) -> str:
+    def _require_reason(cls, reason: str) -> str:
         if is_blank(reason):
             raise ValueError("an unknown verdict needs its reason")
         return reason
@@ -33,17 +58,42 @@ class Unknown(Record):
 Verdict = bool | int | float | Unknown
 
 
+class UnknownCounts:
+    """Counts unknown verdicts by kind: reasons name values and numbers, so most would be counted once each."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._shown: dict[str, str] = {}
+        """For each kind its reason, or the kind itself once it has had several."""
+
+    def add(self, verdict: Unknown) -> None:
+        """Count one verdict."""
+        label = verdict.label
+        if label not in self._shown and len(self._shown) >= _MOST_KINDS:
+            label = "other reasons"
+        self._counts[label] += 1
+        if self._shown.setdefault(label, verdict.reason) != verdict.reason:
+            self._shown[label] = label
+
+    def summarize(self) -> dict[str, int]:
+        """The counts, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for label, count in self._counts.most_common():
+            counts[shorten(self._shown[label], _LONGEST_REASON)] += count
+        return dict(counts)
+
+
 def is_unknown(verdict: Verdict) -> TypeGuard[Unknown]:
-    """True where the judge gave no verdict."""
+    """True if the judge gave no verdict."""
     return isinstance(verdict, Unknown)
 
 
 def parse_verdict(value: JsonValue) -> Verdict:
-    """Read a verdict from JSON: true, false, a number, or `{"unknown": reason}`."""
+    """Read a verdict from JSON: true, false, a number, or `{"unknown": reason, …}`."""
     if isinstance(value, bool | int | float):
         return value
-    if isinstance(value, dict) and set(value) == {"unknown"} and isinstance(value["unknown"], str):
-        return Unknown(value["unknown"])
+    if isinstance(value, dict) and isinstance(value.get("unknown"), str) and value.keys() <= _JSON_KEYS:
+        return Unknown(value["unknown"], **{key: found for key, found in value.items() if key != "unknown"})  # type: ignore[arg-type]
     raise RubricError(
         f'a verdict is {shorten(repr(value))}; allowed: true, false, a number, or {{"unknown": "the reason"}}'
     )
@@ -51,4 +101,9 @@ def parse_verdict(value: JsonValue) -> Verdict:
 
 def render_verdict(verdict: Verdict) -> JsonValue:
     """The verdict as JSON; `parse_verdict` gives it back."""
-    return {"unknown": verdict.reason} if isinstance(verdict, Unknown) else verdict
+    if not isinstance(verdict, Unknown):
+        return verdict
+    return {"unknown": verdict.reason, **verdict.model_dump(include=_JSON_KEYS, exclude_defaults=True)}
+
+
+_JSON_KEYS = {"unknown", "kind", "failure", "status"}

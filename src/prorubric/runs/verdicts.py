@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 from pydantic import JsonValue
 
-from prorubric.aggregate.plan import Plan, make_plan
+from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
 from prorubric.aggregate.score import Score, score_plan
 from prorubric.errors import ConfigError, RubricError, SchemeError, SourceError
 from prorubric.files.json import parse_json
 from prorubric.files.read import read_rows
-from prorubric.judge.items import Reading, list_items
+from prorubric.judge.readings import list_items
 from prorubric.rubric.base import Record
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Task
@@ -33,8 +33,11 @@ JUDGE_FILES = (TASKS, VERDICTS, SCORES, SHEET, SUMMARY, REJECTS)
 
 ALL, AUTO = "all", "auto"
 READS_WORDS = "lexical"
-"""The judge that is no model."""
-_READ_BY_WORDS = frozenset({"criteria", "criteria-rewritten", "mark"})
+"""The judge that compares words instead of asking a model."""
+_REMEDIES = {
+    "dimensions": "make them with prorubric compile",
+    "restated criteria": "write them with prorubric compile --texts rewritten",
+}
 _BY_DEFAULT = ("additive", "prorubric")
 _BY_WORDS = ("additive", "conjunctive", "prorubric")
 """Groups of criteria hold for a judge that cannot read a dimension as well."""
@@ -94,14 +97,14 @@ class StoredVerdicts:
 
 def check_judging(task: Task, name: str) -> None:
     """Raise `SchemeError` where a task cannot be judged and scored under a scheme."""
-    make_plan(task, name)
+    make_scoring_plan(task, name)
     for reading in find_scheme(name).readings:
-        list_items(task, cast("Reading", reading))
+        list_items(task, reading)
 
 
 def check_scoring(task: Task, name: str) -> None:
     """Raise `SchemeError` where verdicts on a task cannot be scored under a scheme."""
-    make_plan(task, name)
+    make_scoring_plan(task, name)
 
 
 def choose_schemes(
@@ -134,7 +137,7 @@ def choose_schemes(
 
 def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Of some schemes those that a judge that compares words can read, and why not the others."""
-    readable = tuple(name for name in schemes if set(find_scheme(name).readings) <= _READ_BY_WORDS)
+    readable = tuple(name for name in schemes if all(r.is_read_by_words for r in find_scheme(name).readings))
     reason = f"{READS_WORDS} compares words and cannot read their texts; use a model as the judge"
     return readable, {name: reason for name in schemes if name not in readable}
 
@@ -142,11 +145,6 @@ def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, s
 def score_readings(readings: Readings, task: Task, schemes: Sequence[str]) -> dict[str, Score]:
     """The scores of one response under several schemes, from one set of verdicts."""
     return {name: score_plan(_pick(readings, name), _plan(task, name)) for name in schemes}
-
-
-def needed_readings(schemes: Sequence[str]) -> tuple[str, ...]:
-    """What has to be judged for these schemes, each once."""
-    return tuple(dict.fromkeys(reading for name in schemes for reading in find_scheme(name).readings))
 
 
 def render_verdict_row(task_id: str, sample: int, readings: Readings, **more: JsonValue) -> dict[str, JsonValue]:
@@ -193,29 +191,25 @@ def _parse_stored(row: Mapping[str, Any]) -> StoredVerdicts:
 
 def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], None]) -> str | None:
     """Why a scheme does not fit, in the same words for every scheme with the same remedy."""
-    scheme = find_scheme(name)
     for task in tasks:
         try:
             check(task, name)
         except SchemeError as error:
-            reads_them = scheme.needs_dimensions or scheme.appropriateness or scheme.reading == "one-dimension"
-            if reads_them and task.protocol is None:
-                return "there are tasks without dimensions; make them with prorubric compile"
-            if scheme.reading == "criteria-rewritten":
-                return "there are tasks without restated criteria; write them with prorubric compile --texts rewritten"
-            return str(error)
+            needs = find_scheme(name).needs - ({"dimensions"} if task.protocol else set())
+            return next((f"there are tasks without {need}; {_REMEDIES[need]}" for need in sorted(needs)), str(error))
     return None
 
 
 def _pick(readings: Readings, name: str) -> list[Verdict]:
-    missing = [reading for reading in find_scheme(name).readings if reading not in readings]
+    names = [reading.name for reading in find_scheme(name).readings]
+    missing = [reading for reading in names if reading not in readings]
     if missing:
         raise SchemeError(
             f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
         )
-    return [verdict for reading in find_scheme(name).readings for verdict in readings[reading]]
+    return [verdict for reading in names for verdict in readings[reading]]
 
 
 @remember(1024)
-def _plan(task: Task, name: str) -> Plan:
-    return make_plan(task, name)
+def _plan(task: Task, name: str) -> ScoringPlan:
+    return make_scoring_plan(task, name)

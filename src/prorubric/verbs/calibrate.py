@@ -5,7 +5,7 @@ not against a majority, and the agreement of people with each other stands besid
 agree more than they do.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
@@ -17,6 +17,7 @@ from prorubric.datasets.labels import LabelFormat, LabelledItem, load_labels
 from prorubric.errors import SourceError
 from prorubric.judge.agreement import Confusion, count_pairs
 from prorubric.judge.judge import Judge, JudgeConfig
+from prorubric.judge.readings import READINGS
 from prorubric.judge.stream import judge_stream
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
@@ -25,7 +26,7 @@ from prorubric.llm.make import keep_model, make_model
 from prorubric.llm.together import run_sync
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
-from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.rubric.verdict import Unknown, UnknownCounts, Verdict
 
 
 @config_record
@@ -102,14 +103,17 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
         _Rated(item, None if isinstance(verdict, Unknown) else bool(verdict))
         for item, verdict in zip(items, verdicts, strict=True)
     ]
-    reasons = Counter(verdict.reason for verdict in verdicts if isinstance(verdict, Unknown))
+    counts = UnknownCounts()
+    for verdict in verdicts:
+        if isinstance(verdict, Unknown):
+            counts.add(verdict)
     tags = dict.fromkeys(tag for item in items for tag in item.tags)
     return CalibrateResult(
         judge=config.judge,
         items=len(items),
         people=max(len(item.labels) for item in items),
-        unknown=reasons.total(),
-        unknown_reasons=dict(reasons.most_common()),
+        unknown=sum(one.verdict is None for one in rated),
+        unknown_reasons=counts.summarize(),
         damaged=usage.damaged,
         said_true=_share([one.verdict for one in rated]),
         labelled_true=_share([label for item in items for label in item.labels]),
@@ -131,7 +135,9 @@ async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem], usage: 
         members = list(groups.values())
         cases = [_make_case(number, items, those) for number, those in enumerate(members)]
         try:
-            async with aclosing(judge_stream(judge, cases, ["criteria"], 2 * config.http.concurrency)) as stream:
+            async with aclosing(
+                judge_stream(judge, cases, [READINGS["criteria"]], 2 * config.http.concurrency)
+            ) as stream:
                 async for judged in stream:
                     verdicts = judged.judgements["criteria"].verdicts
                     found.update(zip(members[int(judged.task.id)], verdicts, strict=True))

@@ -113,7 +113,7 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
 
 def pick_verdicts(answer: SampleAnswer, scheme: Scheme) -> tuple[Verdict, ...]:
     """The hand-given verdicts of a sample answer that a scheme reads, in its order."""
-    return tuple(verdict for reading in scheme.readings for verdict in answer.verdicts[reading])
+    return tuple(verdict for reading in scheme.readings for verdict in answer.verdicts[reading.name])
 
 
 def _compare_rules(folder: Path) -> float | None:

@@ -10,30 +10,30 @@ from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from prorubric.aggregate.schemes import list_readings
 from prorubric.aggregate.score import Score
 from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
-from prorubric.judge.items import Reading
 from prorubric.judge.judge import Judge, JudgeConfig
+from prorubric.judge.readings import Reading
 from prorubric.judge.stream import Judged
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.model import YesNoModel
-from prorubric.llm.together import run_sync, run_together
+from prorubric.llm.together import run_sync
 from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import Unknown
+from prorubric.rubric.verdict import Unknown, UnknownCounts
 from prorubric.runs.engines import Engine, Workplace, run_job
 from prorubric.runs.estimate import Estimate, Questions, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
 from prorubric.runs.inputs import TaskOptions, load_all_tasks, pair_responses
 from prorubric.runs.models import AnyModel
-from prorubric.runs.reasons import Reasons
 from prorubric.runs.run import OnProgress, Run, RunOptions, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import (
@@ -48,7 +48,6 @@ from prorubric.runs.verdicts import (
     SchemeTally,
     check_judging,
     choose_schemes,
-    needed_readings,
     render_verdict_row,
     score_readings,
     split_by_words,
@@ -213,8 +212,7 @@ class JudgeWorker:
     async def run(self, case: tuple[Task, Response]) -> Judged:
         """The verdicts on one response."""
         task, response = case
-        found = await run_together(self.judge.judge(task, response.text, reading) for reading in self.readings)
-        return Judged(task, response, dict(zip(self.readings, found, strict=True)))
+        return Judged(task, response, await self.judge.judge_all(task, response.text, self.readings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +240,7 @@ def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
     unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
     model = run.models.make(config.judge)
     Judge(model, config.judging)  # a prompt file that cannot be used is found now
-    readings = cast("tuple[Reading, ...]", needed_readings(schemes))
-    return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, readings, model)
+    return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, list_readings(schemes), model)
 
 
 @dataclass(slots=True)
@@ -253,7 +250,7 @@ class _Tally:
     responses: int = 0
     verdicts: int = 0
     unknown: int = 0
-    reasons: Reasons = field(default_factory=Reasons)
+    reasons: UnknownCounts = field(default_factory=UnknownCounts)
     scores: SchemeTally = field(default_factory=SchemeTally)
     prompt: int = 0
     shareable: int = 0
@@ -269,7 +266,7 @@ class _Tally:
             for verdict in judgement.verdicts:
                 if isinstance(verdict, Unknown):
                     self.unknown += 1
-                    self.reasons.count(verdict.reason)
+                    self.reasons.add(verdict)
         self.seen.add(judged.task.id)
         self.scores.add(scores)
 
@@ -307,7 +304,7 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         unread=inputs.unread,
         verdicts=tally.verdicts,
         unknown_verdicts=tally.unknown,
-        unknown_reasons=dict(tally.reasons.most_common()),
+        unknown_reasons=tally.reasons.summarize(),
         reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
         shareable_prompt_tokens=tally.shareable // _CHARACTERS_PER_TOKEN,
         shareable_share=tally.shareable / tally.prompt if tally.prompt else None,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from prorubric.aggregate.schemes import find_scheme
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import ConfigError, SchemeError, SourceError
@@ -24,7 +25,6 @@ from prorubric.runs.verdicts import (
     SchemeTally,
     check_scoring,
     choose_schemes,
-    needed_readings,
     read_judge,
     read_verdicts,
     render_score_row,
@@ -116,11 +116,12 @@ def score_run(config: ScoreConfig) -> ScoreResult:
     if first is None:
         raise SourceError(f"{config.run}: the run holds no verdicts; there is nothing to score")
     schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_scoring)
-    there = [name for name in schemes if set(needed_readings([name])) <= first.verdicts.keys()]
+    needed = {name: [reading.name for reading in find_scheme(name).readings] for name in schemes}
+    there = [name for name in schemes if set(needed[name]) <= first.verdicts.keys()]
     missing = [name for name in schemes if name not in there]
     if missing and config.scheme != ALL:
         raise SchemeError(
-            f"{missing[0]} needs verdicts on {', '.join(needed_readings([missing[0]]))}, the run has "
+            f"{missing[0]} needs verdicts on {', '.join(needed[missing[0]])}, the run has "
             f"{', '.join(first.verdicts)}; judge again with that scheme"
         )
     left_out |= dict.fromkeys(missing, "the run has no verdicts for them; judge again with --scheme")

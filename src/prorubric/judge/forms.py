@@ -1,0 +1,89 @@
+"""The forms of a verdict: the key it has in a reply, the values it can take, and how one of them is read.
+
+A value is read only if it has one meaning; everything else is None, never a guess.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+BARE_MARK = re.compile(r"[\s*]*(\d{1,2})(?: ?/ ?10)?[\s*.]*")
+"""A reply, or a value, that is nothing but a mark: `7`, `7/10`, `**7**`."""
+
+_TRUE = {"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "pass", "passed"}
+_FALSE = {"false", "no", "n", "absent", "not present", "not met", "unmet", "not satisfied", "unsatisfied", "0"}
+_FALSE |= {"fail", "failed"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VerdictForm:
+    """One form of a verdict."""
+
+    key: str
+    """The key of the verdicts in a reply."""
+    schema: Mapping[str, Any]
+    """The JSON schema of one verdict."""
+    read: Callable[[Any], Any]
+    """A value from a reply as a verdict, or None."""
+    scale: tuple[float, float] = (0.0, 1.0)
+    """The lowest and the highest verdict."""
+    is_bare: bool = False
+    """True if a reply that is nothing but a number counts."""
+    from_probability: Callable[[float], float] | None = None
+    """A verdict from the probability that a statement holds; None: true from the judge's threshold on."""
+
+
+def read_boolean(value: Any) -> bool | None:
+    """True, false, or None for what is not clearly either."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return bool(value) if value in (0, 1) else None
+    if isinstance(value, str):
+        word = " ".join(value.replace("_", " ").lower().split()).rstrip(".!")
+        return True if word in _TRUE else False if word in _FALSE else None
+    return None
+
+
+def read_whole(value: Any, low: int, high: int) -> float | None:
+    """A whole number in a range, or None; a text of two digits counts."""
+    if isinstance(value, str) and re.fullmatch(r"\s*\d{1,2}\s*", value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if low <= value <= high and value == int(value) else None
+
+
+def read_mark(value: Any) -> float | None:
+    """A whole mark from 1 to 10, as in `7` and `"7/10"`, or None."""
+    bare = BARE_MARK.fullmatch(value) if isinstance(value, str) else None
+    return read_whole(bare[1] if bare else value, 1, 10)
+
+
+def read_side(value: Any) -> str | None:
+    """Which of two responses is better, or None."""
+    word = value.strip().lower() if isinstance(value, str) else None
+    return word if word in ("first", "second", "equal") else None
+
+
+BOOLEAN = VerdictForm("satisfied", {"type": "boolean"}, read_boolean)
+LEVEL = VerdictForm(
+    "levels",
+    {"type": "integer", "minimum": 0, "maximum": 3},
+    partial(read_whole, low=0, high=3),
+    scale=(0.0, 3.0),
+    from_probability=lambda probability: round(3 * probability),
+)
+MARK = VerdictForm(
+    "mark",
+    {"type": "integer", "minimum": 1, "maximum": 10},
+    read_mark,
+    scale=(1.0, 10.0),
+    is_bare=True,
+    from_probability=lambda probability: 1 + 9 * probability,
+)
+SIDE = VerdictForm("better", {"type": "string", "enum": ["first", "second", "equal"]}, read_side)
+
+FORMS = (BOOLEAN, LEVEL, MARK, SIDE)

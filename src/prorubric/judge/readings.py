@@ -1,0 +1,143 @@
+"""The readings: each is one way of judging a response, and one record.
+
+A reading says which items of a task the judge is shown, which prompt asks about them, which form its verdicts have and
+what they are about. Schemes that read the same share the judge's calls. To add a reading, add its record to `READINGS`
+(and its prompt file, if it needs another one).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from prorubric.errors import ConfigError, SchemeError
+from prorubric.judge.forms import BOOLEAN, LEVEL, MARK, VerdictForm
+from prorubric.judge.texts import APPROPRIATENESS_TEXT, REDUNDANCY_TEXT, describe_whole, list_rewritten, render_group
+from prorubric.rubric.identity import remember
+from prorubric.rubric.records import Dimension, Task
+from prorubric.text.failures import remove_failure_clauses
+
+Texts = Sequence[tuple[str, float]]
+"""The text and the weight of each item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to be judged, by its 1-based index."""
+
+    index: int
+    text: str
+    weight: float
+
+    @property
+    def polarity(self) -> str:
+        """What a true verdict means for the response."""
+        return "positive" if self.weight > 0 else "negative"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """One way of judging a response."""
+
+    name: str
+    """Verdicts are stored under this name."""
+    list_texts: Callable[[Task], Texts]
+    """The items of a task; empty if the task has none."""
+    about: Literal["criterion", "dimension", "response"]
+    """What one verdict is about."""
+    form: VerdictForm = BOOLEAN
+    prompt: str = "binary"
+    """The prompt that asks for it; one of `prompts/*.txt`."""
+    is_joint: bool = False
+    """True if there is one verdict on all items together."""
+    is_averaged: bool = False
+    """True if a verdict is the mean of several draws."""
+    is_read_by_words: bool = False
+    """True if a judge that only compares words can read it."""
+    needs: Literal["dimensions", "restated criteria"] | None = None
+    """What a task must have been compiled with."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return find_reading, (self.name,)
+
+
+def find_reading(reading: "str | Reading") -> Reading:
+    """The reading with this name; raises `ConfigError` with the names that exist."""
+    if isinstance(reading, Reading):
+        return reading
+    if reading not in READINGS:
+        raise ConfigError(f"no reading is called {reading!r}; known: {', '.join(READINGS)}")
+    return READINGS[reading]
+
+
+@remember(1024)
+def list_items(task: Task, reading: str | Reading) -> tuple[Item, ...]:
+    """The items of a reading; raises `SchemeError` if the task does not have what the reading needs."""
+    found = find_reading(reading)
+    texts = found.list_texts(task)
+    if not texts:
+        raise SchemeError(
+            f"task {task.id!r}: {found.name} needs {found.needs} and the task has none; compile them first"
+        )
+    return tuple(Item(index, text, weight) for index, (text, weight) in enumerate(texts, 1))
+
+
+def _list_criteria(task: Task) -> Texts:
+    return [(criterion.text, criterion.weight) for criterion in task.rubric.criteria]
+
+
+def _list_whole(task: Task) -> Texts:
+    text = describe_whole(task)
+    return [(text, task.rubric.total_weight)] if text else []
+
+
+def _list_dimensions(describe: Callable[[Task, Dimension], str]) -> Callable[[Task], Texts]:
+    """Dimensions by their names, which are the same in every reading; the descriptions differ."""
+
+    def list_texts(task: Task) -> Texts:
+        dimensions = task.protocol.dimensions if task.protocol else ()
+        return [(f"{dimension.name}: {describe(task, dimension)}", dimension.weight) for dimension in dimensions]
+
+    return list_texts
+
+
+_DESCRIBED = _list_dimensions(lambda _, dimension: dimension.description)
+
+READINGS = {
+    reading.name: reading
+    for reading in (
+        Reading("criteria", _list_criteria, "criterion", is_read_by_words=True),
+        Reading(
+            "criteria-rewritten",
+            lambda task: list(zip(list_rewritten(task), task.rubric.weights, strict=True)),
+            "criterion",
+            is_read_by_words=True,
+            needs="restated criteria",
+        ),
+        Reading(
+            "groups",
+            _list_dimensions(lambda task, dimension: render_group(task.rubric, dimension)),
+            "dimension",
+            needs="dimensions",
+        ),
+        Reading("dimensions", _DESCRIBED, "dimension", needs="dimensions"),
+        Reading(
+            "dimensions-no-failure",
+            _list_dimensions(lambda _, dimension: remove_failure_clauses(dimension.description).text),
+            "dimension",
+            needs="dimensions",
+        ),
+        Reading("one-dimension", _list_whole, "response", needs="dimensions"),
+        Reading("levels", _DESCRIBED, "dimension", LEVEL, "graded", is_averaged=True, needs="dimensions"),
+        Reading("mark", _list_criteria, "response", MARK, "holistic", is_joint=True, is_read_by_words=True),
+        Reading(
+            "appropriateness",
+            lambda task: (
+                [(APPROPRIATENESS_TEXT, task.rubric.total_weight / len(task.protocol))] if task.protocol else []
+            ),
+            "response",
+            needs="dimensions",
+        ),
+        Reading("redundancy", lambda _: [(REDUNDANCY_TEXT, 1.0)], "response"),
+    )
+}
+"""Every reading by its name."""
