@@ -49,11 +49,11 @@ class Examiner:
     judge_again: Judge
     """The same judge, asked afresh."""
     schemes: tuple[str, ...]
-    readings: tuple[Reading, ...]
+    readings: Sequence[str | Reading]
     window: int
     on_judged: OnJudged
 
-    async def examine(self, cases: Iterable[AuditCase], name: str, readings: Sequence[Reading] | None = None) -> None:
+    async def examine(self, cases: Iterable[AuditCase], name: str, readings: Sequence[str] | None = None) -> None:
         """Judge one kind of text of all cases; those who do not have it are passed over."""
         wanted = self.readings if readings is None else tuple(readings)
         judge = self.judge_again if name == AGAIN else self.judge

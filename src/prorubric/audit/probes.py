@@ -21,7 +21,6 @@ from prorubric.audit.price_list import (
     render_names,
 )
 from prorubric.audit.records import Hack, Price
-from prorubric.judge.readings import READINGS
 from prorubric.rubric.verdict import Verdict, is_unknown
 
 _ON_CRITERIA = (NAMED_ALL, NAMES_ALONE, STATED_ALONE)
@@ -60,7 +59,7 @@ async def probe_prices(cases: Sequence[AuditCase], examiner: Examiner, target: f
     for case in firsts:
         _add_probes(case)
     for probe in _ON_CRITERIA:
-        await examiner.examine(firsts, probe, (READINGS["criteria"],))
+        await examiner.examine(firsts, probe, ("criteria",))
     hacks = [_find_hack(case, target) for case in firsts]
     for case, hack in zip(firsts, hacks, strict=True):
         case.outcomes[HACK] = (

@@ -8,9 +8,10 @@ from rich.table import Table
 
 from prorubric.cli.options import read_http
 from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
+from prorubric.judge.agreement import Agreement
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
-from prorubric.verbs.calibrate import Agreement, CalibrateConfig, CalibrateFiles, CalibrateResult, calibrate_judge
+from prorubric.verbs.calibrate import CalibrateConfig, CalibrateFiles, CalibrateResult, calibrate_judge
 
 _JUDGING, _HTTP = JudgeConfig(), HttpConfig()
 

@@ -1,7 +1,10 @@
 """How well two sets of true and false agree: balanced F1, Cohen's κ, accuracy. An unknown side makes no pair."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+from itertools import combinations, zip_longest
+
+from prorubric.rubric.base import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +28,15 @@ class Confusion:
 
     @property
     def balanced_f1(self) -> float | None:
-        """The mean of the F1 of true and the F1 of false; None where a class never occurs on either side."""
+        """The mean of the F1 of true and the F1 of false; None if a class never occurs on either side."""
         wrong = self.only_first + self.only_second
-        scores = [_f1(self.both_true, wrong), _f1(self.both_false, wrong)]
-        known = [score for score in scores if score is not None]
-        return sum(known) / 2 if len(known) == 2 else None
+        if not wrong and not (self.both_true and self.both_false):
+            return None
+        return sum(2 * agreed / (2 * agreed + wrong) for agreed in (self.both_true, self.both_false)) / 2
 
     @property
     def kappa(self) -> float | None:
-        """Agreement beyond chance; None where chance alone would agree on everything."""
+        """Agreement beyond chance; None if chance alone would agree on everything."""
         if not self.pairs:
             return None
         first = (self.both_true + self.only_first) / self.pairs
@@ -52,5 +55,40 @@ def count_pairs(pairs: Iterable[tuple[bool | None, bool | None]]) -> Confusion:
     return Confusion(*counts)
 
 
-def _f1(agreed: int, wrong: int) -> float | None:
-    return 2 * agreed / (2 * agreed + wrong) if agreed or wrong else None
+class Agreement(Record):
+    """How well a judge, or people, agree with people's labels."""
+
+    items: int
+    pairs: int
+    """Pairs of a verdict, or of another person's label, with a label."""
+    balanced_f1: float | None
+    """The mean of the F1 of both classes over all pairs."""
+    kappa: float | None
+    """The mean over people (or pairs of people) of Cohen's κ."""
+    accuracy: float | None
+
+
+def compare_with_people(
+    verdicts: Sequence[bool | None], labels: Sequence[Sequence[bool | None]]
+) -> dict[str, Agreement]:
+    """How well a judge agrees with each person's labels (`judge`), and people with each other (`human`).
+
+    `labels` has a row for each verdict with a label from each person; a row may be short.
+    """
+    people = list(zip_longest(*labels))
+    compared = {
+        "judge": [count_pairs(zip(verdicts, person, strict=True)) for person in people],
+        "human": [count_pairs(zip(one, other, strict=True)) for one, other in combinations(people, 2)],
+    }
+    found = {}
+    for name, confusions in compared.items():
+        whole = Confusion(*map(sum, zip(*map(astuple, confusions), strict=True)))
+        kappas = [confusion.kappa for confusion in confusions if confusion.kappa is not None]
+        found[name] = Agreement(
+            items=len(verdicts),
+            pairs=whole.pairs,
+            balanced_f1=whole.balanced_f1,
+            kappa=sum(kappas) / len(kappas) if kappas else None,
+            accuracy=whole.accuracy,
+        )
+    return found

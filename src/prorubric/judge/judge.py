@@ -142,10 +142,11 @@ class Judge:
         found.verdicts = tuple(_mean(column) if wanted.is_averaged else column[0] for column in columns)
         return found
 
-    async def judge_all(self, task: Task, response: str, readings: Sequence[Reading]) -> dict[str, Judgement]:
+    async def judge_all(self, task: Task, response: str, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
         """The judgements of several readings by their names, asked for at the same time."""
-        found = await run_together(self.judge(task, response, reading) for reading in readings)
-        return {reading.name: judgement for reading, judgement in zip(readings, found, strict=True)}
+        wanted = [find_reading(reading) for reading in readings]
+        found = await run_together(self.judge(task, response, reading) for reading in wanted)
+        return {reading.name: judgement for reading, judgement in zip(wanted, found, strict=True)}
 
     async def judge_singly(self, task: Task, response: str, reading: str | Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""

@@ -25,7 +25,7 @@ class Judged:
 
 
 def judge_stream(
-    judge: Judge, cases: Iterable[tuple[Task, Response]], readings: Sequence[Reading], window: int
+    judge: Judge, cases: Iterable[tuple[Task, Response]], readings: Sequence[str | Reading], window: int
 ) -> AsyncGenerator[Judged, None]:
     """Judge every case, at most `window` at a time. An error that ends the run ends all of them at once."""
 
