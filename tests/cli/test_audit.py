@@ -150,7 +150,7 @@ class TestEnds:
         assert run(arguments(tmp_path, "Keyword")) == 2
         shown = capsys.readouterr()
         assert (shown.out, shown.err.count("\n")) == ("", 1)
-        assert shown.err.endswith("; name another folder with --out\n")
+        assert shown.err.endswith("; choose another --out\n")
         assert [(path.name, path.read_text()) for path in (tmp_path / "run").iterdir()] == [("config.json", held)]
 
     def test_overwrite_replaces_another_audit(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,5 +109,5 @@ def test_a_folder_with_something_else_in_it_is_left_alone_in_one_line(
 ) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert run(["demo", "--out", str(tmp_path)]) == 2
-    line = f"prorubric: {tmp_path}: holds something that is not a demo; name another folder with --out\n"
+    line = f"prorubric: {tmp_path}: holds something that is not a demo; choose another --out\n"
     assert capsys.readouterr() == ("", line)

@@ -409,9 +409,7 @@ class TestOwnership:
     def test_settings_that_no_audit_wrote_are_refused_in_one_line(self, files: Path, held: str, said: str) -> None:
         (files / "run").mkdir()
         (files / "run/config.json").write_bytes(held.encode("latin-1"))
-        with pytest.raises(
-            ConfigError, match=f"{said}.*; (choose another --out|name another folder with --out)"
-        ) as error:
+        with pytest.raises(ConfigError, match=f"{said}.*; choose another --out") as error:
             run_audit(make_config(files))
         assert "\n" not in str(error.value)
         assert self.read(files / "run") == {"config.json": held.encode("latin-1")}

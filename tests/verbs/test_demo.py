@@ -135,7 +135,7 @@ def test_an_empty_folder_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stranger", ["notes.txt", ".hidden", "summary.json.bak"])
 def test_a_folder_with_a_stranger_in_it_is_left_alone(stranger: str, tmp_path: Path) -> None:
     (tmp_path / stranger).write_text("mine")
-    with pytest.raises(ConfigError, match="holds something that is not a demo; name another folder with --out"):
+    with pytest.raises(ConfigError, match="holds something that is not a demo; choose another --out"):
         run_demo(DemoConfig(out=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == [stranger]
 
@@ -145,7 +145,7 @@ def test_a_folder_with_a_stranger_in_it_is_left_alone(stranger: str, tmp_path: P
 )
 def test_our_names_do_not_make_a_file_ours(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text('{"mine": 1}')
-    with pytest.raises(ConfigError, match="holds something that is not a demo; name another folder with --out"):
+    with pytest.raises(ConfigError, match="holds something that is not a demo; choose another --out"):
         run_demo(DemoConfig(out=tmp_path))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, '{"mine": 1}')]
 

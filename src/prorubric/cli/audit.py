@@ -11,8 +11,8 @@ from rich.text import Text
 from prorubric.audit.config import AuditConfig, AuditFiles
 from prorubric.audit.edits import WORTHLESS
 from prorubric.audit.estimate import AuditEstimate
-from prorubric.audit.records import AuditResult, Effect, Forecast
-from prorubric.cli.money import DryRun, describe_calls, may_cost, print_estimate, say_estimate, show_cost
+from prorubric.audit.records import AuditResult, Forecast
+from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
 from prorubric.cli.options import read_http
 from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_hanging, print_json
 from prorubric.cli.progress import show_progress
@@ -86,10 +86,7 @@ def print_audit(result: AuditResult, console: Console) -> None:
         left_out = f"{count(len(result.left_out), 'scheme')} left out; name one with --scheme to see what it needs"
         console.print(left_out, style="yellow", soft_wrap=True)
     if result.prompt_tokens or result.unmetered:
-        failed = sum(result.failed_calls.values())
-        calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
-        tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
-        console.print(f"{calls}; {tokens}, {show_cost(result.cost, result.unmetered)}", soft_wrap=True)
+        print_calls(result, console)
     console.print(literal(f"{result.folder}/report.html has the rest"), soft_wrap=True)
 
 
@@ -108,7 +105,16 @@ def print_source(result: AuditResult, console: Console) -> None:
 
 def print_findings(result: AuditResult, console: Console) -> None:
     """What each edit earns, then the answer and the figures behind it for each scheme, then what speaks against it."""
-    _print_effects(result, console)
+    # As many schemes next to each other as fit, then the others.
+    fitting = max(1, (console.width - _EDIT_WIDTH) // _CELL_WIDTH)
+    for start in range(0, len(result.schemes), fitting):
+        console.print(_make_effect_table(result, result.schemes[start : start + fitting]))
+    for scheme in result.schemes:
+        if scheme in _EXPLAINED:
+            console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
+    never = [f"{entry.edit} ({next(iter(entry.not_made), 'no answers')})" for entry in result.edits if not entry.made]
+    if never:
+        console.print(literal(f"never made: {', '.join(never)}", "yellow"), soft_wrap=True)
     console.print()
     forecasts = {forecast.scheme: forecast for forecast in result.forecast}
     for line in result.headline:
@@ -123,45 +129,25 @@ def print_findings(result: AuditResult, console: Console) -> None:
     console.print()
 
 
-def _print_effects(result: AuditResult, console: Console) -> None:
-    """As many schemes beside each other as fit, then the others; what a scheme means; what could not be made."""
-    fitting = max(1, (console.width - _EDIT_WIDTH) // _CELL_WIDTH)
-    for start in range(0, len(result.schemes), fitting):
-        console.print(_make_effect_table(result, result.schemes[start : start + fitting]))
-    for scheme in result.schemes:
-        if scheme in _EXPLAINED:
-            console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
-    never = [f"{entry.edit} ({next(iter(entry.not_made), 'no answers')})" for entry in result.edits if not entry.made]
-    if never:
-        console.print(literal(f"never made: {', '.join(never)}", "yellow"), soft_wrap=True)
-
-
 def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
-    """Changes × 100 with intervals; what a sound reward does not pay for comes first."""
+    """Changes × 100 with intervals: first the edits that a sound reward does not pay for, the best paid at the top."""
     table = Table(box=None, pad_edge=False, padding=_GAP)
     table.add_column("reward × 100", no_wrap=True)
     for scheme in schemes:
         table.add_column(scheme, justify="right", no_wrap=len(scheme) < _CELL_WIDTH)
     cells = {(effect.edit, effect.scheme): effect for effect in result.effects}
-    for edit in _order_edits(result):
-        table.add_row(edit, *(_render_effect(cells[edit, scheme]) for scheme in schemes))
-    return table
-
-
-def _order_edits(result: AuditResult) -> list[str]:
-    """Edits in the order of what they earn anywhere, worthless ones first, controls last."""
     best: dict[str, float] = {}
     for effect in result.effects:
         best[effect.edit] = max(best.get(effect.edit, -1e9), effect.mean if effect.mean is not None else -1e9)
     made = [entry.edit for entry in result.edits]
     worthless = sorted((edit for edit in made if edit in WORTHLESS), key=lambda edit: -best[edit])
-    return [*worthless, *(edit for edit in best if edit not in worthless)]
-
-
-def _render_effect(effect: Effect) -> Text:
-    """A mean with its interval, red where a reward pays for what is worth nothing."""
-    pays = effect.edit in WORTHLESS and effect.low is not None and effect.low > 0
-    return Text(effect.shown, "bold red" if pays else "")
+    for edit in (*worthless, *(edit for edit in best if edit not in worthless)):
+        row = []
+        for effect in (cells[edit, scheme] for scheme in schemes):
+            pays = edit in WORTHLESS and effect.low is not None and effect.low > 0
+            row.append(Text(effect.shown, "bold red" if pays else ""))
+        table.add_row(edit, *row)
+    return table
 
 
 def _describe_rewards(forecast: Forecast) -> str:
@@ -175,8 +161,9 @@ def _describe_rewards(forecast: Forecast) -> str:
 
 def print_hack(result: AuditResult, console: Console) -> None:
     """The shortest hack that earns more than the answer, or else the shortest, spelled out."""
+    claims = f"{result.hacks_claimed:,} promised by single phrases, each judged as a whole"
     if not result.hacks:
-        console.print(f"hack: none found on {count(result.tasks, 'prompt')} ({_describe_claims(result)})")
+        console.print(f"hack: none found on {count(result.tasks, 'prompt')} ({claims})")
         return
     paying = [hack for hack in result.hacks if hack.gains]
     hack = (paying or result.hacks)[0]
@@ -188,17 +175,12 @@ def print_hack(result: AuditResult, console: Console) -> None:
         for scheme in result.schemes
     )
     console.print(
-        f"hack: {works} on {result.hacks_possible:,} of {count(result.tasks, 'prompt')} ({_describe_claims(result)});"
-        f" {shortest}:"
+        f"hack: {works} on {result.hacks_possible:,} of {count(result.tasks, 'prompt')} ({claims}); {shortest}:"
     )
     print_hanging(console, Text("  "), literal(f"{hack.task_id}: {' '.join(hack.text.split())}", "italic"))
     more = "" if paying else "; no more than the answer"
     about = f"leaves out criterion {hack.heaviest}, {heaviest}; earns {earned}{more}"
     print_hanging(console, Text("  "), Text(about))
-
-
-def _describe_claims(result: AuditResult) -> str:
-    return f"{result.hacks_claimed:,} promised by single phrases, each judged as a whole"
 
 
 def _show(reward: float | None) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from prorubric.aggregate.score import Score
-from prorubric.cli.money import DryRun, describe_calls, may_cost, print_estimate, say_estimate, show_cost
+from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
 from prorubric.cli.options import read_http
 from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
 from prorubric.cli.progress import show_progress
@@ -70,8 +70,6 @@ def _print_result(result: JudgeResult, rows: int, console: Console) -> None:
     console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
-    if result.stopped:
-        console.print(literal(f"stopped: {result.stopped}; the same command with a larger budget goes on", "yellow"))
     print_schemes(result, console)
     if result.unread:
         reason = next(iter(result.unread.values()))
@@ -79,14 +77,7 @@ def _print_result(result: JudgeResult, rows: int, console: Console) -> None:
         console.print(literal(warning, "yellow"), soft_wrap=True)
     print_worst(result, rows, console)
     _print_faults(result, console)
-    failed = sum(result.failed_calls.values())
-    calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
-    console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
-    if result.damaged:
-        console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
-    if result.prompt_tokens or result.unmetered:
-        tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
-        console.print(f"{tokens}, {show_cost(result.cost, result.unmetered)}", soft_wrap=True)
+    print_calls(result, console)
     if result.shareable_share is not None:
         tokens = f"about {result.shareable_prompt_tokens:,} ({result.shareable_share:.0%})"
         console.print(f"prompt tokens that a prefix cache can share: {tokens}", soft_wrap=True)

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from prorubric.cli.output import JsonFlag, count, literal, make_console, print_hanging, print_json
 from prorubric.datasets.load import show_example
-from prorubric.rubric.lint import CHECKS, TaskLint
-from prorubric.verbs.lint import LintConfig, LintResult, Spread, lint_tasks
+from prorubric.rubric.lint import CHECKS
+from prorubric.verbs.lint import LintConfig, LintResult, lint_tasks
 
 _MEANING = {
     "unjudgeable": "criteria no answer could be judged on",
@@ -44,12 +44,11 @@ def print_lint(result: LintResult, console: Console, name: str) -> None:
         f"{count(result.tasks, 'task')}, {count(result.criteria, 'criterion')}, {result.negative:,} of them negative"
     )
     console.print(Text.assemble(literal(name, "bold"), f": {counts}"), soft_wrap=True)
-    console.print(_make_findings_table(result) if _count_findings(result) else "nothing found")
+    has_findings = any(result.findings.values()) or any(result.rejected.values())
+    console.print(_make_findings_table(result) if has_findings else "nothing found")
     if result.criteria:
         console.print()
-        console.print(_make_kinds_table(result))
-        console.print()
-        console.print(_make_figures_table(result))
+        _print_figures(result, console)
     if result.rejects:
         console.print()
     for reject in result.rejects:
@@ -60,35 +59,22 @@ def print_lint(result: LintResult, console: Console, name: str) -> None:
     if result.rejected and not result.tasks:
         console.print(literal(show_example(name)), soft_wrap=True)
     for task in result.worst:
-        _print_task(task, console)
+        title = Text.assemble(literal(task.task_id, "bold"), f"  {count(task.criteria, 'criterion')}")
+        console.print()
+        console.print(title, soft_wrap=True)
+        for finding in task.findings:
+            check = Text(f"  {finding.check:{_CHECK_WIDTH}}", _COLOURS[finding.severity])
+            print_hanging(console, check, literal(finding.message))
     if result.worst and result.affected > len(result.worst):
         unseen = count(result.affected - len(result.worst), "more task")
         console.print(f"\n{unseen} with findings; --show {result.affected} shows all")
-    _print_verdict(result, console)
-
-
-def _print_task(task: TaskLint, console: Console) -> None:
-    console.print()
-    console.print(
-        Text.assemble(literal(task.task_id, "bold"), f"  {count(task.criteria, 'criterion')}"), soft_wrap=True
-    )
-    for finding in task.findings:
-        check = Text(f"  {finding.check:{_CHECK_WIDTH}}", _COLOURS[finding.severity])
-        print_hanging(console, check, literal(finding.message))
-
-
-def _print_verdict(result: LintResult, console: Console) -> None:
     found = ", ".join(count(result.severities[name], name) for name in ("error", "warning", "note"))
     verdict = Text("passed", "green") if result.passed else Text("failed", "red")
-    above = (
+    over = (
         f", {count(result.too_compensable, 'task')} above the limit on compensation" if result.too_compensable else ""
     )
     console.print()
-    console.print(Text.assemble(verdict, f": {found}{above}"))
-
-
-def _count_findings(result: LintResult) -> int:
-    return sum(result.findings.values()) + sum(result.rejected.values())
+    console.print(Text.assemble(verdict, f": {found}{over}"))
 
 
 def _make_findings_table(result: LintResult) -> Table:
@@ -108,7 +94,7 @@ def _make_findings_table(result: LintResult) -> Table:
     return table
 
 
-def _make_kinds_table(result: LintResult) -> Table:
+def _print_figures(result: LintResult, console: Console) -> None:
     table = Table("kind of criterion", box=None, pad_edge=False)
     table.add_column("found", justify="right")
     table.add_column("share", justify="right")
@@ -119,10 +105,8 @@ def _make_kinds_table(result: LintResult) -> Table:
     }
     for kind, found in kinds.items():
         table.add_row(kind, f"{found:,}", f"{found / result.criteria:.1%}")
-    return table
-
-
-def _make_figures_table(result: LintResult) -> Table:
+    console.print(table)
+    console.print()
     table = Table("figure, by task", box=None, pad_edge=False)
     for heading in ("mean", "range", "tasks"):
         table.add_column(heading, justify="right")
@@ -133,9 +117,6 @@ def _make_figures_table(result: LintResult) -> Table:
     }
     for name, spread in figures.items():
         if spread:
-            table.add_row(name, *_render_spread(spread))
-    return table
-
-
-def _render_spread(spread: Spread) -> tuple[Text, str, str]:
-    return Text(f"{spread.mean:.2f}", "bold"), f"{spread.lowest:.2f}–{spread.highest:.2f}", f"{spread.tasks:,}"
+            bounds = f"{spread.lowest:.2f}–{spread.highest:.2f}"
+            table.add_row(name, Text(f"{spread.mean:.2f}", "bold"), bounds, f"{spread.tasks:,}")
+    console.print(table)

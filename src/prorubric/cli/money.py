@@ -7,9 +7,10 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from prorubric.cli.output import count, say
+from prorubric.cli.output import count, literal, say
 from prorubric.llm.accounting import find_price, load_prices
 from prorubric.runs.estimate import Estimate
+from prorubric.runs.run import RunResult
 
 DryRun = Annotated[
     bool, Parameter(help="Estimate calls, tokens and cost without calling the model or writing files.", negative="")
@@ -37,22 +38,30 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
     table = Table("", box=None, pad_edge=False)
     for name in ("calls", "prompt tokens", "reply tokens", "cost"):
         table.add_column(name, justify="right")
-    for name, calls, prompt, reply, cost in (
-        ("usual", estimate.calls, estimate.prompt_tokens, estimate.completion_tokens, estimate.cost),
-        (
-            "at most",
-            estimate.most_calls,
-            estimate.most_prompt_tokens,
-            estimate.most_completion_tokens,
-            estimate.most_cost,
-        ),
-    ):
-        table.add_row(name, f"{calls:,}", f"{prompt:,}", f"{reply:,}", "not known" if cost is None else _dollars(cost))
+    for name, prefix in (("usual", ""), ("at most", "most_")):
+        counts = (getattr(estimate, prefix + part) for part in ("calls", "prompt_tokens", "completion_tokens"))
+        cost = getattr(estimate, f"{prefix}cost")
+        table.add_row(name, *(f"{part:,}" for part in counts), "not known" if cost is None else _dollars(cost))
     console.print(table)
     if estimate.cost is None:
         console.print(show_cost(None))
     if estimate.cached:
         console.print(f"not counted: {_describe_cached(estimate.cached, estimate.repeated)}")
+
+
+def print_calls(result: RunResult, console: Console) -> None:
+    """What was asked, what did not have to be, what it cost, and why the run stopped early."""
+    if result.stopped:
+        stopped = f"stopped: {result.stopped}; the same command with a larger budget goes on"
+        console.print(literal(stopped, "yellow"), soft_wrap=True)
+    failed = sum(result.failed_calls.values())
+    calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
+    console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
+    if result.damaged:
+        console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
+    if result.prompt_tokens or result.unmetered:
+        tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
+        console.print(f"{tokens}, {show_cost(result.cost, result.unmetered)}", soft_wrap=True)
 
 
 def describe_calls(calls: int, cached: int, repeated: int, failed: int, retries: int) -> str:

@@ -1,14 +1,13 @@
-"""`run_demo`: the whole way on the sample pack: lint, compile, verdicts given by hand under every scheme, audit, page.
+"""`run_demo`: lint, compile, score and audit the sample pack, with verdicts given by hand.
 
-No model, no key, no network, unless a judge is named. The folder is a run of the hand-given verdicts, with the audit in
-a folder of its own. An earlier demo is replaced, whoever judged it; anything else is left alone.
+It needs no model, no key and no network, unless a judge is named. The folder is a run of the hand-given verdicts, with
+the audit in a folder inside it. An earlier demo is replaced; anything else is left alone.
 """
 
 from collections import defaultdict
 from dataclasses import KW_ONLY, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
 from prorubric.aggregate.score import Score, score
@@ -88,26 +87,61 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     """Lint, compile, score and audit the sample pack, into a run folder."""
     _check_folder(config.out)
     config.out.mkdir(parents=True, exist_ok=True)
-    if not (config.out / CONFIG).exists():
-        # First of all: a demo that was stopped is known as one by it.
-        write_json(config.out / CONFIG, _describe(config))
+    about = {"schemes": SCHEMES, "judge": "none: verdicts given by hand"}
+    # First of all: a demo that was stopped is known as one by its settings.
+    write_json(config.out / CONFIG, {**describe_run(Setting(_VERB, config, {})), **about})
+    (config.out / SUMMARY).unlink(missing_ok=True)
+    compiled = config.out / f"{_BY_RULES}.jsonl"
+    compile_rubrics(CompileConfig(str(SAMPLE_TASKS), out=compiled, generator="rules", overwrite=True))
+    agreement = compare_tasks(CompareConfig(compiled, SAMPLE_TASKS)).agreement
     answers = list(load_samples())
-    lint = lint_tasks(LintConfig(str(SAMPLE_TASKS), show=_SHOWN_TASKS))
     scored = {
         name: [score(pick_verdicts(answer, find_scheme(name)), answer.task, name) for answer in answers]
         for name in SCHEMES
     }
+    tables = {name: _table_by_task(answers, scores) for name, scores in scored.items()}
+    audit = AuditConfig(
+        str(SAMPLE_TASKS),
+        SAMPLE_RESPONSES,
+        judge=config.judge,
+        out=config.out / _AUDIT,
+        overwrite=True,
+        http=config.http,
+    )
     result = DemoResult(
         folder=str(config.out),
-        lint=lint,
-        rules_agreement=_compare_rules(config.out),
-        means={name: _mean_by_kind(answers, scores) for name, scores in scored.items()},
-        padded_first={name: _count_padded_first(answers, scores) for name, scores in scored.items()},
-        tasks=tuple(_compare_tasks(answers, scored)),
-        audit=_audit(config, on_progress),
+        lint=lint_tasks(LintConfig(str(SAMPLE_TASKS), show=_SHOWN_TASKS)),
+        rules_agreement=agreement.mean if agreement else None,
+        means={
+            name: {kind: fmean(row[kind] for row in table.values()) for kind in ANSWER_KINDS}
+            for name, table in tables.items()
+        },
+        padded_first={
+            name: sum(row["padded"] > row["focused"] for row in table.values()) for name, table in tables.items()
+        },
+        tasks=tuple(
+            TaskScores(
+                task_id=answer.task.id,
+                domain=answer.task.domain,
+                additive=tables["additive"][answer.task.id],
+                prorubric=tables["prorubric"][answer.task.id],
+                padded_note=answer.note,
+            )
+            for answer in answers
+            if answer.kind == "padded"
+        ),
+        audit=audit_rewards(audit, on_progress),
         page=str(config.out / _AUDIT / PAGE),
     )
-    _write_folder(config, answers, scored, result)
+    save_tasks(config.out / TASKS, {answer.task.id: answer.task for answer in answers}.values())
+    with open_rows(config.out / VERDICTS, ROW_SCHEMA) as write:
+        for answer in answers:
+            write(render_verdict_row(answer.task.id, answer.response.sample, answer.verdicts))
+    with open_rows(config.out / SCORES, ROW_SCHEMA) as write:
+        for number, answer in enumerate(answers):
+            scores = {name: scored[name][number] for name in scored}
+            write(render_score_row(answer.task.id, answer.response.sample, scores))
+    write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result
 
 
@@ -116,102 +150,25 @@ def pick_verdicts(answer: SampleAnswer, scheme: Scheme) -> tuple[Verdict, ...]:
     return tuple(verdict for reading in scheme.readings for verdict in answer.verdicts[reading.name])
 
 
-def _compare_rules(folder: Path) -> float | None:
-    """Compile the pack with `rules` and see how far its groups are those that people made."""
-    compiled = folder / f"{_BY_RULES}.jsonl"
-    compile_rubrics(CompileConfig(str(SAMPLE_TASKS), out=compiled, generator="rules", overwrite=True))
-    agreement = compare_tasks(CompareConfig(compiled, SAMPLE_TASKS)).agreement
-    return agreement.mean if agreement else None
-
-
-def _audit(config: DemoConfig, on_progress: OnProgress | None) -> AuditResult:
-    audited = AuditConfig(
-        str(SAMPLE_TASKS),
-        SAMPLE_RESPONSES,
-        judge=config.judge,
-        out=config.out / _AUDIT,
-        overwrite=True,
-        http=config.http,
-    )
-    return audit_rewards(audited, on_progress)
-
-
-def _value(score: Score) -> float:
-    # The pack has no unknown verdict, which its tests check; a demo of half a pack would be no demo.
-    if score.value is None:
-        raise ConfigError("the sample pack is damaged: a verdict is unknown; install the package again")
-    return score.value
-
-
-def _mean_by_kind(answers: list[SampleAnswer], scores: list[Score]) -> dict[str, float]:
-    values = defaultdict(list)
-    for answer, found in zip(answers, scores, strict=True):
-        values[answer.kind].append(_value(found))
-    return {kind: fmean(values[kind]) for kind in ANSWER_KINDS}
-
-
-def _by_task(answers: list[SampleAnswer], scores: list[Score]) -> dict[str, dict[str, float]]:
+def _table_by_task(answers: list[SampleAnswer], scores: list[Score]) -> dict[str, dict[str, float]]:
+    """For each task the score of each kind of answer."""
     table: dict[str, dict[str, float]] = defaultdict(dict)
     for answer, found in zip(answers, scores, strict=True):
-        table[answer.task.id][answer.kind] = _value(found)
+        if found.value is None:
+            raise ConfigError("the sample pack is damaged: a verdict is unknown; install the package again")
+        table[answer.task.id][answer.kind] = found.value
     return table
 
 
-def _count_padded_first(answers: list[SampleAnswer], scores: list[Score]) -> int:
-    return sum(row["padded"] > row["focused"] for row in _by_task(answers, scores).values())
-
-
-def _compare_tasks(answers: list[SampleAnswer], scored: dict[str, list[Score]]) -> list[TaskScores]:
-    additive, grouped = _by_task(answers, scored["additive"]), _by_task(answers, scored["prorubric"])
-    return [
-        TaskScores(
-            task_id=answer.task.id,
-            domain=answer.task.domain,
-            additive=additive[answer.task.id],
-            prorubric=grouped[answer.task.id],
-            padded_note=answer.note,
-        )
-        for answer in answers
-        if answer.kind == "padded"
-    ]
-
-
 def _check_folder(folder: Path) -> None:
-    """Leave alone what is not a demo: our names do not make a file ours, only the settings of a demo beside it do."""
+    """Refuse a folder that holds anything but a demo: file names alone do not make it one, only its settings do."""
     held = {path.name for path in folder.iterdir() if ".partial" not in path.name} if folder.is_dir() else set()
-    strangers = {name for name in held - {_AUDIT, *_FILES} if not name.lstrip(".").startswith(_BY_RULES)}
-    strange = strangers or (held and read_setting(folder).get("verb") != _VERB)
-    if strange or (folder.exists() and not folder.is_dir()) or not _holds_only_the_pack(folder / _AUDIT):
-        raise ConfigError(f"{folder}: holds something that is not a demo; name another folder with --out")
-
-
-def _holds_only_the_pack(folder: Path) -> bool:
-    """False where somebody has audited tasks of their own into the demo's folder, which is to be replaced.
-
-    The pack may lie elsewhere than it did: in another installation.
-    """
-    tasks = read_setting(folder).get("config", {}).get("tasks")
-    return tasks is None or Path(str(tasks)).parts[-2:] == SAMPLE_TASKS.parts[-2:]
-
-
-def _describe(config: DemoConfig) -> dict[str, Any]:
-    about = {"schemes": SCHEMES, "judge": "none: verdicts given by hand"}
-    return {**describe_run(Setting(_VERB, config, {})), **about}
-
-
-def _write_folder(
-    config: DemoConfig, answers: list[SampleAnswer], scored: dict[str, list[Score]], result: DemoResult
-) -> None:
-    verdicts = [render_verdict_row(a.task.id, a.response.sample, a.verdicts) for a in answers]
-    scores = [
-        render_score_row(answer.task.id, answer.response.sample, {name: scored[name][i] for name in scored})
-        for i, answer in enumerate(answers)
-    ]
-    (config.out / SUMMARY).unlink(missing_ok=True)
-    write_json(config.out / CONFIG, _describe(config))
-    save_tasks(config.out / TASKS, {answer.task.id: answer.task for answer in answers}.values())
-    for name, rows in ((VERDICTS, verdicts), (SCORES, scores)):
-        with open_rows(config.out / name, ROW_SCHEMA) as write:
-            for row in rows:
-                write(row)
-    write_json(config.out / SUMMARY, result.model_dump(mode="json"))
+    others = {name for name in held - {_AUDIT, *_FILES} if not name.lstrip(".").startswith(_BY_RULES)}
+    is_other = (
+        others or (held and read_setting(folder).get("verb") != _VERB) or (folder.exists() and not folder.is_dir())
+    )
+    # The audit in it is replaced, so it has to be one of the pack, which may lie in another installation by now.
+    audited = read_setting(folder / _AUDIT).get("config", {}).get("tasks")
+    is_ours = audited is None or Path(str(audited)).parts[-2:] == SAMPLE_TASKS.parts[-2:]
+    if is_other or not is_ours:
+        raise ConfigError(f"{folder}: holds something that is not a demo; choose another --out")
