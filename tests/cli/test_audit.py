@@ -156,7 +156,7 @@ class TestEnds:
     def test_overwrite_replaces_another_audit(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(arguments(tmp_path, "Keyword")) == 0
         assert run(arguments(tmp_path, "PositionLover")) == 2
-        assert "or replace it with --overwrite" in capsys.readouterr().err
+        assert "or pass --overwrite" in capsys.readouterr().err
         assert run(arguments(tmp_path, "PositionLover", "--overwrite")) == 1
 
 

@@ -178,7 +178,7 @@ def test_another_judge_takes_the_place_of_the_one_before(tmp_path: Path) -> None
     first = run_demo(DemoConfig(out=tmp_path))
     # The pack lies elsewhere in another installation; it is the same all the same.
     about = json.loads((tmp_path / "audit/config.json").read_text())
-    about["config"]["tasks"] = about["audited"]["tasks"] = "/elsewhere/sample_pack/tasks.jsonl"
+    about["config"]["tasks"] = about["inputs"]["tasks"]["path"] = "/elsewhere/sample_pack/tasks.jsonl"
     (tmp_path / "audit/config.json").write_text(json.dumps(about))
     second = run_demo(DemoConfig(out=tmp_path, judge="tests.audit.judges:Keyword"))
     assert second.audit.judge == "tests.audit.judges:Keyword"
