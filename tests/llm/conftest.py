@@ -2,9 +2,11 @@
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from prorubric.llm.journal import Journal
 from tests.llm.server import MisbehavingServer
 
 
@@ -20,3 +22,9 @@ def nothing_left_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def server() -> Iterator[MisbehavingServer]:
     with MisbehavingServer() as running:
         yield running
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "journal.sqlite") as opened:
+        yield opened

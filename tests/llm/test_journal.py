@@ -1,9 +1,8 @@
-"""The cache and journal: what is kept, what is asked again, what is refused."""
+"""The journal: what is kept and what is refused."""
 
 import asyncio
 import sqlite3
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from prorubric import Message
-from prorubric.errors import ModelError, SourceError
-from prorubric.llm.cache import CachedModel
-from prorubric.llm.http import HttpConfig, HttpModel
+from prorubric.errors import SourceError
 from prorubric.llm.journal import Journal, key_of
-from prorubric.llm.model import Failure, Model, Outcome, Reply, Request
-from tests.llm.asking import QUICK, ask_all, count_replies, eventually, make_request, make_requests, run
-from tests.llm.server import MisbehavingServer
+from prorubric.llm.model import Reply, Request
+from tests.llm.asking import count_replies, make_request, make_requests, run
 
 MESSAGES = st.lists(
     st.builds(Message, role=st.sampled_from(["system", "user", "assistant"]), content=st.text()), min_size=1, max_size=3
@@ -34,22 +30,6 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }
 REQUESTS = st.builds(Request, **FIELDS)
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "journal.sqlite") as opened:
-        yield opened
-
-
-def ask_cached(server: MisbehavingServer, journal: Journal, requests: list[Request]) -> list[Outcome]:
-    async def work() -> list[Outcome]:
-        cached = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK)), journal)
-        outcomes = await ask_all(cached, requests)
-        await cached.close()
-        return outcomes
-
-    return run(work())
 
 
 def test_a_reply_comes_back_as_it_was_and_marked_as_cached(journal: Journal) -> None:
@@ -107,87 +87,6 @@ def test_whole_and_broken_numbers_that_are_equal_have_one_key() -> None:
 def test_a_schema_that_utf_8_cannot_hold_has_a_key() -> None:
     keys = {key_of("m", make_request(schema={"const": value})) for value in ("\ud83d", "\ud83e", 2**70)}
     assert len(keys) == 3
-
-
-def test_a_question_is_asked_once_and_answered_from_the_journal_then(
-    server: MisbehavingServer, journal: Journal
-) -> None:
-    first, second = (ask_cached(server, journal, make_requests(5)) for _ in range(2))
-    assert second == [replace(reply, cached=True) for reply in first if isinstance(reply, Reply)]
-    assert server.calls == 5
-
-
-def test_a_retry_never_reads_the_reply_that_it_retries(server: MisbehavingServer, journal: Journal) -> None:
-    server.script("thinking only", "thinking first")
-    [bad] = ask_cached(server, journal, [make_request(draw=0)])
-    [good] = ask_cached(server, journal, [make_request(draw=1)])
-    assert (bad, good) == (Reply("", 7, 3, "stop"), Reply("Yes.", 7, 3, "stop"))
-
-
-def test_a_failure_is_never_kept(server: MisbehavingServer, journal: Journal) -> None:
-    server.script("400")
-    assert ask_cached(server, journal, [make_request()]) == [Failure("http", "HTTP 400: as told", 1, 400)]
-    assert count_replies(journal) == 0
-    assert ask_cached(server, journal, [make_request()]) == [Reply("re: Is it met?", 7, 3, "stop")]
-
-
-def test_the_same_question_at_once_makes_one_call(server: MisbehavingServer, journal: Journal) -> None:
-    server.think_seconds = 0.05
-    outcomes = ask_cached(server, journal, [make_request()] * 10)
-    assert [outcome.cached for outcome in outcomes if isinstance(outcome, Reply)] == [False] + [True] * 9
-    assert server.calls == 1
-
-
-def test_the_same_question_at_once_shares_a_failure(server: MisbehavingServer, journal: Journal) -> None:
-    server.always = "400"
-    assert ask_cached(server, journal, [make_request()] * 10) == [Failure("http", "HTTP 400: as told", 1, 400)] * 10
-    assert server.calls == 1
-
-
-def test_when_the_one_that_asks_is_cancelled_the_next_one_asks(server: MisbehavingServer, journal: Journal) -> None:
-    async def work() -> list[Outcome]:
-        cached = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK)), journal)
-        tasks = [asyncio.create_task(cached.complete(make_request())) for _ in range(4)]
-        assert await eventually(lambda: server.in_flight == 1)
-        tasks[0].cancel()
-        tasks[2].cancel()
-        await asyncio.wait(tasks)
-        await cached.close()
-        return [tasks[1].result(), tasks[3].result()]
-
-    server.script("hang")
-    asked, shared = run(work())
-    assert asked == Reply("re: Is it met?", 7, 3, "stop")
-    assert shared == Reply("re: Is it met?", 7, 3, "stop", cached=True)
-    assert server.calls == 2
-
-
-def test_a_model_that_cannot_be_used_says_so_to_all_who_wait(server: MisbehavingServer, journal: Journal) -> None:
-    async def work() -> list[type]:
-        cached = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK)), journal)
-        tasks = [asyncio.create_task(cached.complete(make_request())) for _ in range(3)]
-        await asyncio.wait(tasks)
-        await cached.close()
-        return [type(task.exception()) for task in tasks]
-
-    server.always = "404"
-    assert run(work()) == [ModelError] * 3
-
-
-def test_a_cached_model_is_the_model_behind_it(journal: Journal) -> None:
-    model = HttpModel("http://host/v1#m")
-    cached = CachedModel(model, journal)
-    assert isinstance(cached, Model)
-    assert (cached.name, cached.identity) == (model.name, model.identity)
-
-
-def test_no_prompt_is_in_the_file(server: MisbehavingServer, tmp_path: Path) -> None:
-    server.always = "thinking first"
-    with Journal(tmp_path / "journal.sqlite") as journal:
-        ask_cached(server, journal, [make_request("the patient is called Ada")])
-        kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"Yes." in kept
-    assert b"Ada" not in kept
 
 
 def test_a_file_that_is_not_a_journal_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
@@ -323,30 +222,6 @@ def test_keeping_a_reply_costs_little(journal: Journal) -> None:
         journal.put(key, reply, {"model": "m"})
     # 30 µs on an idle machine; the promise is 60, and a busy one is given room.
     assert (time.process_time() - began) / len(keys) < 300e-6
-
-
-def test_a_call_goes_out_only_when_the_reply_that_made_room_for_it_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So a run that is killed has paid for no more replies than it may have calls in flight without keeping them."""
-    begun, open_calls = 0, []
-    post = HttpModel._post
-
-    async def ask(server: MisbehavingServer, journal: Journal) -> None:
-        async def watch(model: HttpModel, call: Any) -> Any:
-            nonlocal begun
-            begun += 1
-            open_calls.append(begun - count_replies(journal))
-            return await post(model, call)
-
-        monkeypatch.setattr(HttpModel, "_post", watch)
-        model = CachedModel(HttpModel(server.spec, HttpConfig(concurrency=4)), journal)
-        await ask_all(model, make_requests(60))
-        await model.close()
-
-    with MisbehavingServer() as server, Journal(tmp_path / "journal.sqlite") as journal:
-        asyncio.run(ask(server, journal))
-    assert (len(open_calls), max(open_calls)) == (60, 4)
 
 
 def test_a_count_that_no_column_holds_is_told_to_all_who_wait(journal: Journal) -> None:

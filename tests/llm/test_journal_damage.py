@@ -2,9 +2,8 @@
 
 import random
 import sqlite3
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -228,27 +227,6 @@ def test_damaged_probabilities_are_asked_for_again(tmp_path: Path) -> None:
         damage_rows(path, f"UPDATE replies SET text = CAST('{text}' AS BLOB)")
         assert ask() == ([probability], 1)
     assert ask() == ([probability], 0)
-
-
-class Drawn(LexicalModel):
-    """Gives a fixed value, after something else has happened."""
-
-    def __init__(self, value: float, first: Coroutine[Any, Any, Any] | None = None) -> None:
-        super().__init__()
-        self.value, self.first = value, first
-
-    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
-        if self.first is not None:
-            await self.first
-        return [self.value] * len(statements)
-
-
-def test_probabilities_that_another_process_has_kept_meanwhile_are_used(tmp_path: Path) -> None:
-    path, question = tmp_path / "journal.sqlite", ("c", "r", ["s"])
-    with Journal(path) as journal, Journal(path) as another:
-        others = CachedYesNo(Drawn(0.25), another, Usage()).probabilities(*question)
-        ours = CachedYesNo(Drawn(0.75, others), journal, Usage())
-        assert run(ours.probabilities(*question)) == [0.25]
 
 
 @pytest.mark.parametrize("text", ["garbage", "[0.5", "{}", "null", '["a"]', "[NaN]", "[2]", "[null]", "[true]"])

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from prorubric import Message, make_model
-from prorubric.errors import ConfigError, SourceError, UnjudgedError
+from prorubric.errors import ConfigError, SourceError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import Journal
 from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.make import keep_model
-from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.scripted import ScriptedModel
 from tests.llm.asking import count_replies
 
@@ -113,72 +113,6 @@ class TestScript:
             (tmp_path / "s.jsonl").write_text(json.dumps({"reply": reply}))
             identities.add(make_model(f"scripted:{tmp_path / 's.jsonl'}").identity)
         assert len(identities) == 2
-
-
-class TestYesNoCache:
-    class Counting:
-        name = identity = "counting"
-
-        def __init__(self) -> None:
-            self.asked = 0
-
-        async def probabilities(self, conversation: str, response: str, statements: list[str]) -> list[float]:
-            self.asked += 1
-            return [0.1 + len(statement) / 100 for statement in statements]
-
-        async def close(self) -> None:
-            pass
-
-    @pytest.fixture
-    def counting(self, monkeypatch: pytest.MonkeyPatch) -> "TestYesNoCache.Counting":
-        made = self.Counting()
-        monkeypatch.setattr("tests.llm.test_make.COUNTING", made, raising=False)
-        return made
-
-    def test_a_probability_is_asked_for_once_and_comes_back_exactly(
-        self, tmp_path: Path, counting: "TestYesNoCache.Counting"
-    ) -> None:
-        usage, found = Usage(), []
-        for _ in range(2):
-            with Journal(tmp_path / "j.sqlite") as journal:
-                model = keep_model(make_model("tests.llm.test_make:COUNTING", None, usage), journal, usage)
-                assert isinstance(model, YesNoModel)
-                found.append(asyncio.run(model.probabilities("c", "r", ["one", "three"])))
-        assert found == [[0.13, 0.15000000000000002]] * 2
-        assert (counting.asked, usage.calls, usage.cached) == (1, 2, 1)
-
-    @pytest.mark.parametrize(
-        "change", [("x", "r", ["one"]), ("c", "x", ["one"]), ("c", "r", ["x"]), ("c", "r", ["one", "two"])]
-    )
-    def test_another_question_is_asked_anew(
-        self, tmp_path: Path, counting: "TestYesNoCache.Counting", change: tuple[str, str, list[str]]
-    ) -> None:
-        with Journal(tmp_path / "j.sqlite") as journal:
-            model = keep_model(make_model("tests.llm.test_make:COUNTING", None, Usage()), journal, Usage())
-            assert isinstance(model, YesNoModel)
-            for question in (("c", "r", ["one"]), change):
-                asyncio.run(model.probabilities(*question))
-        assert counting.asked == 2
-
-    @pytest.mark.parametrize("given", ["not judged", [0.5], [0.5, 7], [0.5, True]])
-    def test_a_response_that_is_not_judged_is_a_failed_call_and_is_not_kept(
-        self, tmp_path: Path, counting: "TestYesNoCache.Counting", given: object, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        async def fail(*_: object) -> object:
-            if isinstance(given, str):
-                raise UnjudgedError(given)
-            return given
-
-        monkeypatch.setattr(counting, "probabilities", fail)
-        usage = Usage()
-        with Journal(tmp_path / "j.sqlite") as journal:
-            model = keep_model(make_model("tests.llm.test_make:COUNTING", None, usage), journal, usage)
-            assert isinstance(model, YesNoModel)
-            for _ in range(2):
-                with pytest.raises(UnjudgedError):
-                    asyncio.run(model.probabilities("c", "r", ["one", "two"]))
-            assert count_replies(journal) == 0
-        assert (usage.calls, usage.cached, usage.failures) == (2, 0, {"reply": 2})
 
 
 def test_an_opened_model_counts_and_keeps_its_replies(tmp_path: Path) -> None:
