@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from prorubric import load_samples
+from prorubric.aggregate.choose import score_readings
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit, NotMade
@@ -26,7 +27,7 @@ from prorubric.files.write import write_json
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
-from prorubric.runs.verdicts import describe_versions, score_readings
+from prorubric.runs.verdicts import describe_versions
 
 SCHEMES = (
     "additive",

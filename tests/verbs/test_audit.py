@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from prorubric import ProRubricError, Response, load_tasks, save_responses, save_tasks
+from prorubric.aggregate.choose import split_by_words
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES
@@ -25,7 +26,6 @@ from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.runs.folder import claim_folder
 from prorubric.runs.run import Progress
-from prorubric.runs.verdicts import split_by_words
 from prorubric.verbs.audit import audit_rewards, make_audit_setting, run_audit
 from prorubric.verbs.compile import compile_rubrics
 from prorubric.verbs.compile_config import CompileConfig

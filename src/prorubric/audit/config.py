@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from prorubric.aggregate.choose import AUTO
 from prorubric.audit.bootstrap import RESAMPLES
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.effects import MARGIN
@@ -16,7 +17,6 @@ from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import config_record, split_commas
 from prorubric.runs.inputs import TaskOptions
 from prorubric.runs.run import RunOptions
-from prorubric.runs.verdicts import AUTO
 from prorubric.text.show import shorten
 
 

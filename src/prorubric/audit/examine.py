@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from prorubric.aggregate.choose import ALL, AUTO, READS_WORDS, split_by_words
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme, list_readings
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.editors import Editor
@@ -12,13 +13,7 @@ from prorubric.audit.judging import ANSWER, AuditCase, Examiner, find_compliance
 from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.models import AuditModels
 from prorubric.audit.probes import PROBES, add_controls, first_cases, probe_prices
-from prorubric.audit.setting import (
-    NO_DIMENSIONS,
-    add_dimensions,
-    find_answers,
-    keep_judgeable,
-    need_dimensions,
-)
+from prorubric.audit.setting import NO_DIMENSIONS, add_dimensions, find_answers, keep_judgeable, need_dimensions
 from prorubric.audit.summary import Found, share_unknown
 from prorubric.compile.compiler import LINEAGE, RULES
 from prorubric.errors import SourceError
@@ -28,7 +23,6 @@ from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Task
 from prorubric.runs.rejects import Rejects
 from prorubric.runs.run import Run
-from prorubric.runs.verdicts import ALL, AUTO, READS_WORDS, split_by_words
 
 _NO_VERDICTS = "the judge gave no verdict on the answer"
 _FIXED = (READINGS["redundancy"], READINGS[APPROPRIATENESS])

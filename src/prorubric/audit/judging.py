@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from prorubric.aggregate.choose import score_readings
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.liveness import AGAIN
 from prorubric.judge.judge import Judge
@@ -11,7 +12,6 @@ from prorubric.judge.readings import Reading
 from prorubric.judge.stream import judge_stream
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Unknown, Verdict
-from prorubric.runs.verdicts import score_readings
 
 ANSWER = "answer"
 """The text that everything is compared with: the answer as it is."""

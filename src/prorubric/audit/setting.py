@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 
+from prorubric.aggregate.choose import ALL, check_judging, choose_schemes
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.audit.answers import NoAnswer, SamplingConfig, compose_answers, sample_answers
 from prorubric.audit.config import AuditConfig
@@ -17,7 +18,6 @@ from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Response, Task
 from prorubric.runs.inputs import pair_responses
 from prorubric.runs.rejects import Rejects
-from prorubric.runs.verdicts import ALL, check_judging, choose_schemes
 
 FROM_CHECKLISTS = "composed from the checklists, by no model"
 NO_DIMENSIONS = "none: no scheme reads them"

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue
 
 from prorubric.aggregate.arithmetic import overlong_penalty
+from prorubric.aggregate.choose import check_judging, score_readings
 from prorubric.aggregate.schemes import find_scheme, list_readings
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import Format
@@ -33,7 +34,6 @@ from prorubric.reward.lookup import Lookup
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
-from prorubric.runs.verdicts import check_judging, score_readings
 from prorubric.text.show import shorten
 
 Verdicts = Mapping[str, Sequence[Verdict]]

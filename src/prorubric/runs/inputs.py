@@ -6,15 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from prorubric.datasets.load import (
-    Format,
-    Reject,
-    Subset,
-    describe_taken_id,
-    load_responses,
-    load_tasks,
-    show_example,
-)
+from prorubric.datasets.load import Format, Reject, Subset, describe_taken_id, load_responses, load_tasks, show_example
 from prorubric.errors import ConfigError, SourceError
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Response, Task

@@ -14,6 +14,15 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from prorubric.aggregate.choose import (
+    AUTO,
+    READS_WORDS,
+    Readings,
+    check_judging,
+    choose_schemes,
+    score_readings,
+    split_by_words,
+)
 from prorubric.aggregate.schemes import list_readings
 from prorubric.aggregate.score import Score
 from prorubric.datasets.responses import EXAMPLE
@@ -36,22 +45,7 @@ from prorubric.runs.inputs import TaskOptions, load_all_tasks, pair_responses
 from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunOptions, RunResult
 from prorubric.runs.stop import stop_on_signals
-from prorubric.runs.verdicts import (
-    AUTO,
-    JUDGE_FILES,
-    READS_WORDS,
-    ROW_SCHEMA,
-    SCORES,
-    SHEET,
-    VERDICTS,
-    Readings,
-    SchemeTally,
-    check_judging,
-    choose_schemes,
-    render_verdict_row,
-    score_readings,
-    split_by_words,
-)
+from prorubric.runs.verdicts import JUDGE_FILES, ROW_SCHEMA, SCORES, SHEET, VERDICTS, SchemeTally, render_verdict_row
 from prorubric.verbs.score import ScoredResponse, ScoredRun, open_scores
 
 _CHARACTERS_PER_TOKEN = 4

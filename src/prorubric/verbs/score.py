@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from prorubric.aggregate.choose import ALL, check_scoring, choose_schemes, score_readings
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_tasks
@@ -18,17 +19,13 @@ from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
 from prorubric.runs.folder import CONFIG, JOURNAL, TASKS
 from prorubric.runs.verdicts import (
-    ALL,
     JUDGE_FILES,
     ROW_SCHEMA,
     SchemeSummary,
     SchemeTally,
-    check_scoring,
-    choose_schemes,
     read_judge,
     read_verdicts,
     render_score_row,
-    score_readings,
 )
 
 _SHOWN_IN_NOTEBOOKS = 10

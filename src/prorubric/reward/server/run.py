@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from prorubric.aggregate.choose import READS_WORDS, split_by_words
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.engine import run_blocking
 from prorubric.reward.reward import make_reward
@@ -20,7 +21,6 @@ from prorubric.reward.server.config import ServeConfig, Serving, list_hosts, mak
 from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places, Rules
 from prorubric.reward.server.log import log, set_up_logs
 from prorubric.reward.server.metrics import Metrics
-from prorubric.runs.verdicts import READS_WORDS, split_by_words
 
 try:
     import uvicorn

@@ -1,0 +1,103 @@
+"""Which schemes a run can use: those the user asks for, as far as the tasks and the judge allow them."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
+from prorubric.aggregate.schemes import SCHEMES, find_scheme
+from prorubric.aggregate.score import Score, score_plan
+from prorubric.errors import ConfigError, SchemeError
+from prorubric.judge.readings import list_items
+from prorubric.rubric.identity import remember
+from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import Verdict
+
+ALL, AUTO = "all", "auto"
+READS_WORDS = "lexical"
+"""The judge that compares words instead of asking a model."""
+_REMEDIES = {
+    "dimensions": "make them with prorubric compile",
+    "restated criteria": "write them with prorubric compile --texts rewritten",
+}
+_BY_DEFAULT = ("additive", "prorubric")
+_BY_WORDS = ("additive", "conjunctive", "prorubric")
+"""Groups of criteria hold for a judge that cannot read a dimension as well."""
+
+Readings = Mapping[str, Sequence[Verdict]]
+
+
+def check_judging(task: Task, name: str) -> None:
+    """Raise `SchemeError` where a task cannot be judged and scored under a scheme."""
+    make_scoring_plan(task, name)
+    for reading in find_scheme(name).readings:
+        list_items(task, reading)
+
+
+def check_scoring(task: Task, name: str) -> None:
+    """Raise `SchemeError` where verdicts on a task cannot be scored under a scheme."""
+    make_scoring_plan(task, name)
+
+
+def choose_schemes(
+    names: str, tasks: Sequence[Task], check: Callable[[Task, str], None], judge: str = ""
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The schemes that a user asked for, checked against the tasks before anything is spent.
+
+    `all` stands for every scheme that all of the tasks can be scored under and the judge can read, `auto` for the sum
+    and ProRubric as far as that goes; what is left out comes back with the reason. A scheme that was named and does not
+    fit raises `SchemeError`.
+    """
+    asked = names.strip()
+    if asked in (ALL, AUTO):
+        wanted = SCHEMES if asked == ALL else _BY_DEFAULT if judge != READS_WORDS else _BY_WORDS
+        found = {name: _find_obstacle(name, tasks, check) for name in wanted}
+        left_out = {name: str(obstacle) for name, obstacle in found.items() if obstacle is not None}
+        if len(left_out) == len(wanted):
+            raise SchemeError(f"{wanted[0]}: {left_out[wanted[0]]}")
+        fitting = tuple(name for name in wanted if name not in left_out)
+        readable, unread = split_by_words(fitting) if judge == READS_WORDS else (fitting, {})
+        return readable, left_out | unread
+    chosen = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not chosen:
+        raise ConfigError("no scheme is named; give one or several with commas between them, all, or auto")
+    for name in chosen:
+        for task in tasks:
+            check(task, name)
+    return chosen, {}
+
+
+def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Of some schemes those that a judge that compares words can read, and why not the others."""
+    readable = tuple(name for name in schemes if all(r.is_read_by_words for r in find_scheme(name).readings))
+    reason = f"{READS_WORDS} compares words and cannot read their texts; use a model as the judge"
+    return readable, {name: reason for name in schemes if name not in readable}
+
+
+def score_readings(readings: Readings, task: Task, schemes: Sequence[str]) -> dict[str, Score]:
+    """The scores of one response under several schemes, from one set of verdicts."""
+    return {name: score_plan(_pick(readings, name), _plan(task, name)) for name in schemes}
+
+
+def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], None]) -> str | None:
+    """Why a scheme does not fit, in the same words for every scheme with the same remedy."""
+    for task in tasks:
+        try:
+            check(task, name)
+        except SchemeError as error:
+            needs = find_scheme(name).needs - ({"dimensions"} if task.protocol else set())
+            return next((f"there are tasks without {need}; {_REMEDIES[need]}" for need in sorted(needs)), str(error))
+    return None
+
+
+def _pick(readings: Readings, name: str) -> list[Verdict]:
+    names = [reading.name for reading in find_scheme(name).readings]
+    missing = [reading for reading in names if reading not in readings]
+    if missing:
+        raise SchemeError(
+            f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
+        )
+    return [verdict for reading in names for verdict in readings[reading]]
+
+
+@remember(1024)
+def _plan(task: Task, name: str) -> ScoringPlan:
+    return make_scoring_plan(task, name)
