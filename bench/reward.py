@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from prorubric import HttpConfig, Judge, RewardConfig, load_samples
+from prorubric.aggregate.choose import score_readings
 from prorubric.datasets.samples import SAMPLE_TASKS
 from prorubric.llm.model import Reply, Request
 from prorubric.reward.reward import RubricReward
-from prorubric.aggregate.choose import score_readings
 
 ROOT = Path(__file__).parents[1]
 BATCH, CALLS, ROUNDS, LATENCY, PORT = 512, 500, 5, 0.05, 20_517
