@@ -77,8 +77,7 @@ def test_progress_is_told_in_steps(trained: dict[str, object]) -> None:
 
 def test_a_folder_of_another_world_is_refused(trained: dict[str, str]) -> None:
     assert (
-        "holds runs of 'triage-v1' with its parameters, not of this science-v1; give another --out"
-        in trained["refused"]
+        "holds a run of lab with another world (triage-v1, not science-v1); choose another --out" in trained["refused"]
     )
 
 

@@ -43,7 +43,7 @@ _SIGNS = {"met": ("+", "green"), "named": ("~", "yellow"), "wrong": ("x", "red")
 def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonFlag = False) -> int:
     """Train a policy on a reward and measure coverage g and appropriateness c; finished runs are kept."""
     with show_progress("lab", "step") as show:
-        result = run_lab(config, show)
+        result = run_lab(config, lambda now: show(now.done, now.note, now.total))
     print_json(result) if json else print_tables(result, make_console())
     return 0
 
@@ -52,7 +52,7 @@ def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonF
 def compare(config: Annotated[LabCompareConfig, Parameter(name="*")] = _COMPARE, *, json: JsonFlag = False) -> int:
     """Compare all schemes over several seeds; figures and a report page are written to the folder."""
     with show_progress("lab", "step") as show:
-        result = compare_schemes(config, show)
+        result = compare_schemes(config, lambda now: show(now.done, now.note, now.total))
     if json:
         print_json(result)
     else:

@@ -44,16 +44,16 @@ class _Rows:
             raise _OpenError(f"no runs of {name}")
         return self.by_name[name]
 
-    def won_back(self, name: str) -> float:
+    def won_back(self, row: SchemeRow) -> float:
         """The share of what additive lost of `c` that a scheme wins back."""
         additive = self.row("additive").c.mean
         if additive >= self.base.c:
             raise _OpenError("additive lost nothing")
-        return (self.row(name).c.mean - additive) / (self.base.c - additive)
+        return (row.c.mean - additive) / (self.base.c - additive)
 
-    def gain_left(self, name: str, plain: str) -> float:
+    def gain_left(self, row: SchemeRow, plain: SchemeRow) -> float:
         """The share of the gain in `g` under a scheme that a variant of it keeps."""
-        return (self.row(name).g.mean - self.base.g) / (self.row(plain).g.mean - self.base.g)
+        return (row.g.mean - self.base.g) / (plain.g.mean - self.base.g)
 
 
 def judge_goals(
@@ -118,7 +118,7 @@ def _grouping_helps(table: _Rows) -> tuple[bool, str]:
 
 
 def _others_do_not(table: _Rows) -> tuple[bool, str]:
-    won = {name: table.won_back(name) for name in NO_HELP}
+    won = {name: table.won_back(table.row(name)) for name in NO_HELP}
     shown = ", ".join(f"{name} wins back {share:.0%}" for name, share in won.items())
     return all(share < NO_HELP_MARGIN for share in won.values()), f"{shown} of what additive lost"
 
@@ -137,14 +137,15 @@ def _appropriateness_helps(table: _Rows) -> tuple[bool, str]:
 
 
 def _kl_helps_as_learning_stops(table: _Rows) -> tuple[bool, str]:
-    sweep = [f"additive-kl-{kl}" for kl in KL_WEIGHTS]
-    pairs = [(table.won_back(name), table.gain_left(name, "additive")) for name in sweep]
+    additive, *sweep = (table.row(name) for name in ("additive", *(f"additive-kl-{kl}" for kl in KL_WEIGHTS)))
+    pairs = [(table.won_back(row), table.gain_left(row, additive)) for row in sweep]
     shown = ", ".join(f"{won:.0%} of c back with {left:.0%} of the gain in g left" for won, left in pairs)
     never_both = all(won < LEARNING_STOPS or left < LEARNING_STOPS for won, left in pairs)
     # What the sweep did to the other reward; the goal is about additive.
     lowest = f"prorubric-kl-{min(KL_WEIGHTS)}"
     if {"prorubric", lowest} <= table.by_name.keys():
-        moved, left = table.row(lowest).c.mean - table.row("prorubric").c.mean, table.gain_left(lowest, "prorubric")
+        held, plain = table.row(lowest), table.row("prorubric")
+        moved, left = held.c.mean - plain.c.mean, table.gain_left(held, plain)
         shown += f"; not judged: {lowest} moves c by {moved:+.3f} with {left:.0%} of the gain in g left"
     return never_both and pairs[-1][0] >= LEARNING_STOPS, shown
 

@@ -43,17 +43,12 @@ the KL term is not: with some 20 choices instead of 2,660 tokens the reward says
 root of their ratio), so the same balance takes a weight 10 times as large."""
 _KL = re.compile(r"(.+)-kl-(\d+(?:\.\d+)?)")
 
+_PLAIN = ("additive", "weighted", LENGTH_MATCHED, "raw-and", "prorubric-no-failure", "prorubric", "graded", "k1")
+_CHECKED = ("additive", "raw-and", "prorubric", "graded", "k1", "implicit")
 COMPARED = (
-    "additive",
-    "weighted",
-    LENGTH_MATCHED,
-    "raw-and",
-    "prorubric-no-failure",
-    "prorubric",
-    "graded",
-    "k1",
+    *_PLAIN,
     "implicit",
-    *(f"{scheme}+appropriateness" for scheme in ("additive", "raw-and", "prorubric", "graded", "k1", "implicit")),
+    *(f"{scheme}+appropriateness" for scheme in _CHECKED),
     *(f"{scheme}-kl-{kl}" for scheme in ("additive", "prorubric") for kl in KL_WEIGHTS),
 )
 """The rows of the paper's medical tables, and appropriateness with every scheme."""

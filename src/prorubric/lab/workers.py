@@ -10,7 +10,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,12 +24,10 @@ from prorubric.files.json import parse_json
 from prorubric.files.write import write_json
 from prorubric.lab.results import BaseResult, LabRun
 from prorubric.lab.schemes import find_lab_scheme, hash_own
+from prorubric.runs.run import OnProgress, Progress
 
 if TYPE_CHECKING:
     from prorubric.lab.training import Ground
-
-OnProgress = Callable[[int, str, int], None]
-"""Called with the steps done, a note, and the number of steps."""
 
 _POLL_SECONDS = 0.5
 _SPAWN = multiprocessing.get_context("spawn")
@@ -56,7 +54,7 @@ class LabFolder:
 
 
 def make_runs(
-    folder: LabFolder, wanted: Sequence[tuple[str, int]], workers: int, on_progress: OnProgress
+    folder: LabFolder, wanted: Sequence[tuple[str, int]], workers: int, on_progress: OnProgress | None
 ) -> tuple[BaseResult, list[LabRun]]:
     """Make the runs that are missing, by scheme and seed, and read them all. The caller holds the folder's lock."""
     (folder.path / "runs").mkdir(exist_ok=True)
@@ -74,7 +72,8 @@ def make_runs(
                     future.result()
                 done += len(ended)
                 running |= {pool.submit(_make_run, folder, *run) for run in islice(waiting, len(ended))}
-                on_progress(int(counter.value), f"{done} of {len(missing)} runs", total)
+                if on_progress:
+                    on_progress(Progress(int(counter.value), total, f"{done} of {len(missing)} runs"))
     return base, [LabRun(**parse_json(folder.place(*run).read_bytes())) for run in wanted]
 
 

@@ -216,6 +216,31 @@ class Moves:
     sentences: tuple[str, ...]
     tokens_M: Ints
 
+    @classmethod
+    def of(cls, texts: Texts) -> "Moves":
+        """The moves of a world, kind after kind."""
+        names = [(name, f"{name[0].upper()}{name[1:]}") for name in texts.item_names]
+        findings = [texts.findings[number % len(texts.findings)] for number in range(len(names))]
+        pairs = list(zip(names, findings, strict=True))
+        sentences = {
+            "decide": texts.decisions,
+            "name": [texts.name.format(item=name) for name, _ in names],
+            "for": [texts.explain_for.format(Item=name, finding=so) for (_, name), (so, _) in pairs],
+            "against": [texts.explain_against.format(Item=name, finding=not_so) for (_, name), (_, not_so) in pairs],
+            "test": [texts.test.format(test=test) for test in texts.all_tests],
+            "ask": texts.questions,
+            "manner": list(texts.manner.values()),
+            "aside": [said for said, _ in texts.asides.values()],
+            "topic": [part.topic for part in texts.parts],
+            "filler": texts.filler,
+        }
+        said, tokens, at = [""], [0], {}
+        for kind, lines in sentences.items():
+            at[kind] = slice(len(said), len(said) + len(lines))
+            said += lines
+            tokens += [_TOKENS[kind]] * len(lines)
+        return cls(at, tuple(said), np.array(tokens))
+
     def number(self, kind: str, index: int) -> int:
         """The number of one move."""
         return int(self.at[kind].start) + index
@@ -277,7 +302,7 @@ def make_world(name: str) -> World:
     return World(
         spec=spec,
         texts=texts,
-        moves=_make_moves(texts),
+        moves=Moves.of(texts),
         bias_F_J=bias,
         slope_F_J=slope,
         pool_F_I=pool,
@@ -294,27 +319,3 @@ def fill_rows(answers: Sequence[Sequence[int]]) -> Ints:
     for row, answer in zip(filled, answers, strict=True):
         row[: len(answer)] = answer
     return filled
-
-
-def _make_moves(texts: Texts) -> Moves:
-    names = [(name, f"{name[0].upper()}{name[1:]}") for name in texts.item_names]
-    findings = [texts.findings[number % len(texts.findings)] for number in range(len(names))]
-    pairs = list(zip(names, findings, strict=True))
-    sentences = {
-        "decide": texts.decisions,
-        "name": [texts.name.format(item=name) for name, _ in names],
-        "for": [texts.explain_for.format(Item=name, finding=so) for (_, name), (so, _) in pairs],
-        "against": [texts.explain_against.format(Item=name, finding=not_so) for (_, name), (_, not_so) in pairs],
-        "test": [texts.test.format(test=test) for test in texts.all_tests],
-        "ask": texts.questions,
-        "manner": list(texts.manner.values()),
-        "aside": [said for said, _ in texts.asides.values()],
-        "topic": [part.topic for part in texts.parts],
-        "filler": texts.filler,
-    }
-    said, tokens, at = [""], [0], {}
-    for kind, lines in sentences.items():
-        at[kind] = slice(len(said), len(said) + len(lines))
-        said += lines
-        tokens += [_TOKENS[kind]] * len(lines)
-    return Moves(at, tuple(said), np.array(tokens))

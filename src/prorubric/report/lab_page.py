@@ -39,16 +39,29 @@ def write_lab_page(path: Path, result: LabResult, figures: Mapping[str, Path]) -
 
 def render_lab_page(result: LabResult, figures: Mapping[str, Path]) -> bytes:
     """The page as bytes."""
-    title = f"The lab: {result.world}"
-    seeds = ", ".join(map(str, result.seeds))
+    title, seeds = f"The lab: {result.world}", ", ".join(map(str, result.seeds))
+    paired: list[Row] = []
+    for row in result.rows:
+        if row.c_over_additive and row.scheme != "additive":
+            leads = (row.c_over_additive, row.g_over_additive)
+            paired.append((own_words(row.scheme), *(Cell(", ".join(signed(100 * x) for x in lead)) for lead in leads)))
+    goals, words = [], {True: ("met", "ok"), False: ("not met", "bad"), None: ("open", None)}
+    for goal in result.goals:
+        word, style = words[goal.met]
+        goals.append(element("li", element("b", word, class_=style), f": {goal.goal}: ", own_words(goal.finding)))
+    images = []
+    for name, path in figures.items():
+        # As an image: the page's policy and style are for its own markup, and the SVG brings a style of its own.
+        source = f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
+        images.append(element("figure", element("figcaption", name), element("img", src=source, alt=name)))
     sections = (
         ("Schemes", _render_schemes(result)),
         ("The parts of c", _render_parts(result)),
-        ("Over additive, seed by seed", _render_paired(result)),
-        ("Goals", _render_goals(result)),
+        ("Over additive, seed by seed", table("Over additive", ("scheme", "c", "g"), paired) if paired else None),
+        ("Goals", element("ul", goals)),
         ("Compared with the paper and the audit", _render_correlations(result)),
         ("What edits pay before training (× 100)", _render_audit(result)),
-        ("Figures", [_render_figure(name, path) for name, path in figures.items()] or None),
+        ("Figures", join(images)),
     )
     body = join(
         element("header", element("h1", title), element("p", _NOTICE, class_="warn")),
@@ -96,25 +109,6 @@ def _render_parts(result: LabResult) -> Html:
     return join(note(told), table("The parts of c", heads, rows, sortable=True))
 
 
-def _render_paired(result: LabResult) -> Html | None:
-    rows: list[Row] = []
-    for row in result.rows:
-        if row.c_over_additive and row.scheme != "additive":
-            pairs = (row.c_over_additive, row.g_over_additive)
-            cells = [Cell(", ".join(signed(100 * value) for value in values), values[0]) for values in pairs]
-            rows.append((own_words(row.scheme), *cells))
-    return table("Over additive", ("scheme", "c", "g"), rows) if rows else None
-
-
-def _render_goals(result: LabResult) -> Html:
-    words = {True: ("met", "ok"), False: ("not met", "bad"), None: ("open", None)}
-    items = []
-    for goal in result.goals:
-        word, style = words[goal.met]
-        items.append(element("li", element("b", word, class_=style), f": {goal.goal}: ", own_words(goal.finding)))
-    return element("ul", items)
-
-
 def _render_correlations(result: LabResult) -> Html:
     trained = "trained rows without the KL sweep"
 
@@ -146,9 +140,3 @@ def _render_audit(result: LabResult) -> Html:
             cells.append(Cell(UNKNOWN if effect.mean is None else f"{signed(effect.mean)}{paper}", effect.mean))
         rows.append((own_words(found.scheme), *cells, Cell(percent(found.tied), found.tied)))
     return table("What edits pay", ("scheme", *EDITS, "groups tied"), rows, sortable=True)
-
-
-def _render_figure(title: str, path: Path) -> Html:
-    # As an image: the page's policy and style are for its own markup, and the SVG brings a style of its own.
-    source = f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
-    return element("figure", element("figcaption", title), element("img", src=source, alt=title))

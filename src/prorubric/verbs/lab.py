@@ -16,8 +16,6 @@ from pydantic import BeforeValidator, Field
 
 from prorubric.audit.paper import load_paper
 from prorubric.errors import ConfigError, MissingExtraError, SourceError
-from prorubric.files.json import parse_json, render_json
-from prorubric.files.lock import lock_path
 from prorubric.files.write import write_json
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.facts import Facts
@@ -34,9 +32,11 @@ from prorubric.lab.results import (
 )
 from prorubric.lab.schemes import COMPARED, check_lab_scheme
 from prorubric.lab.summary import LabResult, summarize
-from prorubric.lab.workers import LabFolder, OnProgress, make_runs
+from prorubric.lab.workers import LabFolder, make_runs
 from prorubric.lab.world import END, fill_rows, find_world, make_world
 from prorubric.rubric.base import Record, config_record, split_commas
+from prorubric.runs.folder import CONFIG, Setting, claim_folder, read_setting
+from prorubric.runs.run import OnProgress
 from prorubric.train.paper import PAPER
 
 Mark = Literal["absent", "named", "wrong", "met"]
@@ -76,12 +76,12 @@ class LabCompareConfig(LabConfig):
     """Draw figures as PNG and SVG."""
 
 
-def run_lab(config: LabConfig, on_progress: OnProgress = lambda *_: None) -> LabResult:
+def run_lab(config: LabConfig, on_progress: OnProgress | None = None) -> LabResult:
     """Train on one or a few schemes; the result covers what the config asks for."""
     return _make_tables(config, on_progress, "run.json")
 
 
-def compare_schemes(config: LabCompareConfig, on_progress: OnProgress = lambda *_: None) -> LabResult:
+def compare_schemes(config: LabCompareConfig, on_progress: OnProgress | None = None) -> LabResult:
     """Compare schemes and write the page."""
     if config.figures and find_spec("matplotlib") is None:
         raise MissingExtraError.of("drawing figures", "plot")
@@ -97,33 +97,30 @@ def compare_schemes(config: LabCompareConfig, on_progress: OnProgress = lambda *
     return result
 
 
-def _make_tables(config: LabConfig, on_progress: OnProgress, name: str) -> LabResult:
+def describe_folder(config: LabConfig) -> Setting:
+    """A folder holds the runs of one world with one set of parameters."""
+    held = read_setting(config.out)
+    if held.keys() == {"world"}:  # written before folders named their verb
+        identity = {"world": held["world"]["name"], "set of parameters": held["world"]}
+        write_json(config.out / CONFIG, {"verb": "lab", "identity": identity, "inputs": {}})
+    spec = find_world(config.world)
+    identity = {"world": spec.name, "set of parameters": asdict(spec)}
+    # No files: beginning a run would remove them, and here runs of earlier calls are kept.
+    return Setting("lab", config, identity)
+
+
+def _make_tables(config: LabConfig, on_progress: OnProgress | None, name: str) -> LabResult:
     if find_spec("torch") is None:
         raise MissingExtraError.of("training in the lab", "lab")
     # All schemes of a seed before the next, so a table fills evenly.
     seeds = [PAPER.seeds[0] + number for number in range(config.seeds)]
     wanted = [(scheme, seed) for seed in seeds for scheme in dict.fromkeys(config.scheme)]
-    config.out.mkdir(parents=True, exist_ok=True)
-    with lock_path(config.out / "lock", config.out):
-        claim_world(config)
+    with claim_folder(config.out, describe_folder(config)) as begin:
+        begin()
         base, runs = make_runs(LabFolder(config.out, config.world, config.steps), wanted, config.workers, on_progress)
         result = summarize(base, runs)
         write_json(config.out / name, result.model_dump(mode="json"))
     return result
-
-
-def claim_world(config: LabConfig) -> None:
-    """Write down the world with its parameters; refuse a folder that holds runs of another one."""
-    place = config.out / "config.json"
-    parameters = parse_json(render_json(asdict(find_world(config.world))))
-    held = parse_json(place.read_bytes()).get("world") if place.is_file() else parameters
-    if held != parameters:
-        raise ConfigError(
-            f"{config.out} holds runs of {(held or {}).get('name')!r} with its parameters, not of this {config.world}; "
-            "give another --out"
-        )
-    if not place.is_file():
-        write_json(place, {"world": parameters})
 
 
 @config_record
@@ -238,29 +235,29 @@ class WorldsResult(Record):
 
 def compare_worlds(config: WorldsConfig) -> WorldsResult:
     """What each world's rubric pays for, how far `c` fell under the sum, and the paper's figures for both."""
-    rows = tuple(_describe_world(folder) for folder in config.folders)
+    rows, paper = [], load_paper()
+    for folder in config.folders:
+        base, runs = load_runs(folder)
+        most = max((run.steps for run in runs), default=0)
+        ends = {(run.scheme, run.seed): 100 * run.last.c for run in runs if run.steps == most}
+        additive = {seed: c for (scheme, seed), c in ends.items() if scheme == "additive"}
+        if not additive:
+            raise SourceError(f"{folder} holds no run of additive; make one with: prorubric lab run --out {folder}")
+        leads = [ends["prorubric", seed] - c for seed, c in additive.items() if ("prorubric", seed) in ends]
+        domain = make_world(base.world).texts.domain
+        changes = paper["probe_change_from_base"].get(domain, {})
+        mean = {scheme: float(np.mean(changes[scheme])) for scheme in ("additive", "prorubric") if changes.get(scheme)}
+        row = WorldRow(
+            world=base.world,
+            domain=domain,
+            naming_share=next((found.value for found in base.audit.naming_share if found.scheme == "additive"), None),
+            fall=Spread.of([c - 100 * base.sampled.c for c in additive.values()]),
+            lead=Spread.of(leads) if leads else None,
+            paper_naming_share=paper["incentive_audit_by_domain"].get(domain, {}).get("naming_share_additive"),
+            paper_fall=mean.get("additive"),
+            paper_lead=mean["prorubric"] - mean["additive"] if len(mean) == 2 else None,
+        )
+        rows.append(row)
     shares = {row.world: row.naming_share for row in rows if row.naming_share is not None}
-    return WorldsResult(worlds=rows, pays_and_falls=correlate(shares, {row.world: -row.fall.mean for row in rows}))
-
-
-def _describe_world(folder: Path) -> WorldRow:
-    base, runs = load_runs(folder)
-    most = max((run.steps for run in runs), default=0)
-    ends = {(run.scheme, run.seed): 100 * run.last.c for run in runs if run.steps == most}
-    additive = {seed: c for (scheme, seed), c in ends.items() if scheme == "additive"}
-    if not additive:
-        raise SourceError(f"{folder} holds no run of additive; make one with: prorubric lab run --out {folder}")
-    leads = [ends["prorubric", seed] - c for seed, c in additive.items() if ("prorubric", seed) in ends]
-    domain, paper = make_world(base.world).texts.domain, load_paper()
-    changes = paper["probe_change_from_base"].get(domain, {})
-    mean = {scheme: float(np.mean(changes[scheme])) for scheme in ("additive", "prorubric") if changes.get(scheme)}
-    return WorldRow(
-        world=base.world,
-        domain=domain,
-        naming_share=next((found.value for found in base.audit.naming_share if found.scheme == "additive"), None),
-        fall=Spread.of([c - 100 * base.sampled.c for c in additive.values()]),
-        lead=Spread.of(leads) if leads else None,
-        paper_naming_share=paper["incentive_audit_by_domain"].get(domain, {}).get("naming_share_additive"),
-        paper_fall=mean.get("additive"),
-        paper_lead=mean["prorubric"] - mean["additive"] if len(mean) == 2 else None,
-    )
+    falls = {row.world: -row.fall.mean for row in rows}
+    return WorldsResult(worlds=tuple(rows), pays_and_falls=correlate(shares, falls))

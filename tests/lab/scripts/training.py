@@ -35,7 +35,7 @@ def run_twice(ground: Ground) -> dict[str, object]:
 def compare(folder: Path) -> dict[str, object]:
     config = LabCompareConfig(scheme=("additive", OWN), steps=STEPS, seeds=1, out=folder)
     told: list[tuple[int, str, int | None]] = []
-    result = compare_schemes(config, lambda done, note, total=None: told.append((done, note, total)))
+    result = compare_schemes(config, lambda now: told.append((now.done, now.note, now.total)))
     files = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
     (folder / "runs" / f"additive-seed-42-steps-{STEPS}.json").unlink()
     again = run_lab(LabConfig(scheme=("additive", OWN), steps=STEPS, seeds=1, out=folder))
