@@ -2,20 +2,14 @@
 
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from prorubric.errors import ConfigError
-from prorubric.files.json import parse_json
 from prorubric.files.write import write_json
 from prorubric.lab.results import BaseResult
 from prorubric.lab.schemes import hash_own
 from prorubric.lab.workers import LabFolder
-from prorubric.lab.world import find_world
-from prorubric.runs.folder import claim_folder
-from prorubric.verbs.lab import LabConfig, describe_folder
 from tests.compile.running import is_running
 from tests.lab.results import make_base, make_run, write_folder
 from tests.llm.server import wait_until
@@ -62,32 +56,6 @@ def test_a_new_audit_joins_what_is_held_and_takes_the_place_of_what_has_its_name
     assert len(joined.audit.effects) == len({(cell.edit, cell.scheme) for cell in joined.audit.effects}) == 3 * 7
     assert joined.sources == {OWN: "new", OTHER: "new", "gone:f": "kept"}
     assert joined.sampled == held.sampled
-
-
-def test_a_folder_is_known_by_its_world_and_not_by_the_version_that_made_it(tmp_path: Path) -> None:
-    with claim_folder(tmp_path, describe_folder(LabConfig(out=tmp_path))) as begin:
-        begin()
-        held = parse_json((tmp_path / "config.json").read_bytes())
-    write_json(tmp_path / "config.json", held | {"versions": {"prorubric": "0.0.1"}})
-    with claim_folder(tmp_path, describe_folder(LabConfig(scheme=("k1",), steps=3, out=tmp_path))):
-        pass
-    other = LabConfig(world="science-v1", out=tmp_path)
-    message = r"holds a run of lab with another world \(triage-v1, not science-v1\); choose another --out"
-    with pytest.raises(ConfigError, match=message), claim_folder(tmp_path, describe_folder(other)):
-        pass
-
-
-def test_a_folder_from_before_folders_named_their_verb_is_still_a_lab(tmp_path: Path) -> None:
-    write_json(tmp_path / "config.json", {"world": asdict(find_world("triage-v1"))})
-    with claim_folder(tmp_path, describe_folder(LabConfig(out=tmp_path))) as begin:
-        begin()
-        assert parse_json((tmp_path / "config.json").read_bytes())["verb"] == "lab"
-    write_json(tmp_path / "config.json", {"world": asdict(find_world("triage-v1")) | {"slack": 0.4}})
-    with (
-        pytest.raises(ConfigError, match="holds a run of lab with another set of parameters"),
-        claim_folder(tmp_path, describe_folder(LabConfig(out=tmp_path))),
-    ):
-        pass
 
 
 def test_no_worker_outlives_a_killed_run() -> None:

@@ -114,6 +114,13 @@ def summarize(base: BaseResult, runs: Sequence[LabRun]) -> LabResult:
     def drop_easy(column: dict[str, float]) -> dict[str, float]:
         return {name: value for name, value in column.items() if name != BASE and "-kl-" not in name}
 
+    # Rows that differ from another only in the limit or a KL weight share its audit.
+    plain = {row.scheme: row.c.mean for row in rows if find_lab_scheme(row.scheme).base == row.scheme}
+    predictions = []
+    for edit in EDITS:
+        pays = {scheme: base.audit.effect(edit, scheme).per_spread for scheme in plain}
+        known = {scheme: value for scheme, value in pays.items() if value is not None}
+        predictions.append(Prediction(edit=edit, correlation=correlate(known, plain)))
     found_c, found_g = correlate(ours_c, paper_c), correlate(ours_g, paper_g)
     found_without = {name: correlate(column, paper_c) for name, column in without.items()}
     return LabResult(
@@ -132,7 +139,7 @@ def summarize(base: BaseResult, runs: Sequence[LabRun]) -> LabResult:
         correlation_g_trained=correlate(drop_easy(ours_g), paper_g),
         correlations_c_without=found_without,
         correlations_c_without_trained={n: correlate(drop_easy(column), paper_c) for n, column in without.items()},
-        predictions=_check_predictions(base, rows),
+        predictions=tuple(predictions),
         goals=judge_goals(base, rows, found_c, found_g, found_without),
         cpu_seconds=sum(run.cpu_seconds for run in runs),
     )
@@ -171,14 +178,3 @@ def _make_row(name: str, runs: Sequence[LabRun], ends: Sequence[RunEnd]) -> Sche
         curve=tuple(curve),
         c_curves={run.seed: {point.step: point.measure.c for point in run.points} for run in own},
     )
-
-
-def _check_predictions(base: BaseResult, rows: Sequence[SchemeRow]) -> tuple[Prediction, ...]:
-    # Rows that differ from another only in the limit or a KL weight share its audit.
-    plain = {row.scheme: row.c.mean for row in rows if find_lab_scheme(row.scheme).base == row.scheme}
-    found = []
-    for edit in EDITS:
-        pays = {scheme: base.audit.effect(edit, scheme).per_spread for scheme in plain}
-        known = {scheme: value for scheme, value in pays.items() if value is not None}
-        found.append(Prediction(edit=edit, correlation=correlate(known, plain)))
-    return tuple(found)

@@ -4,7 +4,7 @@ Drawn with matplotlib's object interface and no display. A figure that lacks its
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from prorubric.lab.incentive import EDITS
-from prorubric.lab.results import BASE, SchemeRow
+from prorubric.lab.results import BASE
 from prorubric.lab.schemes import KL_WEIGHTS
 from prorubric.lab.summary import LabResult
 
@@ -33,23 +33,24 @@ _CURVES = ("additive", "raw-and", "prorubric", "graded", "implicit", "k1")
 # About the size of the axes, of a letter and of a line of a label, in points: labels are kept apart with these.
 _WIDTH, _HEIGHT, _LETTER, _LINE = 400.0, 270.0, 3.5, 7.0
 
-Dot = tuple[SchemeRow, float, float]
-"""A row and its place."""
+Draw = Callable[[LabResult, Axes], bool]
+"""Draws a figure, and says whether the rows for it are there."""
 
 
 def draw_figures(result: LabResult, folder: Path) -> dict[str, Path]:
     """Draw what the rows allow; the SVG of each figure by its title."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn: dict[str, Path] = {}
-    for name, title, draw in (
-        ("plane", "Coverage and appropriateness", _draw_plane),
+    figures: tuple[tuple[str, str, Draw], ...] = (
+        ("plane", "Coverage and appropriateness", partial(_draw_dots, name="g", label="coverage g")),
         ("curves", "Appropriateness during training", partial(_draw_curves, name="c", label="appropriateness c")),
         ("coverage", "Coverage during training", partial(_draw_curves, name="g", label="coverage g")),
-        ("length", "Length control", _draw_length),
+        ("length", "Length control", partial(_draw_dots, name="tokens", label="tokens of an answer")),
         ("kl", "KL sweep", _draw_kl),
         ("audit", "What edits pay before training", _draw_audit),
         ("prediction", "The audit's forecast and the outcome", _draw_prediction),
-    ):
+    )
+    for name, title, draw in figures:
         figure = Figure(figsize=(6.4, 4.4), layout="constrained")
         if draw(result, figure.subplots()):
             for kind in ("png", "svg"):
@@ -58,14 +59,23 @@ def draw_figures(result: LabResult, folder: Path) -> dict[str, Path]:
     return drawn
 
 
-def _draw_plane(result: LabResult, axes: Axes) -> bool:
-    base = result.base.sampled
-    axes.axhline(100 * base.c, color=_OTHER_STYLE[0], linewidth=0.8, linestyle=":")
-    axes.plot(100 * base.g, 100 * base.c, "*", color="black", markersize=12)
-    axes.annotate(BASE, (100 * base.g, 100 * base.c), textcoords="offset points", xytext=(6, 4), fontsize=8)
-    axes.set(xlabel="coverage g", ylabel="appropriateness c")
-    _scatter(axes, [(row, 100 * row.g.mean, 100 * row.c.mean) for row in result.rows], spreads=True)
-    return True
+def _draw_dots(result: LabResult, axes: Axes, name: str, label: str) -> bool:
+    """Rows by `c` and another measure; by tokens, half the length does not undo a collapse that is not about length."""
+    base = result.base_row
+    scale = 1 if name == "tokens" else 100
+    plain = [row for row in result.rows if name != "tokens" or not ("-kl-" in row.scheme or "+" in row.scheme)]
+    star = scale * getattr(base, name).mean, 100 * base.c.mean
+    axes.axhline(star[1], color=_OTHER_STYLE[0], linewidth=0.8, linestyle=":")
+    axes.plot(*star, "*", color="black", markersize=12)
+    axes.annotate(BASE, star, textcoords="offset points", xytext=(6, 4), fontsize=8)
+    axes.set(xlabel=label, ylabel="appropriateness c")
+    for row in plain:
+        spread, (colour, marker) = getattr(row, name), _find_style(row.scheme)
+        errors = [None if sd is None else factor * sd for sd, factor in ((row.c.sd, 100), (spread.sd, scale))]
+        x, y = scale * spread.mean, 100 * row.c.mean
+        axes.errorbar(x, y, *errors, fmt=marker, markersize=4, color=colour, linewidth=0.8)
+    _label_apart(axes, [(scale * getattr(row, name).mean, 100 * row.c.mean, row.scheme) for row in plain])
+    return bool(plain)
 
 
 def _draw_curves(result: LabResult, axes: Axes, name: str, label: str) -> bool:
@@ -81,17 +91,6 @@ def _draw_curves(result: LabResult, axes: Axes, name: str, label: str) -> bool:
     axes.set(xlabel="step", ylabel=label)
     if rows:
         axes.legend(fontsize=7)
-    return bool(rows)
-
-
-def _draw_length(result: LabResult, axes: Axes) -> bool:
-    """Half the length does not undo the collapse if the collapse is not about length."""
-    rows = [row for row in result.rows if "-kl-" not in row.scheme and "+" not in row.scheme]
-    base = result.base.sampled
-    axes.plot(base.tokens, 100 * base.c, "*", color="black", markersize=12, label=BASE)
-    axes.legend(fontsize=7)
-    axes.set(xlabel="tokens of an answer", ylabel="appropriateness c")
-    _scatter(axes, [(row, row.tokens.mean, 100 * row.c.mean) for row in rows])
     return bool(rows)
 
 
@@ -127,33 +126,29 @@ def _draw_audit(result: LabResult, axes: Axes) -> bool:
 
 def _draw_prediction(result: LabResult, axes: Axes) -> bool:
     """What naming pays before training, and c after it; the page has the other edits' correlations."""
-    audit = {effect.scheme: effect.per_spread for effect in result.base.audit.effects if effect.edit == "name-item"}
-    paid = [(row, audit.get(row.scheme)) for row in result.rows]
-    dots = [(row, pays, 100 * row.c.mean) for row, pays in paid if pays is not None]
+    pays = {effect.scheme: effect.per_spread for effect in result.base.audit.effects if effect.edit == "name-item"}
+    found = [(pays.get(row.scheme), 100 * row.c.mean, row.scheme) for row in result.rows]
+    places = [(x, y, scheme) for x, y, scheme in found if x is not None]
+    for x, y, scheme in places:
+        colour, marker = _find_style(scheme)
+        axes.plot(x, y, marker, color=colour)
     axes.set(xlabel="what naming pays before training, in spreads of a group", ylabel="c after training")
-    _scatter(axes, dots)
-    return len(dots) > 1
+    _label_apart(axes, places)
+    return len(places) > 1
 
 
-def _scatter(axes: Axes, dots: Sequence[Dot], *, spreads: bool = False) -> None:
-    """Rows as dots with labels; a label that would cover another is moved down until it does not."""
-    for row, x, y in dots:
-        colour, marker = _find_style(row.scheme)
-        if spreads:
-            errors = [None if spread.sd is None else 100 * spread.sd for spread in (row.c, row.g)]
-            axes.errorbar(x, y, *errors, fmt=marker, markersize=4, color=colour, linewidth=0.8)
-        else:
-            axes.plot(x, y, marker, color=colour)
+def _label_apart(axes: Axes, places: Sequence[tuple[float, float, str]]) -> None:
+    """Label dots; a label that would cover another is moved down until it does not."""
     axes.margins(x=0.2)
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     taken: list[tuple[float, float, float]] = []
-    for row, x, y in sorted(dots, key=lambda dot: -dot[2]):
-        start, width = (x - left) / (right - left) * _WIDTH, len(row.scheme) * _LETTER
+    for x, y, text in sorted(places, key=lambda place: -place[1]):
+        start, width = (x - left) / (right - left) * _WIDTH, len(text) * _LETTER
         height = level = (y - bottom) / (top - bottom) * _HEIGHT
         while any(abs(level - at) < _LINE and start < end and begin < start + width for begin, end, at in taken):
             level -= 1
         taken.append((start, start + width, level))
-        axes.annotate(row.scheme, (x, y), textcoords="offset points", xytext=(5, level - height + 2), fontsize=6)
+        axes.annotate(text, (x, y), textcoords="offset points", xytext=(5, level - height + 2), fontsize=6)
 
 
 def _find_style(scheme: str) -> tuple[str, str]:

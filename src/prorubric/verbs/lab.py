@@ -35,7 +35,7 @@ from prorubric.lab.summary import LabResult, summarize
 from prorubric.lab.workers import LabFolder, make_runs
 from prorubric.lab.world import END, fill_rows, find_world, make_world
 from prorubric.rubric.base import Record, config_record, split_commas
-from prorubric.runs.folder import CONFIG, Setting, claim_folder, read_setting
+from prorubric.runs.folder import Setting, claim_folder
 from prorubric.runs.run import OnProgress
 from prorubric.train.paper import PAPER
 
@@ -97,25 +97,16 @@ def compare_schemes(config: LabCompareConfig, on_progress: OnProgress | None = N
     return result
 
 
-def describe_folder(config: LabConfig) -> Setting:
-    """A folder holds the runs of one world with one set of parameters."""
-    held = read_setting(config.out)
-    if held.keys() == {"world"}:  # written before folders named their verb
-        identity = {"world": held["world"]["name"], "set of parameters": held["world"]}
-        write_json(config.out / CONFIG, {"verb": "lab", "identity": identity, "inputs": {}})
-    spec = find_world(config.world)
-    identity = {"world": spec.name, "set of parameters": asdict(spec)}
-    # No files: beginning a run would remove them, and here runs of earlier calls are kept.
-    return Setting("lab", config, identity)
-
-
 def _make_tables(config: LabConfig, on_progress: OnProgress | None, name: str) -> LabResult:
     if find_spec("torch") is None:
         raise MissingExtraError.of("training in the lab", "lab")
     # All schemes of a seed before the next, so a table fills evenly.
     seeds = [PAPER.seeds[0] + number for number in range(config.seeds)]
     wanted = [(scheme, seed) for seed in seeds for scheme in dict.fromkeys(config.scheme)]
-    with claim_folder(config.out, describe_folder(config)) as begin:
+    spec = find_world(config.world)
+    # Named without files: beginning would remove them, and here runs of earlier calls are kept.
+    setting = Setting("lab", config, {"world": spec.name, "set of parameters": asdict(spec)})
+    with claim_folder(config.out, setting) as begin:
         begin()
         base, runs = make_runs(LabFolder(config.out, config.world, config.steps), wanted, config.workers, on_progress)
         result = summarize(base, runs)
