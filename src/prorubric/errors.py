@@ -3,23 +3,59 @@
     ProRubricError
     ├── RubricError      a record was given a value it cannot hold
     ├── SourceError      a file cannot be read, written or recognised
-    │   └── RowError     one row of a file is not what it should be (strict loading)
+    │   └── RowError     one row of a file cannot be read
     ├── SchemeError      a scheme does not fit this task or these verdicts
     ├── ModelError       a model cannot be used at all: wrong key, no such model, nothing listens
     ├── UnjudgedError    one response cannot be judged by this model; the judge makes it unknown
     ├── BreakerError     too many rewards in a row are unknown; training on would be training on noise
     ├── ConfigError      an option is not allowed
     ├── StoppedError     a run used up its budget; the same command with a larger one goes on
-    └── MissingExtraError  a feature needs an optional dependency
+    ├── MissingExtraError  a feature needs an optional dependency
+    └── InvalidValueError  raised by validators of records; the record turns it into one of the above
 
-A message is one line: where, what was found, what is allowed, what to do. Each error carries nothing but that
-line, so that all of them survive pickling between processes. On the command line they end the program with
-exit code 2 and no traceback; any other exception is a bug and shows one.
+An error has fields, and its line is rendered from them: `place: kind (detail); remedy`. Code that counts or compares
+errors uses the fields and never the line. All errors survive pickling between processes. On the command line they end
+the program with exit code 2 and no traceback; any other exception is a bug and shows one.
 """
+
+from typing import Self, TypeVar
+
+ErrorT = TypeVar("ErrorT", bound="ProRubricError")
 
 
 class ProRubricError(Exception):
     """The root: everything that ProRubric raises on purpose."""
+
+    place: str
+    """File, `file:line`, task, option or field: where the fault is, from the outside in. May be empty."""
+    kind: str
+    """What is wrong: a constant phrase that can be counted, or the whole message of an error that is never counted."""
+    detail: str
+    """What was found."""
+    remedy: str
+    """What is allowed, or what to do."""
+
+    def __init__(self, kind: str, detail: str = "", *, remedy: str = "", place: object = "") -> None:
+        super().__init__(*((kind, detail) if detail else (kind,)))  # unpickling calls this with `args`
+        self.kind, self.detail, self.remedy, self.place = kind, detail, remedy, str(place)
+
+    @property
+    def message(self) -> str:
+        """The line without the place."""
+        found = f"{self.kind} ({self.detail})" if self.detail else self.kind
+        return f"{found}; {self.remedy}" if self.remedy else found
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+    def at(self, place: object) -> Self:
+        """The same error with its place seen from further out: `criterion 3` becomes `tasks.jsonl:7: criterion 3`."""
+        return self.turn_into(type(self), place)
+
+    def turn_into(self, error: type[ErrorT], place: object = "") -> ErrorT:
+        """The same fault as an error of another type, at a place further out."""
+        steps = (step for step in (str(place), self.place) if step)
+        return error(self.kind, self.detail, remedy=self.remedy, place=": ".join(steps))
 
 
 class RubricError(ProRubricError):
@@ -31,7 +67,7 @@ class SourceError(ProRubricError):
 
 
 class RowError(SourceError):
-    """One row of a file is not what it should be."""
+    """One row of a file cannot be read."""
 
 
 class SchemeError(ProRubricError):
@@ -39,7 +75,7 @@ class SchemeError(ProRubricError):
 
 
 class ModelError(ProRubricError):
-    """A model cannot be used at all; no retry would mend it."""
+    """A model cannot be used at all, and a retry would not help."""
 
 
 class UnjudgedError(ProRubricError):
@@ -56,6 +92,10 @@ class ConfigError(ProRubricError):
 
 class StoppedError(ProRubricError):
     """A run used up its budget before it was complete."""
+
+
+class InvalidValueError(ProRubricError, ValueError):
+    """A validator refuses a value. Pydantic takes it for its own, and the record adds the field as the place."""
 
 
 class MissingExtraError(ProRubricError):

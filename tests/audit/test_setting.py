@@ -6,10 +6,9 @@ import pytest
 from prorubric import Response, save_responses
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.setting import add_dimensions, choose_tasks, find_answers, keep_judgeable, need_dimensions
-from prorubric.datasets.load import Reject
+from prorubric.datasets.rejects import Reject, Rejects
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.scripted import ScriptedModel
-from prorubric.runs.inputs import Rejects
 from tests.audit.judges import Writer
 from tests.audit.shapes import make_tasks
 

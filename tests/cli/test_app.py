@@ -136,7 +136,7 @@ class TestMisuse:
         ("name", "content", "reason"),
         [
             ("tasks.xlsx", b"a,b\n", "the name does not end in a known format; allowed: .jsonl"),
-            ("tasks.jsonl", b"\x00\xff\n", "no readable row; tasks.jsonl:1: not UTF-8: byte 0xff in"),
+            ("tasks.jsonl", b"\x00\xff\n", "no readable row; tasks.jsonl:1: not UTF-8 (byte 0xff in"),
             ("tasks.jsonl", b"", 'the file is empty; a row that works: {"prompt": "How do I boil an egg?"'),
             ("tasks.parquet", b"PAR1", "not readable as parquet after row 0"),
             ("tasks.jsonl.gz", b"\x1f\x8b", "cannot be read to its end"),

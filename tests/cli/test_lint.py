@@ -116,7 +116,7 @@ class TestWords:
     def test_what_is_rejected_is_printed_as_it_is(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = write_tasks(tmp_path / "a.jsonl", CLEAN)
         path.write_text(path.read_text() + '"[red]oops[/red] :x:"\n')
-        assert "not a JSON object: '[red]oops[/red] :x:'" in show(path, capsys)
+        assert "not a JSON object ('[red]oops[/red] :x:')" in show(path, capsys)
 
     @pytest.mark.parametrize("where", ["pipe", "terminal"])
     def test_control_codes_of_a_file_never_reach_the_terminal(self, where: str, tmp_path: Path) -> None:
@@ -139,7 +139,8 @@ class TestLayout:
             "duplicate id  error         1  an earlier task has the id; only the first is read"
         )
         assert not any("unreadable" in line for line in lines)
-        assert f"rejected  {tmp_path / 'a.jsonl'}:3: the id is taken already; give each its own (got 'warned')" in lines
+        line = f"{tmp_path / 'a.jsonl'}:3: the id is taken already (got 'warned'); give each task its own"
+        assert f"rejected  {line}" in lines
 
     def test_a_file_of_rejects_is_shown_a_row_that_works(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

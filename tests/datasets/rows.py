@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from prorubric import Task, load_tasks
-from prorubric.datasets.load import Reject
+from prorubric.datasets.rejects import Reject
 
 TASK: dict[str, Any] = {
     "id": "task-1",

@@ -26,8 +26,7 @@ from prorubric import (
 )
 from prorubric.cli.app import run
 from prorubric.datasets.export import TARGETS, Target, export_tasks, open_export
-from prorubric.datasets.load import FORMATS
-from prorubric.datasets.sources import healthbench, trl, verl
+from prorubric.datasets.sources import FORMATS, healthbench, trl, verl
 from prorubric.errors import ConfigError, RubricError
 from prorubric.rubric.forms import TASK_KEYS, parse_task, render_task
 from prorubric.verbs.convert import ConvertResult
@@ -220,7 +219,7 @@ class TestVerlRows:
         row = verl.render(whole)
         extra = {**cast("dict[str, Any]", row["extra_info"]), "year": 2027}
         said = reject_one(tmp_path, {**row, "extra_info": extra})
-        assert said.endswith("extra_info has 'year' twice, itself and in meta; keep one")
+        assert said.endswith("a key is both in extra_info and in its meta ('year'); keep one")
 
     def test_labels_that_verl_needs_may_be_changed(self, tmp_path: Path) -> None:
         assert read_one(tmp_path, {**verl.render(whole), "data_source": "mine", "ability": "any"}) == whole
@@ -285,7 +284,7 @@ class TestHealthBenchRows:
     def test_a_criterion_that_an_upstream_tool_took_away_is_missed_by_the_protocol(self, tmp_path: Path) -> None:
         row = healthbench.render(whole)
         said = reject_one(tmp_path, {**row, "rubrics": cast("list[Any]", row["rubrics"])[:1]})
-        assert "dimension 1 lists index 2, which is not in the rubric" in said
+        assert "an index is not in the rubric (dimension 1 lists index 2)" in said
 
 
 def edit(row: dict[str, Any], place: str, value: object) -> dict[str, Any]:
@@ -298,25 +297,35 @@ class TestContradictions:
         ("to", "place", "value", "said"),
         [
             ("verl", "prompt", [{"role": "user", "content": "Other?"}], "the prompt is not the conversation of the"),
-            ("verl", "reward_model", {"ground_truth": "b"}, "the ground truth is 'b', the task in the row is 'task-1'"),
-            ("verl", "extra_info.id", "b", "the ground truth is 'task-1', the task in the row is 'b'"),
-            ("verl", "extra_info.rubric", "[", "rubric is not JSON text: '['; convert the tasks again"),
-            ("verl", "extra_info.rubric", "{}", "rubric is {}; give a list of objects"),
-            ("verl", "extra_info.protocol", "5", "protocol is 5; give a list of objects"),
-            ("verl", "extra_info.prorubric", "text", "prorubric is not JSON text: 'text'"),
-            ("verl", "extra_info.prorubric", "[]", "prorubric is not JSON text of an object: '[]'"),
+            (
+                "verl",
+                "reward_model",
+                {"ground_truth": "b"},
+                "the ground truth: not the id of the task in the row ('b',",
+            ),
+            ("verl", "extra_info.id", "b", "the ground truth: not the id of the task in the row ('task-1',"),
+            ("verl", "extra_info.rubric", "[", "rubric: not JSON text ('['); convert the tasks again"),
+            ("verl", "extra_info.rubric", "{}", "rubric is not a list of objects ({}); give one"),
+            ("verl", "extra_info.protocol", "5", "protocol is not a list of objects (5); give one"),
+            ("verl", "extra_info.prorubric", "text", "prorubric: not JSON text ('text')"),
+            ("verl", "extra_info.prorubric", "[]", "prorubric: not JSON text of an object ('[]')"),
             ("trl", "prompt", "Other?", "the prompt is not the conversation of the task in the row; change both or"),
-            ("trl", "task_id", "b", "task_id is 'b', the task in the row is 'task-1'; change both or neither"),
-            ("trl", "task", '{"id": "a", "messages": [], "rubric": [], "x": 1}', "task: unknown key 'x'"),
-            ("healthbench", "prorubric", "{", "prorubric is not JSON text: '{'"),
-            ("healthbench", "prorubric", '{"meta": null}', "meta is not JSON text of an object: None"),
+            (
+                "trl",
+                "task_id",
+                "b",
+                "task_id: not the id of the task in the row ('b', the task is 'task-1'); change",
+            ),
+            ("trl", "task", '{"id": "a", "messages": [], "rubric": [], "x": 1}', "task: unknown key ('x')"),
+            ("healthbench", "prorubric", "{", "prorubric: not JSON text ('{')"),
+            ("healthbench", "prorubric", '{"meta": null}', "meta: not JSON text of an object (None)"),
             (
                 "healthbench",
                 "rubrics",
                 [{"criterion": "a", "points": 1, "note": "n"}],
-                "criterion 1: unknown key 'note'",
+                "criterion 1: unknown key ('note')",
             ),
-            ("healthbench", "rubrics", None, "rubric is None; give a list of objects"),
+            ("healthbench", "rubrics", None, "rubric is not a list of objects (None); give one"),
         ],
     )
     def test_a_row_that_was_edited_into_a_contradiction_is_a_reject(
@@ -388,7 +397,7 @@ class TestRefusals:
         self, tmp_path: Path, to: Target, suffix: str, value: Any
     ) -> None:
         changed = bare.model_copy(update={"meta": {"a": value}})  # a copy is not checked
-        with pytest.raises(RubricError, match="the task 'bare' cannot be written: NaN and infinities are not JSON: "):
+        with pytest.raises(RubricError, match=r"the task 'bare' cannot be written: NaN and infinities are not JSON \("):
             export_tasks(tmp_path / f"x{suffix}", [whole, changed], to)
         assert list(tmp_path.iterdir()) == []
 

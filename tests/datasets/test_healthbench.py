@@ -77,7 +77,7 @@ class TestVerlColumns:
 def test_a_row_without_rubrics_is_a_reject(tmp_path: Path, key: str, value: object) -> None:
     row = {**VERL_COLUMNS, key: value}
     said = reject_one(tmp_path, row, "healthbench")
-    assert "the rubric is not a list of criteria" in said or "criterion 1 has no weight" in said
+    assert "the rubric is not a list of criteria" in said or "criterion 1: the weight is missing" in said
 
 
 @pytest.mark.parametrize("key", ["extra_info", "ideal_completions_data", "reward_model"])

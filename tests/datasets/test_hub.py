@@ -11,7 +11,7 @@ import pytest
 
 from prorubric import ConvertConfig, convert_tasks, load_tasks
 from prorubric.datasets.hub import is_hub_id
-from prorubric.datasets.load import FORMATS
+from prorubric.datasets.sources import FORMATS
 from prorubric.errors import MissingExtraError, SourceError
 from tests.datasets.rows import RESEARCHQA, ROWS, TASK, read, write_jsonl
 

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prorubric import Response, Task, load_responses, load_tasks, save_tasks
-from prorubric.datasets.load import FORMATS, Reject, RejectWarning, count_reasons
+from prorubric import LintConfig, Response, Task, load_responses, load_tasks, save_tasks
+from prorubric.datasets.load import open_tasks
+from prorubric.datasets.rejects import Reject, Rejects, RejectWarning
+from prorubric.datasets.sources import FORMATS
 from prorubric.datasets.sources.plain import EXAMPLE
 from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.files.arrow import TASK_SCHEMA
@@ -128,10 +130,22 @@ BAD_LINES: dict[str, tuple[bytes, str, str]] = {
     "a-string": (b'"text"', "'text'", "a row is one JSON object"),
     "null": (b"null", "None", "a row is one JSON object"),
     "invalid-utf-8": (b'{"id": "caf\xe9"}', 'byte 0xe9 in \'{"id": "café"}', "save the file as UTF-8"),
-    "weight-nan": (with_weight(float("nan")), "got nan", "must be finite and not 0; give it a sign or drop"),
-    "weight-inf": (with_weight(float("inf")), "got inf", "must be finite and not 0; give it a sign or drop"),
-    "weight-minus-inf": (with_weight(float("-inf")), "got -inf", "must be finite and not 0; give it a sign or drop"),
-    "weight-zero": (with_weight(0), "got 0", "must be finite and not 0; give it a sign or drop"),
+    "weight-nan": (
+        with_weight(float("nan")),
+        "must be finite and not 0 (got nan)",
+        "give it a sign or drop the criterion",
+    ),
+    "weight-inf": (
+        with_weight(float("inf")),
+        "must be finite and not 0 (got inf)",
+        "give it a sign or drop the criterion",
+    ),
+    "weight-minus-inf": (
+        with_weight(float("-inf")),
+        "must be finite and not 0 (got -inf)",
+        "give it a sign or drop the criterion",
+    ),
+    "weight-zero": (with_weight(0), "must be finite and not 0 (got 0)", "give it a sign or drop the criterion"),
     "weight-text": (with_weight("3"), "got '3'", "give a finite number other than 0"),
     "weight-true": (with_weight(True), "got True", "give a finite number other than 0"),
     "weight-missing": (with_weight(None), "got None", "give a finite number other than 0"),
@@ -141,13 +155,17 @@ BAD_LINES: dict[str, tuple[bytes, str, str]] = {
         "write what the judge should check, or drop the criterion",
     ),
     "no-criteria": (json.dumps({**TASK, "rubric": []}).encode(), "Rubric", "needs at least 1 criterion"),
-    "blank-id": (json.dumps({**TASK, "id": " "}).encode(), "got ' '", "give each task a name of its own"),
+    "blank-id": (json.dumps({**TASK, "id": " "}).encode(), "got ' '", "give each task its own name"),
     "no-prompt": (json.dumps({**TASK, "messages": []}).encode(), "got ()", "give at least one message"),
     "unknown-key": (json.dumps({**TASK, "protocoll": []}).encode(), "'protocoll'", "allowed: id, messages"),
     "index-too-large": (with_dimensions([1, 3], [2]), "index 3", "use 1..2, each exactly once"),
     "index-zero": (with_dimensions([0], [1, 2]), "index 0", "use 1..2, each exactly once"),
     "index-in-two-dimensions": (with_dimensions([1, 2], [2]), "index 2", "use 1..2, each exactly once"),
-    "index-in-no-dimension": (with_dimensions([1]), "criterion 2 is in no dimension", "use 1..2, each exactly once"),
+    "index-in-no-dimension": (
+        with_dimensions([1]),
+        "in no dimension (criterion 2, 1 missing)",
+        "use 1..2, each exactly once",
+    ),
 }
 
 
@@ -202,7 +220,7 @@ class TestRejects:
         path = tmp_path / "x.json"
         path.write_text(json.dumps([named("a"), 5, named("b")], indent=2))
         _, (reject,) = read(path)
-        assert str(reject).startswith(f"{path}:2: not a JSON object: 5")
+        assert str(reject).startswith(f"{path}:2: not a JSON object (5)")
 
     def test_a_row_of_parquet_is_named_by_its_number(self, tmp_path: Path) -> None:
         rows = [{**named(f"t{i}"), "meta": None, "reference": None} for i in range(600)]
@@ -223,22 +241,29 @@ class TestRejects:
         path = write_jsonl(tmp_path / "x.jsonl", {**RUBRICHUB_SFT, "query": "[" * 100_000})
         assert [task.messages[0].content for task in load_tasks(path, strict=True)] == ["[" * 100_000]
 
-    def test_reasons_are_counted_without_place_and_value(self) -> None:
-        reasons = [
-            "criterion 3: Criterion: weight: weight must be finite and not 0; give it a sign (got 0)",
-            "criterion 12: Criterion: weight: weight must be finite and not 0; give it a sign (got nan)",
-            "ProtocolRubric: dimension 2 lists index 9, which is not in the rubric; use 1..3",
-            'not JSON (Expecting value: line 1): {"a": 1',
-            "not a JSON object: [1]",
-            "criterion 4 has no weight ('Says no'); give one of weight, points",
-        ]
-        assert count_reasons(Reject("x", 1, reason) for reason in reasons) == {
+    def test_rejects_are_counted_by_kind_without_place_and_value(self, tmp_path: Path) -> None:
+        bad = ("weight-zero", "weight-nan", "index-too-large", "invalid-json", "a-list", "a-number", "unknown-key")
+        path = tmp_path / "x.jsonl"
+        path.write_bytes(line_of("a") + b"\n".join(BAD_LINES[name][0] for name in bad) + b"\n")
+        rejects = Rejects(shown=2)
+        assert len(list(load_tasks(path, on_reject=rejects.add))) == 1
+        assert rejects.kinds == {
             "weight must be finite and not 0": 2,
-            "a dimension lists an index, which is not in the rubric": 1,
+            "an index is not in the rubric": 1,
             "not JSON": 1,
-            "not a JSON object": 1,
-            "a criterion has no weight": 1,
+            "not a JSON object": 2,
+            "unknown key": 1,
         }
+        assert (rejects.count, len(rejects.show()), rejects.show()[0]) == (7, 2, rejects.first(str(path)))
+
+    def test_a_repeated_id_is_a_reject_where_ids_are_to_be_unique(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.jsonl"
+        path.write_bytes(line_of("a") + line_of("b") + line_of("a"))
+        rejects = Rejects()
+        config = LintConfig(str(path), strict=True)
+        assert [task.id for task in open_tasks(config, rejects.add)] == ["a", "b"]
+        assert rejects.show() == (f"{path}:3: the id is taken already (got 'a'); give each task its own",)
+        assert len(list(open_tasks(config, rejects.add, unique=False))) == 3
 
 
 class TestSourceErrors:

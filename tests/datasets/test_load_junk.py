@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from prorubric import load_tasks
-from prorubric.datasets.load import FORMATS
+from prorubric.datasets.sources import FORMATS
 from prorubric.errors import SourceError
 from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.forms import parse_task, render_task

@@ -100,12 +100,12 @@ class TestWeights:
 
     def test_weights_on_some_criteria_only_are_refused(self, tmp_path: Path) -> None:
         row = {"prompt": "?", "rubric": [{"criterion": "a", "weight": 5}, {"criterion": "b"}]}
-        assert "criterion 2 has no weight ('b'); give one of weight, points" in reject_one(tmp_path, row)
+        assert "criterion 2: the weight is missing ('b'); give one of weight, points" in reject_one(tmp_path, row)
 
     @pytest.mark.parametrize("key", ["wieght", "weigth", "weights", "point"])
     def test_a_misspelt_weight_is_refused_and_not_read_as_1(self, tmp_path: Path, key: str) -> None:
         said = reject_one(tmp_path, {"prompt": "?", "rubric": [{"criterion": "a", key: 5}]})
-        assert f"a criterion has {key!r}; call it weight" in said
+        assert f"looks like a misspelt weight ({key!r}); call it weight" in said
 
     @pytest.mark.parametrize(
         "rubric",
@@ -118,7 +118,7 @@ class TestWeights:
     def test_a_penalty_under_an_unknown_name_is_refused_and_not_read_as_1(self, tmp_path: Path, rubric: Any) -> None:
         said = reject_one(tmp_path, {"prompt": "?", "rubric": rubric})
         assert said.endswith(
-            ":1: the criteria have no weight, and 'importance' has a negative number (-5); "
+            ":1: the criteria have no weight, and another field has negative numbers ('importance': -5); "
             "rename it to weight if it is one, else drop it"
         )
 
@@ -128,7 +128,7 @@ class TestWeights:
 
     def test_two_names_of_the_weight_are_refused(self, tmp_path: Path) -> None:
         said = reject_one(tmp_path, {"prompt": "?", "rubric": [{"criterion": "a", "weight": 5, "points": -5}]})
-        assert said.endswith(":1: a criterion has both weight and points; keep the one that is its weight")
+        assert said.endswith(":1: a criterion has two weights (weight and points); keep the one that is its weight")
 
     def test_tiers_stand_in_for_weights(self, tmp_path: Path) -> None:
         row = {"prompt": "?", "rubric": ["[Hard Rule] a", {"text": "b", "importance": "Optional"}]}
@@ -152,8 +152,8 @@ class TestWhatElseARowSays:
     @pytest.mark.parametrize(
         ("extra", "said"),
         [
-            ({"question": "b"}, "both prompt and question could be the prompt; keep one of them"),
-            ({"criteria": ["b"]}, "both rubric and criteria could be the rubric; keep one of them"),
+            ({"question": "b"}, "two fields could be the prompt (prompt and question); keep one of them"),
+            ({"criteria": ["b"]}, "two fields could be the rubric (rubric and criteria); keep one of them"),
         ],
     )
     def test_two_prompts_or_two_rubrics_are_refused(self, tmp_path: Path, extra: dict[str, Any], said: str) -> None:
@@ -188,11 +188,11 @@ class TestWhatElseARowSays:
 
     def test_a_misspelt_protocol_is_refused_and_not_kept_as_meta(self, tmp_path: Path) -> None:
         said = reject_one(tmp_path, {"prompt": "?", "rubric": ["a"], "protocoll": []})
-        assert said.endswith(":1: unknown key 'protocoll'; did you mean protocol?")
+        assert said.endswith(":1: unknown key ('protocoll'); did you mean protocol?")
 
     def test_a_field_that_meta_has_as_well_is_refused(self, tmp_path: Path) -> None:
         said = reject_one(tmp_path, {"prompt": "?", "rubric": ["a"], "n": 1, "meta": {"n": 2}})
-        assert said.endswith(":1: 'n' comes twice, in the row and in its meta; keep one")
+        assert said.endswith(":1: a key is both in the row and in its meta ('n'); keep one")
 
     def test_what_json_does_not_hold_is_kept_as_text(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
@@ -230,13 +230,16 @@ class TestIds:
     @pytest.mark.parametrize("given", [1.5, True, ["a"], {"a": 1}])
     def test_any_other_name_is_refused(self, tmp_path: Path, given: object) -> None:
         said = reject_one(tmp_path, {"id": given, "prompt": "?", "rubric": ["a"]})
-        assert said.endswith(f"the id is {given!r}; give text or a whole number")
+        assert said.endswith(f"the id is not a name ({given!r}); give text or a whole number")
 
     @pytest.mark.parametrize("given", [None, ""])
     def test_a_row_without_a_name_is_named_by_its_content(self, tmp_path: Path, given: object) -> None:
         rows = [{"id": given, "prompt": "?", "rubric": rubric} for rubric in (["a"], ["b"], ["a"])]
         first, second, third = (read_one(tmp_path, row).id for row in rows)
         assert first == third != second
+
+
+IN_QUOTES = "put a cell that contains ',' in double quotes"
 
 
 class TestTables:
@@ -280,7 +283,7 @@ class TestTables:
     def test_an_id_with_two_prompts_is_refused_with_both_lines(self, tmp_path: Path) -> None:
         tasks, (said,) = self.read(tmp_path, "id,prompt,criterion\n1,p,a\n1,q,b\n2,p,c\n")
         assert [task["id"] for task in tasks] == ["2"]
-        line = f"{tmp_path / 't.csv'}:2: line 3 has another prompt for the id '1'; give each prompt its own id"
+        line = f"{tmp_path / 't.csv'}:2: two prompts have the same id (line 3, id '1'); give each prompt its own id"
         assert said == line
 
     @pytest.mark.parametrize(
@@ -288,7 +291,7 @@ class TestTables:
         [
             (",p,a,1", "the id is empty; fill it in, or remove the row"),
             ("1,p,,1", "the criterion is empty; fill it in, or remove the row"),
-            ("1,p,a,x", "criterion 1: the weight is not a number: 'x'; give a number other than 0"),
+            ("1,p,a,x", "criterion 1: the weight is not a number ('x'); give a number other than 0"),
             ("1,p,a,99999999999999999999e999", "criterion 1: Criterion: weight: weight must be finite and not 0"),
             ("1,,a,1", "no prompt; give one under prompt, question, query, messages"),
         ],
@@ -303,7 +306,10 @@ class TestTables:
     @pytest.mark.parametrize(
         ("record", "said"),
         [
-            ("1,p,b, or c,2", "5 cells under 4 column names; put a cell that contains ',' in double quotes"),
+            (
+                "1,p,b, or c,2",
+                "wrong number of cells (5 under 4 column names); put a cell that contains ',' in double quotes",
+            ),
             ("1,p,,2", "the criterion is empty; fill it in, or remove the row"),
             (",,b,2", "the id is empty; fill it in, or remove the row"),
             (",p,b,2", "the id is empty; fill it in, or remove the row"),
@@ -314,7 +320,7 @@ class TestTables:
     ) -> None:
         tasks, rejects = self.read(tmp_path, f"id,prompt,criterion,weight\n2,q,a,1\n1,p,a,1\n{record}\n2,q,c,3\n")
         assert [task["id"] for task in tasks] == ["2"]
-        assert rejects == [f"{tmp_path / 't.csv'}:3: line 4 of this task cannot be read: {said}"]
+        assert rejects == [f"{tmp_path / 't.csv'}:3: line 4 of this task: {said}"]
 
     @pytest.mark.parametrize(
         ("header", "missing"),

@@ -107,7 +107,7 @@ def test_the_question_may_be_called_prompt(tmp_path: Path) -> None:
 
 def test_a_criterion_without_weight_or_tier_is_a_reject(tmp_path: Path) -> None:
     row = {**RAR, "rubric": [*RAR["rubric"], {"title": "Joint", "description": "Names the joint"}]}
-    assert "criterion 2 has no weight ('Names the joint')" in reject_one(tmp_path, row)
+    assert "criterion 2: the weight is missing ('Names the joint')" in reject_one(tmp_path, row)
 
 
 @pytest.mark.parametrize("number", [0, "0", "nan", float("inf")])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from prorubric import Response, load_responses
-from prorubric.datasets.load import Reject
+from prorubric.datasets.rejects import Reject
 from prorubric.datasets.responses import EXAMPLE
 from tests.datasets.rows import write_jsonl
 
@@ -70,14 +70,14 @@ TOO_LARGE = "Input should be less than or equal to 9223372036854775807"
     [
         (
             {"task_id": "t", "text": "x"},
-            "no response among task_id, text; call it response, completion, answer or output",
+            "no response (among task_id, text); call it response, completion, answer or output",
         ),
-        ({"response": "x"}, "no task_id among response; call it task_id, id, prompt_id or question_id"),
+        ({"response": "x"}, "no task_id (among response); call it task_id, id, prompt_id or question_id"),
         (
             {"id": "t", "answer": "x", "output": "y"},
-            "both answer and output could be the response; call the right one response",
+            "several fields could be the response (answer and output); call the right one response",
         ),
-        ({"id": True, "answer": "x"}, "the id is True; give text or a whole number"),
+        ({"id": True, "answer": "x"}, "the id is not a name (True); give text or a whole number"),
         ({"id": "t", "answer": "x", "sample": "two"}, "Response: sample: Input should be a valid integer (got 'two')"),
         ({"id": "t", "answer": "x", "sample": 2**63}, f"Response: sample: {TOO_LARGE} (got 9223372036854775808)"),
         ({"id": "t", "answer": "x", "sample": 2**64}, f"Response: sample: {TOO_LARGE} (got 18446744073709551616)"),

@@ -86,7 +86,7 @@ class TestTags:
 
     @pytest.mark.parametrize("value", [b"\xff", [b"x"], {"a": b"x"}, [[10**30, float("nan")]]])
     def test_a_tag_that_json_cannot_say_is_refused(self, value: object) -> None:
-        with pytest.raises(RubricError, match=r"a tag has no JSON form: .*; give text"):
+        with pytest.raises(RubricError, match=r"a tag has no JSON form \(.*\); give text"):
             parse_tags(value)
 
     @given(json_values)
@@ -120,13 +120,13 @@ class TestItems:
 
     @pytest.mark.parametrize("value", [10**400, -(10**400)])
     def test_a_weight_that_is_too_large_is_refused(self, value: int) -> None:
-        with pytest.raises(RubricError, match=r"criterion 1: the weight is too large: .*; give a number other than 0"):
+        with pytest.raises(RubricError, match=r"criterion 1: the weight is too large \(.*\); give a number other"):
             list(read_items([{"criterion": "a", "weight": value}]))
 
     @pytest.mark.parametrize("value", ["heavy", True, [3], {"value": 3}, "3 points"])
     def test_a_weight_that_is_no_number_is_refused_and_shown(self, value: object) -> None:
         with pytest.raises(
-            RubricError, match=r"criterion 1: the weight is not a number: .*; give a number other than 0"
+            RubricError, match=r"criterion 1: the weight is not a number \(.*\); give a number other than 0"
         ):
             one({"criterion": "Says no", "weight": value})
 
@@ -168,12 +168,12 @@ class TestItems:
 
     @pytest.mark.parametrize("value", [None, [], {}, "", "Says no", 5, "[]", "{}"])
     def test_what_is_no_list_of_criteria_is_refused(self, value: object) -> None:
-        with pytest.raises(RubricError, match=r"the rubric is not a list of criteria: .*; give at least one"):
+        with pytest.raises(RubricError, match=r"the rubric is not a list of criteria \(.*\); give at least one"):
             list(read_items(value))
 
     @pytest.mark.parametrize("value", [None, 5, True, [1], [[]]])
     def test_an_entry_that_is_neither_text_nor_object_is_refused_with_its_position(self, value: object) -> None:
-        with pytest.raises(RubricError, match="criterion 2 is neither text nor an object: "):
+        with pytest.raises(RubricError, match=r"criterion 2: the criterion is neither text nor an object \("):
             list(read_items(["Says no", value]))
 
     @pytest.mark.parametrize(
@@ -191,10 +191,13 @@ class TestItems:
         with pytest.raises(RubricError) as caught:
             one(value)
         hint = "; in yaml, quote a text that contains a colon" if keys == "its keys: criterion" else ""
-        assert str(caught.value) == f"criterion 1 has no text ({keys}); call it criterion, text or description{hint}"
+        assert (
+            str(caught.value)
+            == f"criterion 1: the text is missing ({keys}); call it criterion, text or description{hint}"
+        )
 
     def test_a_criterion_without_weight_or_tier_is_refused(self) -> None:
-        with pytest.raises(RubricError, match=r"criterion 2 has no weight .*'Says no'.*; give one of weight, points"):
+        with pytest.raises(RubricError, match=r"criterion 2: the weight is missing .*'Says no'.*; give one of weight"):
             make_rubric(["[Principle] a", "Says no"])
 
     @given(st.lists(st.tuples(texts, weights), min_size=1, max_size=6), st.booleans())
@@ -269,7 +272,7 @@ class TestDimensions:
 
     def test_two_minus_signs_have_no_one_meaning_and_are_refused(self) -> None:
         entry = {"name": "Pitfalls", "weight": -1, "criteria": [{"criterion": "a", "weight": -9}]}
-        with pytest.raises(RubricError, match="criterion 1: dimension and criterion are both negative: -1 × -9"):
+        with pytest.raises(RubricError, match=r"criterion 1: dimension and criterion are both negative \(-1 × -9\)"):
             make_rubric([entry])
 
     def test_each_key_of_an_object_may_name_a_dimension(self) -> None:
@@ -284,7 +287,7 @@ class TestDimensions:
         assert one({"criterion": "Says no", "weight": 3, "items": empty}) == Item("Says no", 3.0, None, ())
 
     def test_a_dimension_without_criteria_is_refused(self) -> None:
-        with pytest.raises(RubricError, match="criterion 2 has no text"):
+        with pytest.raises(RubricError, match="criterion 2: the text is missing"):
             list(read_items(["a", {"name": "Safety", "weight": 2, "criteria": []}]))
 
 
@@ -313,7 +316,7 @@ class TestMessages:
 
     @pytest.mark.parametrize("content", [None, 5, {"text": "a"}])
     def test_a_content_that_is_no_text_is_refused_and_shown(self, content: object) -> None:
-        with pytest.raises(RubricError, match="the content of a message is not text: "):
+        with pytest.raises(RubricError, match=r"the content of a message is not text \("):
             parse_messages([{"role": "user", "content": content}])
 
     def test_an_unknown_role_is_refused_with_the_known_ones(self) -> None:
@@ -322,7 +325,7 @@ class TestMessages:
 
     @pytest.mark.parametrize("value", [None, 5, {"role": "user", "content": "a"}, ["a"], [None]])
     def test_what_is_no_conversation_is_refused_and_shown(self, value: object) -> None:
-        with pytest.raises(RubricError, match=r"the prompt is no conversation: .*; give text or a list of messages"):
+        with pytest.raises(RubricError, match=r"the prompt is not a conversation \(.*\); give text or a list"):
             parse_messages(value)
 
     @given(texts)

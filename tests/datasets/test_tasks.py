@@ -51,11 +51,11 @@ def test_a_row_that_only_resembles_ours_is_read_as_plain(tmp_path: Path, change:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("messages", "Is it safe?", "messages is 'Is it safe?'; give a list of objects"),
-        ("rubric", {"criterion": "a"}, "rubric is {'criterion': 'a'}; give a list of objects"),
-        ("protocol", [5], "protocol is [5]; give a list of objects"),
-        ("meta", [1], "meta is [1]; give a JSON object"),
-        ("meta", "no json", "meta is 'no json'; give a JSON object"),
+        ("messages", "Is it safe?", "messages is not a list of objects ('Is it safe?'); give one"),
+        ("rubric", {"criterion": "a"}, "rubric is not a list of objects ({'criterion': 'a'}); give one"),
+        ("protocol", [5], "protocol is not a list of objects ([5]); give one"),
+        ("meta", [1], "meta is not an object ([1]); give a JSON object"),
+        ("meta", "no json", "meta is not an object ('no json'); give a JSON object"),
         ("id", 7, "id: Input should be a valid string (got 7)"),
     ],
 )

@@ -54,19 +54,19 @@ def test_a_row_may_have_no_protocol(tmp_path: Path, absent: object) -> None:
 @pytest.mark.parametrize("protocol", ["text", 5, True, {"name": "A"}, ["A"], [None], [[1, 2]]])
 def test_a_protocol_that_is_no_list_of_dimensions_is_a_reject(tmp_path: Path, protocol: object) -> None:
     said = reject_one(tmp_path, with_extra(protocol=protocol))
-    assert "the protocol is not a list of dimensions: " in said
+    assert "the protocol is not a list of dimensions (" in said
     assert said.endswith("; give each a name, a description and indices")
 
 
 @pytest.mark.parametrize(
     ("indices", "said"),
     [
-        ([1], "criterion 2 is in no dimension"),
+        ([1], "a criterion is in no dimension (criterion 2, 1 missing)"),
         ([1, 2, 3], "index 3"),
         ([0, 1, 2], "index 0"),
         ([1, 2, 2], "index 2"),
-        (["1", "2"], "indices are ['1', '2']; give a list of whole numbers"),
-        (None, "indices are None; give a list of whole numbers"),
+        (["1", "2"], "indices are not a list of whole numbers (['1', '2'])"),
+        (None, "indices are not a list of whole numbers (None)"),
     ],
 )
 def test_a_protocol_that_is_no_partition_is_a_reject(tmp_path: Path, indices: Any, said: str) -> None:

@@ -38,9 +38,9 @@ class TestReading:
         ("line", "said"),
         [
             (b"{oops", "not JSON"),
-            (b"[1]", "not a JSON object: [1]"),
-            (b'"\xff"', "not UTF-8: byte 0xff in '\"ÿ\"\\n'"),
-            (b"3", "not a JSON object: 3"),
+            (b"[1]", "not a JSON object ([1])"),
+            (b'"\xff"', "not UTF-8 (byte 0xff in '\"ÿ\"\\n'"),
+            (b"3", "not a JSON object (3)"),
         ],
     )
     def test_a_bad_line_is_a_fault_with_its_number(self, tmp_path: Path, line: bytes, said: str) -> None:
@@ -72,13 +72,13 @@ class TestReading:
             f'{{"id": "a", "id": "b"{more}}}\n{{"id": "a:b", "in": {{"k": 1, "k" : 1}}}}\n{{"id": ": :"{more}}}\n'
         )
         first, second, third = read_rows(path)
-        assert (first.line, first.fault) == (1, "the key 'id' comes twice in one object; keep one")
-        assert (second.line, second.fault) == (2, "the key 'k' comes twice in one object; keep one")
+        assert (first.line, str(first.fault)) == (1, "a key comes twice in one object ('id'); keep one")
+        assert (second.line, str(second.fault)) == (2, "a key comes twice in one object ('k'); keep one")
         assert third.fault is None
 
     def test_a_key_that_comes_twice_in_an_array_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "t.json").write_text('[{"id": "a"}, {"id": "a", "id": "b"}]')
-        assert refusal(tmp_path / "t.json") == ": the key 'id' comes twice in one object; keep one"
+        assert refusal(tmp_path / "t.json") == ": a key comes twice in one object ('id'); keep one"
 
     def test_several_members_of_gzip_and_frames_of_zstd_are_read_through(self, tmp_path: Path) -> None:
         one, two = b'{"a":1}\n', b'{"a":2}\n'
@@ -184,7 +184,7 @@ class TestEncodings:
         path = tmp_path / f"t{suffix}"
         path.write_bytes(text.encode("latin-1"))
         assert refusal(path) == (
-            f": not UTF-8: byte 0xe9 in '{around}' (shown as Latin-1); "
+            f": not UTF-8 (byte 0xe9 in '{around}', shown as Latin-1); "
             "save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
         )
 
@@ -193,7 +193,7 @@ class TestEncodings:
         bad, good = read_rows(tmp_path / "t.jsonl")
         assert (good.value, bad.value) == ({"a": 1}, None)
         assert str(bad.fault).startswith(
-            'not UTF-8: byte 0xe9 in \'{"a": "café"}\\n\' (shown as Latin-1); save the file'
+            'not UTF-8 (byte 0xe9 in \'{"a": "café"}\\n\', shown as Latin-1); save the file'
         )
 
     @pytest.mark.parametrize("content", [b"\xff\xfea", b"\xff\xfe\x00\xd8a\x00"])
@@ -222,7 +222,10 @@ class TestTables:
         (tmp_path / "t.csv").write_text(f"a,b\n{record}\n4,5\n")
         bad, good = read_rows(tmp_path / "t.csv")
         assert good.value == {"a": "4", "b": "5"}
-        assert bad.fault == f"{cells} cells under 2 column names; put a cell that contains ',' in double quotes"
+        assert (
+            str(bad.fault)
+            == f"wrong number of cells ({cells} under 2 column names); put a cell that contains ',' in double quotes"
+        )
 
     def test_a_column_without_a_name_is_kept(self, tmp_path: Path) -> None:
         (tmp_path / "t.csv").write_text(",a\n0,x\n")
@@ -271,7 +274,7 @@ class TestYaml:
         (tmp_path / "t.yaml").write_text("# rubrics\n- a: 1\n  b: 2\n- 5\n- a: 3\n")
         rows = list(read_rows(tmp_path / "t.yaml"))
         assert [row.line for row in rows] == [2, 4, 5]
-        assert rows[1].fault == "not a mapping: 5; a row has keys such as prompt and rubric"
+        assert str(rows[1].fault) == "not a mapping (5); a row has keys such as prompt and rubric"
 
     @pytest.mark.parametrize(
         ("text", "said"),

@@ -162,7 +162,8 @@ class TestWriting:
     @pytest.mark.parametrize("suffix", SUFFIXES)
     def test_a_limit_on_the_size_of_files_leaves_nothing_but_one_line(self, tmp_path: Path, suffix: str) -> None:
         code = (
-            "import os, resource, sys; from prorubric import Response, SourceError, save_responses\n"
+            "import os, resource, sys; from prorubric import Response, save_responses\n"
+            "from prorubric.errors import SourceError\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
             "try:\n"
             "    rows = (Response(task_id='t', text=os.urandom(200).hex()) for _ in range(5_000))\n"
@@ -202,16 +203,16 @@ class TestForms:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            ({"protocl": []}, "task: unknown key 'protocl'; allowed: id, messages"),
+            ({"protocl": []}, "task: unknown key ('protocl'); allowed: id, messages"),
             (
                 {"rubric": [{"text": "a", "weight": 1}]},
-                "criterion 1: unknown key 'text'; allowed: criterion, weight, tags",
+                "criterion 1: unknown key ('text'); allowed: criterion, weight, tags",
             ),
-            ({"rubric": "a"}, "rubric is 'a'; give a list of objects"),
+            ({"rubric": "a"}, "rubric is not a list of objects ('a'); give one"),
             ({"rubric": [{"criterion": "a", "weight": 0}]}, "criterion 1: Criterion: weight"),
             ({"rubric": [{"criterion": "a"}]}, "weight is not a number"),
-            ({"protocol": [{"name": "n", "description": "d", "index": [1]}]}, "dimension 1: unknown key 'index'"),
-            ({"messages": None}, "messages is None; give a list of objects"),
+            ({"protocol": [{"name": "n", "description": "d", "index": [1]}]}, "dimension 1: unknown key ('index')"),
+            ({"messages": None}, "messages is not a list of objects (None); give one"),
             ({"messages": [{"role": "user"}]}, "Message: content"),
             ({"meta": "[1]"}, "meta is"),
             ({"meta": "{"}, "meta is"),

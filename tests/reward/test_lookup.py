@@ -222,7 +222,7 @@ def test_an_id_without_a_file_says_that_there_is_no_file(carried: RubricReward) 
     [
         ({"rubric": []}, "a rubric needs at least 1 criterion"),
         ({"rubric": [{"criterion": "x", "weight": 0}]}, "criterion 1: Criterion: weight: weight must be finite"),
-        ({"protocol": [{"name": "a", "description": "b", "indices": [1]}]}, "criterion 2 is in no dimension"),
+        ({"protocol": [{"name": "a", "description": "b", "indices": [1]}]}, "a criterion is in no dimension"),
         ({"messages": []}, "the conversation is empty"),
     ],
 )

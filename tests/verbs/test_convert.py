@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prorubric import ConvertConfig, Task, convert_tasks, load_tasks, save_tasks
 from prorubric.datasets.ids import hash_prompt
-from prorubric.datasets.load import FORMATS
+from prorubric.datasets.sources import FORMATS
 from prorubric.datasets.sources.plain import EXAMPLE
 from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.verbs.convert import ConvertResult

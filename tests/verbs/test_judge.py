@@ -557,7 +557,7 @@ def test_responses_to_no_task_and_bad_rows_are_rejects_and_the_rest_is_judged(
     result = judge_responses(make_config(files, server))
     check_rows(files, result)
     assert result.rejected == 3
-    assert "the id is taken already; give each its own (got 'task 0')" in result.rejects[0]
+    assert "the id is taken already (got 'task 0'); give each task its own" in result.rejects[0]
     assert "no task is called 'nobody'" in result.rejects[1]
 
 

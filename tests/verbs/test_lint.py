@@ -87,7 +87,7 @@ class TestTotals:
         result = lint_tasks(LintConfig(path))
         assert (result.tasks, result.duplicate_ids, result.severities["error"], result.passed) == (2, 1, 2, False)
         assert result.rejected == {"the id is taken already": 1, "not JSON": 1}
-        assert result.rejects[0] == f"{path}:2: the id is taken already; give each its own (got 'a')"
+        assert result.rejects[0] == f"{path}:2: the id is taken already (got 'a'); give each task its own"
         assert sum(result.findings.values()) == 0
 
     def test_on_task_sees_every_task_in_the_order_of_the_file(self, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from prorubric.audit.bootstrap import RESAMPLES
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.effects import MARGIN
 from prorubric.audit.price_list import TARGET
+from prorubric.datasets.load import TaskOptions
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import config_record, split_commas
-from prorubric.runs.inputs import TaskOptions
 from prorubric.runs.run import RunOptions
 from prorubric.text.show import shorten
 

@@ -16,12 +16,12 @@ from prorubric.audit.probes import PROBES, add_controls, first_cases, probe_pric
 from prorubric.audit.setting import NO_DIMENSIONS, add_dimensions, find_answers, keep_judgeable, need_dimensions
 from prorubric.audit.summary import Found, share_unknown
 from prorubric.compile.compiler import LINEAGE, RULES
+from prorubric.datasets.rejects import Rejects
 from prorubric.errors import SourceError
 from prorubric.judge.judge import Judge
 from prorubric.judge.readings import READINGS, Reading
 from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Task
-from prorubric.runs.rejects import Rejects
 from prorubric.runs.run import Run
 
 _NO_VERDICTS = "the judge gave no verdict on the answer"

@@ -10,14 +10,13 @@ from prorubric.audit.config import AuditConfig
 from prorubric.audit.judging import AuditCase
 from prorubric.compile.compiler import RULES, Compiler
 from prorubric.compile.rules import LABEL
-from prorubric.datasets.load import Reject
+from prorubric.datasets.rejects import Reject, Rejects
 from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.llm.model import Model
 from prorubric.llm.together import run_in_order
 from prorubric.rubric.records import Response, Task
 from prorubric.runs.inputs import pair_responses
-from prorubric.runs.rejects import Rejects
 
 FROM_CHECKLISTS = "composed from the checklists, by no model"
 NO_DIMENSIONS = "none: no scheme reads them"
@@ -49,7 +48,7 @@ async def add_dimensions(
     async for compiled in run_in_order((compiler.compile(task) for task in missing), 2 * config.http.concurrency):
         if compiled.task.protocol is None:
             reason = f"task {compiled.task.id!r} got no dimensions ({compiled.reason}); compile it by itself"
-            rejects.add(Reject(config.tasks, 0, reason))
+            rejects.add(Reject(config.tasks, 0, reason, "the task got no dimensions"))
         else:
             ready[compiled.task.id] = compiled.task
     ordered = {name: ready[name] for name in tasks if name in ready}
@@ -68,7 +67,7 @@ def keep_judgeable(
     fitting = {name: task for name, task in tasks.items() if faults[name] is None} or tasks
     for name, fault in faults.items():
         if fault is not None and name not in fitting:
-            rejects.add(Reject(path, 0, fault))
+            rejects.add(Reject.of(path, 0, fault))
     schemes, left_out = choose_schemes(names, list(fitting.values()), check_judging)
     return fitting, schemes, left_out
 
@@ -78,12 +77,12 @@ def list_names(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
-def _find_fault(task: Task, schemes: tuple[str, ...]) -> str | None:
+def _find_fault(task: Task, schemes: tuple[str, ...]) -> SchemeError | None:
     try:
         for scheme in schemes:
             check_judging(task, scheme)
     except SchemeError as error:
-        return str(error)
+        return error
     return None
 
 
@@ -126,7 +125,7 @@ def _pair(
             missing.setdefault(answer.task_id, []).append(answer)
     for task_id, failed in missing.items():
         what = "no answer" if len(failed) == samples else f"{len(failed)} of {samples} answers missing"
-        rejects.add(Reject(source, 0, f"task {task_id!r}: {what}, {failed[0].reason}"))
+        rejects.add(Reject(source, 0, f"task {task_id!r}: {what}, {failed[0].reason}", "answers are missing"))
     return pairs
 
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 import prorubric
 from prorubric.cli.output import drop_stdout, make_console, say
 from prorubric.errors import ProRubricError
+from prorubric.rubric.base import read_fault
 from prorubric.text.show import shorten
 
 app = App(
@@ -125,7 +126,7 @@ def _explain(error: CycloptsError) -> str:
     cause = error.__cause__
     if isinstance(cause, ValidationError):
         fault = cause.errors(include_url=False)[0]
-        message = fault["msg"].removeprefix("Value error, ")
+        message = read_fault(fault).message
         if not fault["loc"]:
             return message
         option = "--" + str(fault["loc"][0]).replace("_", "-")

@@ -58,7 +58,9 @@ def bake_k1(task: Task) -> Task:
     """One dimension for everything, in the generator's own words for it."""
     one = read_one(task)
     if one is None:
-        raise SchemeError(f"task {task.id!r}: k1 needs a text that is made for it; compile with --texts k1 first")
+        raise SchemeError(
+            "k1 needs a text that is made for it; compile with --texts k1 first", place=f"task {task.id!r}"
+        )
     return _with_one(task, "k1", *one)
 
 
@@ -75,7 +77,9 @@ def bake_weighted(task: Task) -> Task:
         place = f"task {task.id!r}, criterion {index}"
         weight = relabel(criterion, place)
         if not math.isfinite(weight):
-            raise SchemeError(f"{place}: weighted makes the weight larger than a float can be; scale the weights down")
+            raise SchemeError(
+                "weighted makes the weight larger than a float can be; scale the weights down", place=place
+            )
         if weight:
             kept.append(criterion.model_copy(update={"weight": weight}))
         else:
@@ -90,7 +94,9 @@ def bake_weighted(task: Task) -> Task:
                 }
             )
     if not any(criterion.weight > 0 for criterion in kept):
-        raise SchemeError(f"task {task.id!r}: weighted leaves no criterion with a positive weight; drop the task")
+        raise SchemeError(
+            "weighted leaves no criterion with a positive weight; drop the task", place=f"task {task.id!r}"
+        )
     before: dict[str, JsonValue] = {
         "weights": [*task.rubric.weights],
         "dropped": dropped,
@@ -183,7 +189,9 @@ def _add_up(values: list[JsonValue]) -> int:
 
 def _require(task: Task, name: str) -> ProtocolRubric:
     if task.protocol is None:
-        raise SchemeError(f"task {task.id!r}: {name} needs dimensions and the task has none; compile them first")
+        raise SchemeError(
+            f"{name} needs dimensions and the task has none; compile them first", place=f"task {task.id!r}"
+        )
     return task.protocol
 
 

@@ -20,7 +20,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from prorubric.datasets.load import Format, Reject, count_reasons, load_tasks
+from prorubric.datasets.load import load_tasks
+from prorubric.datasets.rejects import Reject
+from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError, RubricError
 from prorubric.files.write import open_rows
 from prorubric.rubric.base import Record, config_record
@@ -183,7 +185,7 @@ class _Side:
     )
 
     def reject(self, reject: Reject) -> None:
-        self.reasons.update(count_reasons([reject]))
+        self.reasons[reject.kind] += 1
 
     def read(self, config: CompareConfig) -> Iterator[Task]:
         for task in load_tasks(self.path, config.format, strict=config.strict, on_reject=self.reject):

@@ -177,8 +177,7 @@ def _bake(done: Done[Task], transforms: tuple[Transform, ...]) -> Done[Task]:
                 return _exclude(done, conflict)
             task = TRANSFORMS[name](task)
     except SchemeError as error:
-        # Without the place, which is another one for every task and could not be counted.
-        return _exclude(done, str(error).removeprefix(f"task {task.id!r}").partition(": ")[2] or str(error))
+        return _exclude(done, error.message)  # without the place, which differs from task to task
     found = count_failure_sentences(task.meta) if "no-failure" in transforms else {}
     return replace(done, task=task, failure_sentences=found)
 

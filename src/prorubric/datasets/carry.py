@@ -33,26 +33,33 @@ def parse_text(value: Any, place: str) -> Any:
     try:
         return parse_json(value)
     except (ValueError, RecursionError):
-        raise RubricError(f"{place} is not JSON text: {shorten(repr(value))}; convert the tasks again") from None
+        raise RubricError(
+            "not JSON text", shorten(repr(value)), remedy="convert the tasks again", place=place
+        ) from None
 
 
 def parse_object(value: Any, place: str) -> dict[str, Any]:
     """JSON text of an object."""
     parsed = parse_text(value, place)
     if not isinstance(parsed, dict):
-        raise RubricError(f"{place} is not JSON text of an object: {shorten(repr(value))}; convert the tasks again")
+        raise RubricError(
+            "not JSON text of an object", shorten(repr(value)), remedy="convert the tasks again", place=place
+        )
     return parsed
 
 
 def check_prompt(prompt: Any, task: Task) -> None:
     """Refuse a row whose prompt is another than that of the task it carries."""
     if prompt is not None and parse_messages(prompt) != task.messages:
-        raise RubricError("the prompt is not the conversation of the task in the row; change both or neither")
+        raise RubricError("the prompt is not the conversation of the task in the row", remedy="change both or neither")
 
 
 def check_id(place: str, given: Any, task: Task) -> None:
     """Refuse a row that gives its task a second name."""
     if given is not None and given != task.id:
         raise RubricError(
-            f"{place} is {shorten(repr(given))}, the task in the row is {task.id!r}; change both or neither"
+            "not the id of the task in the row",
+            f"{shorten(repr(given))}, the task is {task.id!r}",
+            remedy="change both or neither",
+            place=place,
         )

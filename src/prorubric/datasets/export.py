@@ -54,7 +54,7 @@ def open_export(path: Path, to: Target) -> Iterator[Callable[[Task], None]]:
                 if parquet:  # which would notice as well, but a thousand rows later and without knowing which it was
                     orjson.dumps(row)
             except RubricError as error:
-                raise RubricError(f"{path}: the task {task.id!r} cannot be written: {error}") from None
+                raise error.at(f"{path}: the task {task.id!r} cannot be written") from None
             except TypeError:
                 raise RubricError(
                     f"{path}: the task {task.id!r} has half of a surrogate pair in a text, which parquet cannot hold; "

@@ -35,24 +35,24 @@ def load_labels(path: Path, format: LabelFormat = "auto") -> Iterator[LabelledIt
     kqa = format == "kqa" or (format == "auto" and path.suffix == ".csv")
     for row in read_rows(path):
         if row.value is None:
-            raise SourceError(f"{path}:{row.line}: {row.fault}")
+            raise row.explain().at(f"{path}:{row.line}")
         try:
             yield _parse_kqa(row.value) if kqa else _parse_item(row.value)
         except RubricError as error:
-            raise SourceError(f"{path}:{row.line}: {error}") from None
+            raise error.turn_into(SourceError, f"{path}:{row.line}") from None
 
 
 def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
     texts = [row.get(key) for key in ("prompt", "response", "criterion")]
     labels, tags = row.get("labels"), row.get("tags") or []
     if not all(isinstance(text, str) for text in texts) or is_blank(str(texts[2])):
-        raise RubricError("prompt, response and criterion must be text; write all three")
+        raise RubricError("prompt, response and criterion must be text", remedy="write all three")
     if not isinstance(labels, list) or not labels or {type(label) for label in labels} - {bool, type(None)}:
         raise RubricError(
-            f"labels are {shorten(repr(labels))}; give a list of true, false or null, one for each person"
+            "labels are not a list of true, false or null", shorten(repr(labels)), remedy="give one for each person"
         )
     if not isinstance(tags, list):
-        raise RubricError(f"tags are {shorten(repr(tags))}; give a list of texts, or leave them out")
+        raise RubricError("tags are not a list of texts", shorten(repr(tags)), remedy="give one, or leave them out")
     prompt, response, statement = map(str, texts)
     return LabelledItem(prompt, response, statement, tuple(labels), tuple(map(str, tags)))
 
@@ -60,7 +60,7 @@ def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
 def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
     missing = [name for name in ("Question", "answer", "claim") if not row.get(name)]
     if missing:
-        raise RubricError(f"the column {missing[0]} is empty; expected K-QA's table")
+        raise RubricError(f"the column {missing[0]} is empty", remedy="expected K-QA's table")
     columns = sorted(name for name in row if name.startswith("label_"))
     labels = tuple(_read_kqa_label(row[name]) for name in columns)
     tags = [f"category:{row['category_x']}"] if row.get("category_x") else []
@@ -71,5 +71,6 @@ def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
 def _read_kqa_label(value: Any) -> bool | None:
     word = str(value or "").strip().lower()
     if word and word not in _ENTAILED:
-        raise RubricError(f"a label is {value!r}; allowed: {', '.join(_ENTAILED)}, or nothing for no opinion")
+        allowed = f"allowed: {', '.join(_ENTAILED)}, or nothing for no opinion"
+        raise RubricError("unknown label", repr(value), remedy=allowed)
     return _ENTAILED.get(word)

@@ -8,8 +8,11 @@ on moves into it.
 import hashlib
 import heapq
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from prorubric.datasets.export import Target, open_export
 from prorubric.datasets.ids import hash_prompt
+from prorubric.datasets.load import load_tasks
 from prorubric.errors import ConfigError
 from prorubric.rubric.records import Task
 
@@ -70,3 +73,16 @@ class HeldOut:
     def chosen(self) -> frozenset[str]:
         """The hashes of the prompts that were drawn."""
         return frozenset(self._drawn)
+
+    def split(self, tasks: Path, kept: Path, held_out: Path, to: Target) -> tuple[int, int]:
+        """Divide a file of tasks into those that are kept and those that are held out; gives how many of each."""
+        written = held = 0
+        with open_export(kept, to) as keep, open_export(held_out, to) as hold:
+            for task in load_tasks(tasks, "tasks", strict=True):
+                if hash_prompt(task.messages) in self._drawn:
+                    hold(task)
+                    held += 1
+                else:
+                    keep(task)
+                    written += 1
+        return written, held

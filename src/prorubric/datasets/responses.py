@@ -27,12 +27,15 @@ def parse_response(row: Mapping[str, Any], seen: Counter[str]) -> Response:
     for field in ("task_id", "response"):
         if field not in keys:
             *names, last = _FIELDS[field]
-            wrong = f"no {field} among {', '.join(map(str, row))}; call it {', '.join(names)} or {last}"
             null = next((key for key in row if str(key).strip().lower() in _FIELDS[field]), None)
-            raise RubricError(f"{null} is null; give text, or leave the row out" if null else wrong)
+            if null:
+                raise RubricError(f"{null} is null", remedy="give text, or leave the row out")
+            found = f"among {', '.join(map(str, row))}"
+            raise RubricError(f"no {field}", found, remedy=f"call it {', '.join(names)} or {last}")
     others = find_keys(row, {name: (name,) for name in _TEXT_NAMES})
     if "response" not in others and len(others) > 1:
-        raise RubricError(f"both {' and '.join(others.values())} could be the response; call the right one response")
+        found = " and ".join(others.values())
+        raise RubricError("several fields could be the response", found, remedy="call the right one response")
     task_id = parse_id(row[keys["task_id"]])
     numbers = {field: _read_number(row[keys[field]]) for field in ("sample", "tokens") if field in keys}
     model = row[keys["model"]] if isinstance(row.get(keys.get("model", "")), str) else None

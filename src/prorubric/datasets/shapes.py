@@ -99,7 +99,7 @@ def parse_id(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RubricError(f"the id is {shorten(repr(value))}; give text or a whole number")
+        raise RubricError("the id is not a name", shorten(repr(value)), remedy="give text or a whole number")
     return str(value)
 
 
@@ -107,7 +107,9 @@ def read_items(value: Any) -> Iterator[Item]:
     """The criteria of one prompt: a list of objects, texts or dimensions that hold criteria, or JSON text of it."""
     value = list_entries(value)
     if not isinstance(value, list) or not value:
-        raise RubricError(f"the rubric is not a list of criteria: {shorten(repr(value))}; give at least one in a list")
+        raise RubricError(
+            "the rubric is not a list of criteria", shorten(repr(value)), remedy="give at least one in a list"
+        )
     for position, entry in enumerate(value, 1):
         yield from _read_entry(unwrap_json(entry), position)
 
@@ -144,14 +146,18 @@ def make_rubric(value: Any) -> Rubric:
 def make_criterion(item: Item, position: int, default: float | None = None) -> Criterion:
     """One criterion; refused where the file gives neither a weight nor a tier, nor the source a default."""
     weight = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "", default)
+    place = f"criterion {position}"
     if weight is None:
         raise RubricError(
-            f"criterion {position} has no weight ({shorten(repr(item.text))}); give one of {', '.join(WEIGHT_KEYS)}"
+            "the weight is missing",
+            shorten(repr(item.text)),
+            remedy=f"give one of {', '.join(WEIGHT_KEYS)}",
+            place=place,
         )
     try:
         return Criterion(text=item.text, weight=weight, tags=item.tags)
     except RubricError as error:
-        raise RubricError(f"criterion {position}: {error}") from None
+        raise error.at(place) from None
 
 
 def parse_messages(value: Any) -> tuple[Message, ...]:
@@ -160,7 +166,9 @@ def parse_messages(value: Any) -> tuple[Message, ...]:
     if isinstance(value, str) and not _is_conversation(turns):
         return (Message(role="user", content=value),)
     if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
-        raise RubricError(f"the prompt is no conversation: {shorten(repr(turns))}; give text or a list of messages")
+        raise RubricError(
+            "the prompt is not a conversation", shorten(repr(turns)), remedy="give text or a list of messages"
+        )
     return tuple(Message(role=turn.get("role"), content=_read_content(turn.get("content"))) for turn in turns)
 
 
@@ -171,8 +179,9 @@ def parse_protocol(rubric: Rubric, value: Any) -> ProtocolRubric | None:
         return None
     if not isinstance(dimensions, list) or not all(isinstance(dimension, Mapping) for dimension in dimensions):
         raise RubricError(
-            f"the protocol is not a list of dimensions: {shorten(repr(dimensions))}; "
-            "give each a name, a description and indices"
+            "the protocol is not a list of dimensions",
+            shorten(repr(dimensions)),
+            remedy="give each a name, a description and indices",
         )
     return ProtocolRubric.of(rubric, dimensions)
 
@@ -198,7 +207,7 @@ def keep_rest(row: Mapping[str, Any], used: Container[str], meta_key: str | None
     kept = make_meta({k: v for k, v in row.items() if k not in used and not (k == meta_key and (own or not v))})
     twice = sorted(kept.keys() & own.keys())
     if twice:
-        raise RubricError(f"{twice[0]!r} comes twice, in the row and in its {meta_key}; keep one")
+        raise RubricError(f"a key is both in the row and in its {meta_key}", repr(twice[0]), remedy="keep one")
     return {**own, **kept}
 
 
@@ -212,7 +221,9 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     tiers = (key for key in TIER_KEYS if str(entry.get(key)).strip().lower() in TIER_WEIGHTS)
     weights = [key for key in WEIGHT_KEYS if entry.get(key) not in (None, "")]
     if len(weights) > 1:
-        raise RubricError(f"a criterion has both {weights[0]} and {weights[1]}; keep the one that is its weight")
+        raise RubricError(
+            "a criterion has two weights", " and ".join(weights[:2]), remedy="keep the one that is its weight"
+        )
     texts = [key for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()]
     if not parts and not texts:
         return given
@@ -220,7 +231,8 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     rest = {key: value for key, value in entry.items() if key not in used | {"tags", "title"}}
     for key in rest:
         if key not in WEIGHT_KEYS and get_close_matches(key, WEIGHT_KEYS, cutoff=0.8):
-            raise RubricError(f"a criterion has {key!r}; call it weight, or give it a name that is not so close to it")
+            remedy = "call it weight, or give it a name that is not so close to it"
+            raise RubricError("a criterion has a key that looks like a misspelt weight", repr(key), remedy=remedy)
     tags = (*parse_tags(entry.get("tags")), *parse_tags(make_meta(rest)), *inherited)
     if parts:
         return {**entry, parts: [tag_rest(part, tags) for part in unwrap_json(entry[parts])]}
@@ -233,7 +245,10 @@ def _read_entry(entry: Any, position: int) -> Iterator[Item]:
         return
     if not isinstance(entry, Mapping):
         raise RubricError(
-            f"criterion {position} is neither text nor an object: {shorten(repr(entry))}; give its text and weight"
+            "the criterion is neither text nor an object",
+            shorten(repr(entry)),
+            remedy="give its text and weight",
+            place=f"criterion {position}",
         )
     parts = _find_parts(entry)
     if parts is None:
@@ -254,7 +269,10 @@ def _multiply(outer: float | None, item: Item, position: int) -> float | None:
         return outer if inner is None else inner
     if outer < 0 and inner < 0:
         raise RubricError(
-            f"criterion {position}: dimension and criterion are both negative: {outer:g} × {inner:g}; keep one minus"
+            "dimension and criterion are both negative",
+            f"{outer:g} × {inner:g}",
+            remedy="keep one minus",
+            place=f"criterion {position}",
         )
     return outer * inner
 
@@ -274,7 +292,8 @@ def _read_object(entry: Mapping[str, Any], position: int) -> Item:
     if text is None:
         keys = f"its keys: {', '.join(map(str, entry))}" if entry else "it is empty"
         hint = "; in yaml, quote a text that contains a colon" if len(entry) == 1 else ""
-        raise RubricError(f"criterion {position} has no text ({keys}); call it criterion, text or description{hint}")
+        remedy = f"call it criterion, text or description{hint}"
+        raise RubricError("the text is missing", keys, remedy=remedy, place=f"criterion {position}")
     named = (entry[key].strip().lower() for key in TIER_KEYS if isinstance(entry.get(key), str))
     tier = next((name for name in named if name in TIER_WEIGHTS), None)
     tags = parse_tags(entry.get("tags"))
@@ -306,16 +325,14 @@ def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
         return None
     if isinstance(value, str) and value.strip().lower() in TIER_WEIGHTS:
         return TIER_WEIGHTS[value.strip().lower()]
-    wrong = "not a number"
+    wrong = "the weight is not a number"
     with suppress(TypeError, ValueError):
         try:
             if not isinstance(value, bool):
                 return float(value)
         except OverflowError:
-            wrong = "too large"
-    raise RubricError(
-        f"criterion {position}: the weight is {wrong}: {shorten(repr(value))}; give a number other than 0"
-    )
+            wrong = "the weight is too large"
+    raise RubricError(wrong, shorten(repr(value)), remedy="give a number other than 0", place=f"criterion {position}")
 
 
 def _is_conversation(turns: Any) -> bool:
@@ -328,10 +345,12 @@ def _read_content(content: Any) -> str:
         parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         texts = [part for part in parts if isinstance(part, str)]
         if len(texts) < len(parts):
-            raise RubricError("a message has parts that are not text; only text can be judged")
+            raise RubricError("a message has parts that are not text", remedy="only text can be judged")
         return "\n".join(texts)
     if not isinstance(content, str):
-        raise RubricError(f"the content of a message is not text: {shorten(repr(content))}; only text can be judged")
+        raise RubricError(
+            "the content of a message is not text", shorten(repr(content)), remedy="only text can be judged"
+        )
     return content
 
 
@@ -345,7 +364,7 @@ def _render_tag(value: Any) -> str:
     try:
         return render_json(value).decode()
     except (TypeError, RubricError):
-        raise RubricError(f"a tag has no JSON form: {shorten(repr(value))}; give text") from None
+        raise RubricError("a tag has no JSON form", shorten(repr(value)), remedy="give text") from None
 
 
 def _as_json(value: Any) -> Any:

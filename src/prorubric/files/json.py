@@ -34,7 +34,9 @@ def render_json(value: object) -> bytes:
         text = json.dumps(value).encode("ascii")
     # orjson writes null for what JSON has no word for.
     if any(word in text for word in (b"null", b"NaN", b"Infinity")) and not _is_finite(value):
-        raise RubricError(f"NaN and infinities are not JSON: {shorten(repr(value))}; write text, or leave them out")
+        raise RubricError(
+            "NaN and infinities are not JSON", shorten(repr(value)), remedy="write text, or leave them out"
+        )
     return text
 
 

@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple
 
 import orjson
 
-from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.files import write as files
 from prorubric.files.json import parse_json
 from prorubric.files.write import split_suffix
@@ -75,9 +75,13 @@ class Row:
 
     line: int
     value: dict[str, Any] | None = None
-    fault: str | None = None
+    fault: RowError | None = None
     partial: dict[str, str] | None = None
     """Of a record of a table that has a fault: the cells up to it, which may name what it belongs to."""
+
+    def explain(self) -> RowError:
+        """What is wrong with a row that has no value."""
+        return self.fault or RowError("the row is empty", remedy="remove it")
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -107,7 +111,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     except (OSError, EOFError, zlib.error) as error:
         raise SourceError(f"{path}: cannot be read to its end ({error}); the file is damaged or cut off") from error
     except UnicodeError as error:
-        raise SourceError(f"{path}: {describe_encoding(error)}") from error
+        raise explain_encoding(error).turn_into(SourceError, path) from error
 
 
 def describe_instead_of_rows(path: Path) -> str | None:
@@ -143,15 +147,14 @@ def count_rows(path: Path) -> int | None:
         return sum(block.count(b"\n") for block in iter(lambda: stream.read(_CHUNK), b""))
 
 
-def describe_encoding(error: UnicodeError) -> str:
-    """What is said of text that is not UTF-8."""
+def explain_encoding(error: UnicodeError) -> RowError:
+    """What is wrong with text that is not UTF-8."""
     if isinstance(error, UnicodeDecodeError) and error.encoding == "utf-8":
         around = error.object[max(error.start - 20, 0) : error.end + 20].decode("latin-1")
-        return (
-            f"not UTF-8: byte 0x{error.object[error.start]:02x} in {around!r} (shown as Latin-1); "
-            "save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
-        )
-    return f"the text is damaged ({shorten(str(error))}); save the file as UTF-8"
+        detail = f"byte 0x{error.object[error.start]:02x} in {around!r}, shown as Latin-1"
+        remedy = "save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
+        return RowError("not UTF-8", detail, remedy=remedy)
+    return RowError("the text is damaged", shorten(str(error)), remedy="save the file as UTF-8")
 
 
 def _read_lines(path: Path, stream: IO[bytes], whole: bool = False) -> Iterator[tuple[int, bytes]]:
@@ -187,9 +190,9 @@ def _parse_lines(lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
             _refuse_repeated_keys(line, value)
             yield _as_row(number, value)
         except UnicodeDecodeError as error:
-            yield Row(number, fault=describe_encoding(error))
-        except RubricError as error:
-            yield Row(number, fault=str(error))
+            yield Row(number, fault=explain_encoding(error))
+        except RowError as error:
+            yield Row(number, fault=error)
         except (ValueError, RecursionError) as error:
             shown = shorten(line.decode(errors="replace"))
             remedy = "a row is one JSON object"
@@ -197,7 +200,7 @@ def _parse_lines(lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
                 remedy = _NO_LINE_FEEDS
             elif line.lstrip().startswith(b"["):
                 remedy = _ARRAY
-            yield Row(number, fault=f"not JSON ({shorten(str(error))}): {shown}; {remedy}")
+            yield Row(number, fault=RowError("not JSON", f"{shorten(str(error))}: {shown}", remedy=remedy))
 
 
 def _read_json(path: Path, stream: IO[bytes]) -> Iterator[Row]:
@@ -214,8 +217,8 @@ def _read_json(path: Path, stream: IO[bytes]) -> Iterator[Row]:
         raise SourceError(f"{path}: not a JSON array ({shorten(str(error))}); one object a line works too") from error
     try:
         _refuse_repeated_keys(text, value)
-    except RubricError as error:
-        raise SourceError(f"{path}: {error}") from None
+    except RowError as error:
+        raise error.turn_into(SourceError, path) from None
     if isinstance(value, list):
         yield from (_as_row(number, row) for number, row in enumerate(value, 1))
     else:
@@ -226,11 +229,11 @@ def _as_row(number: int, value: object) -> Row:
     if isinstance(value, dict):
         return Row(number, value=value)
     remedy = _ARRAY if isinstance(value, list) else "a row is one JSON object"
-    return Row(number, fault=f"not a JSON object: {shorten(repr(value))}; {remedy}")
+    return Row(number, fault=RowError("not a JSON object", shorten(repr(value)), remedy=remedy))
 
 
 def _refuse_repeated_keys(text: bytes, value: object) -> None:
-    """Raise RubricError where an object of a JSON text has a key twice, of which parsing keeps the last only."""
+    """Raise RowError where an object of a JSON text has a key twice, of which parsing keeps the last only."""
     # Rendered again, such an object has fewer colons; only then is the text parsed a second time, slowly.
     with suppress(TypeError):
         if text.count(b":") <= orjson.dumps(value).count(b":"):
@@ -239,7 +242,7 @@ def _refuse_repeated_keys(text: bytes, value: object) -> None:
     def check(pairs: list[tuple[str, Any]]) -> None:
         twice = next((key for key, count in Counter(key for key, _ in pairs).items() if count > 1), None)
         if twice is not None:
-            raise RubricError(f"the key {shorten(repr(twice))} comes twice in one object; keep one")
+            raise RowError("a key comes twice in one object", shorten(repr(twice)), remedy="keep one")
 
     json.loads(text, object_pairs_hook=check)
 
@@ -266,9 +269,10 @@ def _read_table(path: Path, stream: IO[bytes]) -> Iterator[Row]:
             if len(cells) == len(names):
                 yield Row(line, value=dict(zip(names, cells, strict=True)))
             else:
-                fault = f"{len(cells)} cells under {len(names)} column names; put a cell that contains"
-                partial = dict(zip(names, cells, strict=False))
-                yield Row(line, fault=f"{fault} {separator!r} in double quotes", partial=partial)
+                detail = f"{len(cells)} under {len(names)} column names"
+                remedy = f"put a cell that contains {separator!r} in double quotes"
+                fault = RowError("wrong number of cells", detail, remedy=remedy)
+                yield Row(line, fault=fault, partial=dict(zip(names, cells, strict=False)))
     except csv.Error as error:
         remedy = _NO_LINE_FEEDS if "\r" in head.rstrip() else "check the double quotes"
         raise SourceError(f"{path}:{reader.line_num}: not a table ({error}); {remedy}") from error

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from prorubric.errors import SourceError
+from prorubric.errors import RowError, SourceError
 from prorubric.files.read import Row
 from prorubric.text.show import shorten
 
@@ -70,8 +70,8 @@ def read_yaml(path: Path, text: str) -> Iterator[Row]:
                 if isinstance(value, dict):
                     yield Row(line, value=value)
                 else:
-                    shown = shorten(repr(value))
-                    yield Row(line, fault=f"not a mapping: {shown}; a row has keys such as prompt and rubric")
+                    remedy = "a row has keys such as prompt and rubric"
+                    yield Row(line, fault=RowError("not a mapping", shorten(repr(value)), remedy=remedy))
     except yaml.MarkedYAMLError as error:
         hint = "; put text that contains : or # in quotes" if type(error) is not yaml.MarkedYAMLError else ""
         line = error.problem_mark.line + 1 if error.problem_mark else 1

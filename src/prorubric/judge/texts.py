@@ -72,8 +72,9 @@ def list_rewritten(task: Task) -> tuple[str, ...]:
     texts = task.meta.get("rewritten")
     if not isinstance(texts, list) or len(texts) != len(task.rubric) or not all(map(_is_text, texts)):
         raise SchemeError(
-            f"task {task.id!r}: rewritten needs one restated text for each of the {len(task.rubric)} criteria in "
-            "meta['rewritten']; compile the task with that transform first"
+            f"rewritten needs one restated text for each of the {len(task.rubric)} criteria in meta['rewritten']; "
+            "compile the task with that transform first",
+            place=f"task {task.id!r}",
         )
     return tuple(str(text) for text in texts)
 

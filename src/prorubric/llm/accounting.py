@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from prorubric.errors import ModelError, SourceError, UnjudgedError
 from prorubric.files.json import parse_json
 from prorubric.llm.model import Failure, FailureKind, Model, ModelWrapper, Outcome, Reply, Request, YesNoModel
-from prorubric.rubric.base import describe_invalid
+from prorubric.rubric.base import explain_invalid
 from prorubric.text.show import shorten
 
 PRICES_FILE = Path(__file__).with_name("prices.json")
@@ -163,7 +163,7 @@ def load_prices(source: Path | str | None = None) -> Prices:
     except OSError as error:
         reason = f"the price table cannot be read ({error.strerror}); name a file, or two numbers as in 0.15,0.60"
     except ValidationError as error:
-        reason = f"not a price{'' if numbers else ' table'}: {describe_invalid(error)}; {_EXAMPLE}"
+        reason = f"not a price{'' if numbers else ' table'}: {explain_invalid(error)}; {_EXAMPLE}"
     except ValueError as error:
         reason = f"not a price table: Invalid JSON ({shorten(str(error))}); {_EXAMPLE}"
     raise SourceError(f"{source}: {reason}")

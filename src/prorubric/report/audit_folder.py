@@ -116,7 +116,10 @@ def _read_optional(path: Path, record: type[RecordT]) -> Iterator[RecordT]:
 def _read_records(path: Path, record: type[RecordT]) -> Iterator[RecordT]:
     for row in read_rows(path):
         if row.value is None:
-            raise SourceError(f"{path}:{row.line}: {row.fault}; the file is damaged, run the audit again")
+            fault = row.explain()
+            raise SourceError(
+                fault.kind, fault.detail, remedy="the file is damaged, run the audit again", place=f"{path}:{row.line}"
+            )
         try:
             yield record(**row.value)
         except RubricError as error:

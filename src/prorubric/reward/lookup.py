@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from prorubric.datasets.carry import OWN_KEY
-from prorubric.datasets.load import Format, load_tasks
-from prorubric.datasets.sources import verl
+from prorubric.datasets.load import load_tasks
+from prorubric.datasets.sources import Format, verl
 from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.files.json import parse_json
 from prorubric.reward.strict_json import refuse_repeated_keys

@@ -20,7 +20,7 @@ from prorubric.aggregate.arithmetic import overlong_penalty
 from prorubric.aggregate.choose import check_judging, score_readings
 from prorubric.aggregate.schemes import find_scheme, list_readings
 from prorubric.aggregate.score import Score
-from prorubric.datasets.load import Format
+from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.readings import Reading

@@ -4,6 +4,7 @@ Pydantic does the checking. What it reports over several lines becomes one `Rubr
 field, the value and what is allowed, because its reader is in the middle of a run.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, TypeVar, dataclass_transform
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
-from prorubric.errors import ConfigError, RubricError
+from prorubric.errors import ConfigError, InvalidValueError, RubricError
 from prorubric.text.show import shorten
 
 ConfigT = TypeVar("ConfigT")
@@ -28,7 +29,7 @@ class Record(BaseModel):
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self)
         except ValidationError as error:
-            raise RubricError(f"{type(self).__name__}: {describe_invalid(error)}") from None
+            raise explain_invalid(error).turn_into(RubricError, type(self).__name__) from None
 
 
 @dataclass_transform(frozen_default=True)
@@ -46,22 +47,31 @@ def config_record(cls: type[ConfigT]) -> type[ConfigT]:
         try:
             check(self, *args, **options)
         except ValidationError as error:
-            raise ConfigError(f"{cls.__name__}: {describe_invalid(error)}") from None
+            raise explain_invalid(error).turn_into(ConfigError, cls.__name__) from None
 
     made.__init__ = __init__  # type: ignore[assignment]
     return made  # type: ignore[return-value]
 
 
-def describe_invalid(error: ValidationError) -> str:
-    """The first fault of a validation error and the places of the others, as one line."""
-    faults = error.errors(include_url=False)
-    first = faults[0]
-    place = _render_place(first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
+def explain_invalid(error: ValidationError) -> InvalidValueError:
+    """The first fault of a validation error and the places of the others, as one error with fields."""
+    first, *others = error.errors(include_url=False)
+    refused = read_fault(first)
+    place, detail = ": ".join(filter(None, (_render_place(first["loc"]), refused.place))), refused.detail
     # A check that looks at the whole record names the value itself; the record's repr would say it worse.
-    value = "" if not place or first["type"] == "missing" else f" (got {shorten(repr(first['input']))})"
-    others = ", ".join(dict.fromkeys(_render_place(fault["loc"]) for fault in faults[1:]))
-    return f"{place}{': ' if place else ''}{message}{value}{f'; also wrong: {others}' if others else ''}"
+    if not detail and place and first["type"] != "missing":
+        detail = f"got {shorten(repr(first['input']))}"
+    also = ", ".join(dict.fromkeys(_render_place(fault["loc"]) for fault in others))
+    remedy = "; ".join(filter(None, (refused.remedy, f"also wrong: {also}" if also else "")))
+    return InvalidValueError(refused.kind, detail, remedy=remedy, place=place)
+
+
+def read_fault(fault: Mapping[str, Any]) -> InvalidValueError:
+    """What a validator raised, or else pydantic's own words, for one entry of `ValidationError.errors()`."""
+    cause = fault.get("ctx", {}).get("error")
+    if isinstance(cause, InvalidValueError):
+        return cause
+    return InvalidValueError(str(cause) if isinstance(cause, ValueError) else fault["msg"])
 
 
 def split_commas(value: object) -> object:

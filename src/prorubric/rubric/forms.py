@@ -94,7 +94,7 @@ def _parse_criterion(item: Mapping[str, Any], position: int) -> Criterion:
         tags = item["tags"] if item.get("tags") is not None else ()
         return Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags)
     except RubricError as error:
-        raise RubricError(f"{place}: {error}") from None
+        raise error.at(place) from None
 
 
 def _parse_message(item: Mapping[str, Any], position: int) -> Message:
@@ -111,21 +111,21 @@ def _parse_meta(value: object) -> dict[str, Any]:
     except ValueError:
         meta = None
     if not isinstance(meta, dict):
-        raise RubricError(f"meta is {shorten(repr(value))}; give a JSON object or leave it out")
+        raise RubricError("meta is not an object", shorten(repr(value)), remedy="give a JSON object or leave it out")
     return meta
 
 
 def _items(row: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     value = row.get(key)
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise RubricError(f"{key} is {shorten(repr(value))}; give a list of objects")
+        raise RubricError(f"{key} is not a list of objects", shorten(repr(value)), remedy="give one")
     return value
 
 
 def _check_keys(row: Mapping[str, Any], allowed: tuple[str, ...], place: str) -> None:
     unknown = [key for key in row if key not in allowed]
     if unknown:
-        raise RubricError(f"{place}: unknown key {unknown[0]!r}; allowed: {', '.join(allowed)}")
+        raise RubricError("unknown key", repr(unknown[0]), remedy=f"allowed: {', '.join(allowed)}", place=place)
 
 
 def _render_weight(weight: float) -> float:

@@ -15,8 +15,10 @@ def find_label(criterion: Criterion, place: str) -> str:
     labels = [tag.removeprefix(LABEL_TAG) for tag in criterion.tags if tag.startswith(LABEL_TAG)]
     if len(labels) != 1 or labels[0] not in LABELS:
         raise SchemeError(
-            f"{place}: weighted needs one label on every criterion, found {labels}; "
-            f"tag it {LABEL_TAG}X with X one of {', '.join(LABELS)}"
+            "weighted needs one label on every criterion",
+            f"found {labels}",
+            remedy=f"tag it {LABEL_TAG}X with X one of {', '.join(LABELS)}",
+            place=place,
         )
     return labels[0]
 

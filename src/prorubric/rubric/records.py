@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from prorubric.errors import RubricError
+from prorubric.errors import InvalidValueError, RubricError
 from prorubric.rubric.base import Record
-from prorubric.text.show import is_blank
+from prorubric.text.show import is_blank, shorten
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -40,16 +40,16 @@ class Criterion(Record):
     @classmethod
     def _text_says_something(cls, text: str) -> str:
         if is_blank(text):
-            raise ValueError("text is blank; write what the judge should check, or drop the criterion")
+            raise InvalidValueError("text is blank", remedy="write what the judge should check, or drop the criterion")
         return text
 
     @field_validator("weight", mode="before")
     @classmethod
     def _weight_has_a_sign(cls, weight: object) -> object:
         if isinstance(weight, bool) or not isinstance(weight, int | float):
-            raise ValueError("weight is not a number; give a finite number other than 0")
+            raise InvalidValueError("weight is not a number", remedy="give a finite number other than 0")
         if weight == 0 or not abs(weight) <= sys.float_info.max:
-            raise ValueError("weight must be finite and not 0; give it a sign or drop the criterion")
+            raise InvalidValueError("weight must be finite and not 0", remedy="give it a sign or drop the criterion")
         return float(weight)
 
 
@@ -61,11 +61,11 @@ class Rubric(Record):
     @model_validator(mode="after")
     def _has_a_usable_total(self) -> Self:
         if not self.criteria:
-            raise ValueError("a rubric needs at least 1 criterion")
+            raise InvalidValueError("a rubric needs at least 1 criterion")
         try:
             math.fsum(abs(criterion.weight) for criterion in self.criteria)
         except OverflowError:
-            raise ValueError("the weights add up past the largest float; scale them down") from None
+            raise InvalidValueError("the weights add up past the largest float", remedy="scale them down") from None
         return self
 
     def __len__(self) -> int:
@@ -100,17 +100,19 @@ class Dimension(Record):
     @classmethod
     def _text_says_something(cls, text: str) -> str:
         if is_blank(text):
-            raise ValueError("text is blank; say what the dimension asks for")
+            raise InvalidValueError("text is blank", remedy="say what the dimension asks for")
         return text
 
     @field_validator("indices")
     @classmethod
     def _indices_are_a_set(cls, indices: tuple[int, ...]) -> tuple[int, ...]:
         if not indices:
-            raise ValueError("a dimension needs at least 1 criterion; list its indices or drop the dimension")
+            raise InvalidValueError(
+                "a dimension needs at least 1 criterion", remedy="list its indices or drop the dimension"
+            )
         if len(set(indices)) < len(indices):
             repeated = min(index for index, count in Counter(indices).items() if count > 1)
-            raise ValueError(f"index {repeated} is listed twice; list each criterion once")
+            raise InvalidValueError("an index is listed twice", str(repeated), remedy="list each criterion once")
         return tuple(sorted(indices))
 
 
@@ -122,7 +124,7 @@ class ProtocolRubric(Record):
     @model_validator(mode="after")
     def _is_a_partition(self) -> Self:
         if not self.dimensions:
-            raise ValueError("a protocol rubric needs at least 1 dimension")
+            raise InvalidValueError("a protocol rubric needs at least 1 dimension")
         _check_partition([d.indices for d in self.dimensions], self.criterion_count)
         return self
 
@@ -135,12 +137,16 @@ class ProtocolRubric(Record):
         """
         parts = list(dimensions)
         if not all(isinstance(part, Mapping) for part in parts):
-            raise RubricError(f"{cls.__name__}: give each dimension as a mapping with name, description and indices")
+            raise RubricError(
+                "a dimension is not a mapping",
+                remedy="give each as a mapping with name, description and indices",
+                place=cls.__name__,
+            )
         groups = [_read_indices(part, position) for position, part in enumerate(parts, 1)]
         try:
             _check_partition(groups, len(rubric))
-        except ValueError as error:
-            raise RubricError(f"{cls.__name__}: {error}") from None
+        except InvalidValueError as error:
+            raise error.turn_into(RubricError, cls.__name__) from None
         made = (
             Dimension(
                 name=part.get("name"),
@@ -186,14 +192,14 @@ class Task(Record):
     @classmethod
     def _id_says_something(cls, task_id: str) -> str:
         if is_blank(task_id):
-            raise ValueError("id is blank; give each task a name of its own")
+            raise InvalidValueError("id is blank", remedy="give each task its own name")
         return task_id
 
     @field_validator("messages")
     @classmethod
     def _somebody_says_something(cls, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         if all(is_blank(message.content) for message in messages):
-            raise ValueError("the conversation is empty; give at least one message with text")
+            raise InvalidValueError("the conversation is empty", remedy="give at least one message with text")
         return messages
 
     @field_validator("meta")
@@ -229,7 +235,7 @@ class Response(Record):
 
 
 def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> None:
-    """Raise ValueError unless every index 1..criterion_count is in exactly one group."""
+    """Raise InvalidValueError unless every index 1..criterion_count is in exactly one group."""
     if sorted(chain.from_iterable(groups)) == list(range(1, criterion_count + 1)):
         return
     allowed = f"use 1..{criterion_count}, each exactly once"
@@ -237,13 +243,16 @@ def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> N
     for position, group in enumerate(groups, 1):
         for index in group:
             if not 1 <= index <= criterion_count:
-                raise ValueError(f"dimension {position} lists index {index}, which is not in the rubric; {allowed}")
+                detail = f"dimension {position} lists index {index}"
+                raise InvalidValueError("an index is not in the rubric", detail, remedy=allowed)
             if index in owner:
-                raise ValueError(f"index {index} is in dimension {owner[index]} and in dimension {position}; {allowed}")
+                detail = f"index {index} is in dimension {owner[index]} and in dimension {position}"
+                raise InvalidValueError("an index is in two dimensions", detail, remedy=allowed)
             owner[index] = position
     missing = sorted(set(range(1, criterion_count + 1)) - owner.keys())
     if missing:
-        raise ValueError(f"criterion {missing[0]} is in no dimension ({len(missing)} missing); {allowed}")
+        detail = f"criterion {missing[0]}, {len(missing)} missing"
+        raise InvalidValueError("a criterion is in no dimension", detail, remedy=allowed)
 
 
 def _check_protocol(protocol: ProtocolRubric, rubric: Rubric) -> None:
@@ -251,9 +260,10 @@ def _check_protocol(protocol: ProtocolRubric, rubric: Rubric) -> None:
     for position, dimension in enumerate(protocol.dimensions, 1):
         derived = rubric.weight_of(dimension.indices)
         if dimension.weight != derived:
-            raise ValueError(
-                f"dimension {position} weighs {dimension.weight:g}, its criteria add up to {derived:g}; "
-                "make it with ProtocolRubric.of(rubric, …)"
+            raise InvalidValueError(
+                "a dimension does not weigh what its criteria weigh",
+                f"dimension {position} weighs {dimension.weight:g}, its criteria add up to {derived:g}",
+                remedy="make it with ProtocolRubric.of(rubric, …)",
             )
 
 
@@ -265,7 +275,10 @@ def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
     read = tuple(indices) if whole and indices is not None else ()
     if not read or not all(isinstance(index, int) and not isinstance(index, bool) for index in read):
         raise RubricError(
-            f"ProtocolRubric: dimension {position}: indices are {indices!r}; give a list of whole numbers from 1 on"
+            "indices are not a list of whole numbers",
+            shorten(repr(indices)),
+            remedy="give at least one, counted from 1",
+            place=f"ProtocolRubric: dimension {position}",
         )
     return read
 
@@ -275,4 +288,4 @@ def _refuse_large_integers(value: JsonValue) -> None:
         for inner in value.values() if isinstance(value, dict) else value:
             _refuse_large_integers(inner)
     elif isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
-        raise ValueError(f"{value} does not fit into 64 bits and would not survive a file; store it as text")
+        raise InvalidValueError("an integer does not fit into 64 bits", str(value), remedy="store it as text")

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
+from prorubric.datasets.rejects import Rejects
 from prorubric.errors import StoppedError
 from prorubric.llm.accounting import Usage, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import Record, config_record
 from prorubric.runs.models import Budget, Gate, Models
-from prorubric.runs.rejects import Rejects
 from prorubric.runs.stop import Stop
 
 

@@ -18,7 +18,8 @@ from typing import Any
 
 from pydantic import Field
 
-from prorubric.datasets.load import Format, load_tasks
+from prorubric.datasets.load import load_tasks
+from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig

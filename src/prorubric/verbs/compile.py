@@ -10,19 +10,17 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, aclosing
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from typing import Any
 
-import pyarrow as pa
-
 from prorubric.compile.compiler import RULES, Compiler
 from prorubric.compile.prompt import DOMAINS, Question, load_prompt
 from prorubric.compile.texts import QUESTIONS
 from prorubric.compile.work import TEXT_OF, CompileJob, CompileWorker, Done, Plan, Row, Tally
-from prorubric.datasets.load import Reject, Stream, load_tasks
+from prorubric.datasets.load import Stream, open_tasks
+from prorubric.datasets.rejects import REJECT_SCHEMA, Reject
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.files.write import WriteRow, hash_file, open_rows, remove_partials, write_json
@@ -42,7 +40,6 @@ _ONE_WORD = (RULES, "smollm2", "lexical")
 _SHOWN_FAILURES = 5
 _MOST_SILENT = 50
 """So many tasks in a row without a reply end a run: the generator is not there, and each would be waited for."""
-_REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string()})
 
 
 class CompileResult(Record):
@@ -118,18 +115,6 @@ def compile_rubrics(
     return run_sync(_run(config, on_progress, on_stop))
 
 
-def open_tasks(config: CompileConfig, on_reject: Callable[[Reject], None]) -> Stream[Task]:
-    """The tasks of the input."""
-    return load_tasks(
-        config.tasks,
-        config.format,
-        subset=config.subset,
-        split=config.split,
-        strict=config.strict,
-        on_reject=on_reject,
-    )
-
-
 def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
     """The generator, or None where there is none or it is no model."""
     if config.generator and not any(sign in config.generator for sign in ":/") and config.generator not in _ONE_WORD:
@@ -164,11 +149,11 @@ async def _compile(
     with ExitStack() as stack, stop_on_signals(stop):
         write = {
             name: stack.enter_context(open_rows(outputs[name], schema))
-            for name, schema in (("tasks", TASK_SCHEMA), ("excluded", TASK_SCHEMA), ("rejects", _REJECT_SCHEMA))
+            for name, schema in (("tasks", TASK_SCHEMA), ("excluded", TASK_SCHEMA), ("rejects", REJECT_SCHEMA))
         }
         rejects = _Rejects(write["rejects"])
         stream = open_tasks(config, rejects.add)
-        tasks = take_tasks(stream, rejects.add, config.limit, stop)
+        tasks = take_tasks(stream, config.limit, stop)
         place = Workplace(config.http, outputs["journal"], config.engine, config.workers)
         results = _run_tasks(config, plan, tasks, run, place)
         async with aclosing(results):
@@ -227,25 +212,13 @@ class _Rejects:
         self._write(asdict(reject))
 
 
-def take_tasks(
-    stream: Stream[Task], reject: Callable[[Reject], None], limit: int | None = None, stop: Stop | None = None
-) -> Iterator[Task]:
-    """The tasks, each id once, until there are enough or somebody asks to stop.
-
-    Of an id only a hash is kept: files are long.
-    """
-    seen: set[bytes] = set()
-    for task in stream:
+def take_tasks(stream: Stream[Task], limit: int | None = None, stop: Stop | None = None) -> Iterator[Task]:
+    """The tasks, until there are enough or somebody asks to stop."""
+    for count, task in enumerate(stream, 1):
         if stop is not None and stop.asked:
             return
-        key = blake2b(task.id.encode("utf-8", "surrogatepass"), digest_size=12).digest()
-        if key in seen:
-            reason = f"the id is taken already; give each its own (got {task.id!r})"
-            reject(Reject(stream.path, stream.line, reason))
-            continue
-        seen.add(key)
         yield task
-        if len(seen) == limit:
+        if count == limit:
             return
 
 

@@ -10,7 +10,8 @@ from prorubric.compile.bake import DESCRIBING, NEEDS_DIMENSIONS, Transform
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.compile.texts import TextName
 from prorubric.compile.work import TEXT_OF, Group, Plan
-from prorubric.datasets.load import Format, Subset
+from prorubric.datasets.load import Subset
+from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.prompt_file import read_prompt

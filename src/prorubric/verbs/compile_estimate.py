@@ -9,13 +9,14 @@ from prorubric.compile.compiler import Compiler
 from prorubric.compile.prompt import Question
 from prorubric.compile.texts import QUESTIONS, add_texts
 from prorubric.compile.work import Plan, list_texts, needs_grouping
-from prorubric.datasets.load import Reject
+from prorubric.datasets.load import open_tasks
+from prorubric.datasets.rejects import Reject
 from prorubric.llm.accounting import Usage, load_prices
 from prorubric.llm.own import OwnModel
 from prorubric.llm.together import run_sync
 from prorubric.rubric.records import Task
 from prorubric.runs.estimate import Estimate, Questions, Replay, open_existing
-from prorubric.verbs.compile import make_generator, open_tasks, take_tasks
+from prorubric.verbs.compile import make_generator, take_tasks
 from prorubric.verbs.compile_config import CompileConfig, make_plan
 from prorubric.verbs.compile_outputs import find_journal
 
@@ -52,7 +53,7 @@ async def _estimate(config: CompileConfig) -> CompileEstimate:
                 model, questions, usual=lambda _: 0, retries=lambda request: reasks - request.draw, shows_reply=True
             )
         compiler = Compiler(replay, config.generation, plan.own_prompt)
-        for task in take_tasks(open_tasks(config, reject), reject, config.limit):
+        for task in take_tasks(open_tasks(config, reject), config.limit):
             tasks += 1
             if replay is not None:
                 await _ask_about(task, plan, compiler, replay)

@@ -25,6 +25,7 @@ from prorubric.aggregate.choose import (
 )
 from prorubric.aggregate.schemes import list_readings
 from prorubric.aggregate.score import Score
+from prorubric.datasets.load import TaskOptions
 from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
@@ -41,7 +42,7 @@ from prorubric.rubric.verdict import Unknown, UnknownCounts
 from prorubric.runs.engines import Engine, Workplace, run_job
 from prorubric.runs.estimate import Estimate, Questions, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
-from prorubric.runs.inputs import TaskOptions, load_all_tasks, pair_responses
+from prorubric.runs.inputs import load_all_tasks, pair_responses
 from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunOptions, RunResult
 from prorubric.runs.stop import stop_on_signals

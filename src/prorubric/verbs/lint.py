@@ -4,6 +4,8 @@ The exit is fit for CI: `passed` is false where something at or above the chosen
 not be read, or where a task's compensation is above a limit.
 """
 
+import math
+from array import array
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,11 +17,12 @@ from typing import Annotated, Literal
 import pyarrow as pa
 from pydantic import Field
 
-from prorubric.datasets.load import Format, Reject, Subset, count_reasons, describe_taken_id, load_tasks
+from prorubric.datasets.load import TAKEN_ID, TaskOptions, open_tasks
+from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError
 from prorubric.files.write import open_rows
 from prorubric.rubric.base import Record, config_record
-from prorubric.rubric.lint import CHECKS, TaskLint, lint_task
+from prorubric.rubric.lint import CHECKS, Severity, TaskLint, lint_task
 
 _DETAIL_SCHEMA = pa.schema(
     {
@@ -33,25 +36,19 @@ _DETAIL_SCHEMA = pa.schema(
         "compensation_grouped": pa.float64(),
     }
 )
-_RANK = {"error": 2, "warning": 1, "note": 0}
+_FIGURES = ("presence_share", "compensation", "compensation_grouped")
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+"""Worst first."""
 _FEWEST_TO_SORT = 50
 
 
 @config_record
-class LintConfig:
+class LintConfig(TaskOptions):
     """What to look at and when to fail."""
 
     tasks: str
     """The file to read, or a Hugging Face dataset by its id."""
     _: KW_ONLY
-    format: Format = "auto"
-    """The form of the input."""
-    subset: Subset = "all"
-    """HealthBench: only the physician-consensus criteria, or only the others."""
-    split: str = "train"
-    """The split of a dataset on the hub."""
-    strict: bool = False
-    """Stop at the first row that cannot be read."""
     fail_on: Literal["error", "warning", "note", "never"] = "error"
     """The mildest severity that makes the exit code 1. Rows that cannot be read count as errors."""
     max_compensation: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -108,125 +105,85 @@ class LintResult(Record):
 
 
 @dataclass(slots=True)
-class _Figure:
-    """A running mean and range."""
-
-    total: float = 0.0
-    lowest: float = 1.0
-    highest: float = 0.0
-    tasks: int = 0
-
-    def add(self, value: float | None) -> None:
-        if value is not None:
-            self.total += value
-            self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
-            self.tasks += 1
-
-    def summarize(self) -> Spread | None:
-        if not self.tasks:
-            return None
-        return Spread(mean=self.total / self.tasks, lowest=self.lowest, highest=self.highest, tasks=self.tasks)
-
-
-@dataclass(slots=True)
 class _Tally:
-    """What has been counted so far; of tasks and rejects only the few to be shown are kept."""
+    """What has been counted so far; of the tasks only the few to be shown are kept."""
 
-    show: int
     counts: Counter[str] = field(default_factory=Counter)
     checks: Counter[str] = field(default_factory=Counter)
-    presence_share: _Figure = field(default_factory=_Figure)
-    compensation: _Figure = field(default_factory=_Figure)
-    grouped: _Figure = field(default_factory=_Figure)
-    kept: list[TaskLint] = field(default_factory=list)
-    reasons: Counter[str] = field(default_factory=Counter)
-    rejects: list[str] = field(default_factory=list)
-
-    def add(self, found: TaskLint) -> None:
-        self.counts.update(tasks=1, criteria=found.criteria, presence=found.presence, formatting=found.formatting)
-        self.counts["affected"] += bool(found.findings)
-        self.checks.update(finding.check for finding in found.findings)
-        self.presence_share.add(found.presence_share)
-        self.compensation.add(found.compensation)
-        self.grouped.add(found.compensation_grouped)
-        if found.findings and self.show:
-            self.kept.append(found)
-            # Sorting out now and then costs far less than after every task.
-            if len(self.kept) >= 2 * self.show + _FEWEST_TO_SORT:
-                self.kept = self.worst()
-
-    def reject(self, reject: Reject) -> None:
-        self.reasons.update(count_reasons([reject]))
-        if len(self.rejects) < self.show:
-            self.rejects.append(str(reject))
-
-    def worst(self) -> list[TaskLint]:
-        """The tasks to show, worst first; of equals the one that was read first."""
-        return nlargest(self.show, self.kept, key=_badness)
+    figures: dict[str, "array[float]"] = field(default_factory=lambda: {name: array("d") for name in _FIGURES})
+    worst: list[TaskLint] = field(default_factory=list)
 
 
 def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = None) -> LintResult:
     """Look at every task of a file. `on_task` sees each one as it is read."""
     if config.out and config.out.resolve() == Path(config.tasks).resolve():
         raise ConfigError(f"{config.out}: the findings would replace the tasks; choose another name for --out")
-    tally = _Tally(config.show)
-    ids: set[str] = set()
-    stream = load_tasks(
-        config.tasks,
-        config.format,
-        subset=config.subset,
-        split=config.split,
-        strict=config.strict,
-        on_reject=tally.reject,
-    )
+    rejects, tally = Rejects(config.show, keep=False), _Tally()
+    limit = math.inf if config.max_compensation is None else config.max_compensation
     with ExitStack() as stack:
         write = stack.enter_context(open_rows(config.out, _DETAIL_SCHEMA)) if config.out else None
-        for task in stream:
-            if task.id in ids:
-                tally.counts["duplicate_ids"] += 1
-                tally.reject(Reject(config.tasks, stream.line, describe_taken_id(task.id)))
-                continue
-            ids.add(task.id)
+        for task in open_tasks(config, rejects.add):
             found = lint_task(task)
-            tally.add(found)
-            tally.counts["negative"] += sum(weight < 0 for weight in task.rubric.weights)
-            if config.max_compensation is not None and (found.compensation or 0) > config.max_compensation:
-                tally.counts["too_compensable"] += 1
+            tally.counts.update(
+                tasks=1,
+                criteria=found.criteria,
+                negative=sum(weight < 0 for weight in task.rubric.weights),
+                presence=found.presence,
+                formatting=found.formatting,
+                affected=bool(found.findings),
+                too_compensable=(found.compensation or 0) > limit,
+            )
+            tally.checks.update(finding.check for finding in found.findings)
+            for name, values in tally.figures.items():
+                if (value := getattr(found, name)) is not None:
+                    values.append(value)
+            if found.findings and config.show:
+                tally.worst.append(found)
+                # Sorting now and then costs far less than after every task.
+                if len(tally.worst) >= 2 * config.show + _FEWEST_TO_SORT:
+                    tally.worst = nlargest(config.show, tally.worst, key=_rank)
             if write:
                 write(found.model_dump(mode="json"))
             if on_task:
                 on_task(found)
-    return _conclude(config, tally)
+    return _summarize(config, tally, rejects)
 
 
-def _conclude(config: LintConfig, tally: _Tally) -> LintResult:
+def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects) -> LintResult:
+    severities: Counter[str] = Counter({"error": rejects.count, "warning": 0, "note": 0})
+    for check, found in tally.checks.items():
+        severities[CHECKS[check]] += found
+    failing = [] if config.fail_on == "never" else _SEVERITIES[: _SEVERITIES.index(config.fail_on) + 1]
     counts = tally.counts
-    severities: Counter[str] = Counter({"error": tally.reasons.total(), "warning": 0, "note": 0})
-    for check, count in tally.checks.items():
-        severities[CHECKS[check]] += count
-    failing = [name for name in severities if config.fail_on != "never" and _RANK[name] >= _RANK[config.fail_on]]
+    spreads = {
+        name: Spread(mean=math.fsum(values) / len(values), lowest=min(values), highest=max(values), tasks=len(values))
+        if values
+        else None
+        for name, values in tally.figures.items()
+    }
     return LintResult(
         tasks=counts["tasks"],
         criteria=counts["criteria"],
-        rejected=dict(tally.reasons.most_common()),
-        rejects=tuple(tally.rejects),
-        duplicate_ids=counts["duplicate_ids"],
+        rejected=dict(rejects.kinds.most_common()),
+        rejects=rejects.show(),
+        duplicate_ids=rejects.kinds[TAKEN_ID],
         findings={check: tally.checks[check] for check in CHECKS},
         severities=dict(severities),
         negative=counts["negative"],
         presence=counts["presence"],
         formatting=counts["formatting"],
         substantive=counts["criteria"] - counts["presence"] - counts["formatting"],
-        presence_share=tally.presence_share.summarize(),
-        compensation=tally.compensation.summarize(),
-        compensation_grouped=tally.grouped.summarize(),
+        **spreads,
         too_compensable=counts["too_compensable"],
         affected=counts["affected"],
-        worst=tuple(tally.worst()),
-        passed=bool(counts["tasks"]) and not any(severities[n] for n in failing) and not counts["too_compensable"],
+        worst=tuple(nlargest(config.show, tally.worst, key=_rank)),
+        passed=bool(counts["tasks"])
+        and not any(severities[name] for name in failing)
+        and not counts["too_compensable"],
     )
 
 
-def _badness(found: TaskLint) -> tuple[int, ...]:
+def _rank(found: TaskLint) -> tuple[int, ...]:
+    """The worst task has the highest rank; of equals the one that was read first is shown."""
     severities = Counter(finding.severity for finding in found.findings)
-    return severities["error"], severities["warning"], severities["note"]
+    return tuple(severities[name] for name in _SEVERITIES)

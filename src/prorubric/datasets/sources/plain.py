@@ -28,7 +28,7 @@ from prorubric.datasets.shapes import (
     tag_rest,
     unwrap_json,
 )
-from prorubric.errors import RubricError
+from prorubric.errors import RowError, RubricError
 from prorubric.files.read import Row
 from prorubric.rubric.records import Rubric, Task
 from prorubric.text.show import shorten
@@ -74,10 +74,10 @@ def parse(row: Mapping[str, Any]) -> Task:
     for field, names in NEEDED.items():
         if field not in keys:
             null = next((f"{key} is null" for key in row if str(key).strip().lower() in names), f"no {field}")
-            raise RubricError(f"{null}; give one under {', '.join(names)}")
+            raise RubricError(null, remedy=f"give one under {', '.join(names)}")
         first, *others = find_keys(row, {name: (name,) for name in names}).values()
         if second := next((key for key in others if row[key] != row[first]), None):
-            raise RubricError(f"both {first} and {second} could be the {field}; keep one of them")
+            raise RubricError(f"two fields could be the {field}", f"{first} and {second}", remedy="keep one of them")
     found = {field: row[key] for field, key in keys.items()}
     entries = given = list_entries(found["rubric"])
     if isinstance(entries, list):
@@ -88,8 +88,9 @@ def parse(row: Mapping[str, Any]) -> Task:
     for name, number in find_numbers(given) if default else ():
         if number < 0:
             raise RubricError(
-                f"the criteria have no weight, and {name!r} has a negative number ({number:g}); "
-                "rename it to weight if it is one, else drop it"
+                "the criteria have no weight, and another field has negative numbers",
+                f"{name!r}: {number:g}",
+                remedy="rename it to weight if it is one, else drop it",
             )
     rubric = Rubric(criteria=tuple(make_criterion(item, i, default) for i, item in enumerate(items, 1)))
     messages = parse_messages(found["prompt"])
@@ -97,7 +98,7 @@ def parse(row: Mapping[str, Any]) -> Task:
     used = {key for field, key in keys.items() if field not in (*_TEXTS, "meta") or field in texts}
     meta = keep_rest(row, used, keys.get("meta"))
     if misspelt := "protocol" not in keys and get_close_matches("protocol", meta, 1, cutoff=0.8):
-        raise RubricError(f"unknown key {misspelt[0]!r}; did you mean protocol?")
+        raise RubricError("unknown key", repr(misspelt[0]), remedy="did you mean protocol?")
     return Task(
         id=parse_id(found["id"]) if found.get("id", "") != "" else make_id(messages, rubric),
         messages=messages,
@@ -142,7 +143,7 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
         elif not {"prompt", "criterion"} <= columns.keys():
             yield row
         elif empty := [name for name in (key, "criterion") if not cells[columns[name]].strip()]:
-            fault = f"the {empty[0]} is empty; fill it in, or remove the row"
+            fault = RowError(f"the {empty[0]} is empty", remedy="fill it in, or remove the row")
             # Spreadsheets leave out what the row above says.
             below = empty[0] == key and cells[columns["prompt"]].strip() in ("", above["prompt"])
             faults.append((above["key"] if below else cells[columns[key]], Row(row.line, fault=fault)))
@@ -158,7 +159,7 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
     for name, row in faults:
         # A task without one of its criteria is another task.
         group = groups.pop(name, None)
-        yield Row(group[0].line, fault=f"line {row.line} of this task cannot be read: {row.fault}") if group else row
+        yield Row(group[0].line, fault=row.explain().at(f"line {row.line} of this task")) if group else row
     yield from (_join(group, differing) for group in groups.values())
 
 
@@ -171,8 +172,9 @@ def _join(group: list[Row], differing: set[str]) -> Row:
         keys = find_keys(cells, _TABLE)
         prompt = keys.get("prompt")
         if prompt and task.setdefault(prompt, cells[prompt]) != cells[prompt]:
-            fault = f"line {row.line} has another prompt for the id {shorten(repr(cells[keys['id']]))}"
-            return Row(group[0].line, fault=f"{fault}; give each prompt its own id")
+            detail = f"line {row.line}, id {shorten(repr(cells[keys['id']]))}"
+            fault = RowError("two prompts have the same id", detail, remedy="give each prompt its own id")
+            return Row(group[0].line, fault=fault)
         text = cells.pop(keys["criterion"])
         listed = unwrap_json(text)
         of_criterion = () if isinstance(listed, list) else _COLUMNS

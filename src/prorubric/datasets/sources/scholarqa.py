@@ -25,7 +25,7 @@ def parse(row: Mapping[str, Any]) -> Task:
     metric = row.get("metric_config")
     config = metric.get("config") if isinstance(metric, Mapping) else None
     if not isinstance(config, Mapping):
-        raise RubricError("metric_config has no config; expected ScholarQA's own layout")
+        raise RubricError("metric_config has no config", remedy="expected ScholarQA's own layout")
     messages, rubric = parse_messages(row.get("initial_prompt")), make_rubric(config.get("other_properties"))
     annotator = str(row.get("annotator") or "").strip()
     case = row.get("case_id") or make_id(messages, rubric)

@@ -56,7 +56,7 @@ def parse(row: Mapping[str, Any]) -> Task:
     """One row."""
     extra = read_object(row.get("extra_info"))
     if not extra:
-        raise RubricError("extra_info is missing; verl rows keep the rubric there")
+        raise RubricError("extra_info is missing", remedy="verl rows keep the rubric there")
     if extra.get(OWN_KEY) is not None:
         return _parse_own(row, extra)
     messages = parse_messages(row.get("prompt"))
@@ -109,5 +109,5 @@ def _parse_own(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Task:
     others = make_meta({key: value for key, value in extra.items() if key not in _CARRIED_KEYS})
     twice = sorted(others.keys() & task.meta.keys())
     if twice:
-        raise RubricError(f"extra_info has {twice[0]!r} twice, itself and in meta; keep one")
+        raise RubricError("a key is both in extra_info and in its meta", repr(twice[0]), remedy="keep one")
     return Task(**{**dict(task), "meta": {**task.meta, **others}}) if others else task

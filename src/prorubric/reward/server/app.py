@@ -28,6 +28,7 @@ from prorubric.reward.server.metrics import CONTENT_TYPE, Metrics
 from prorubric.reward.server.protocols import Asked, OpenRlhfRequest, ScoreRequest, SlimeRequest, VerifyRequest
 from prorubric.reward.strict_json import parse_strict_json
 from prorubric.reward.transcript import drop_stop_texts
+from prorubric.rubric.base import read_fault
 from prorubric.text.show import shorten
 
 _ABOUT = """\
@@ -292,7 +293,7 @@ def describe_problem(errors: Sequence[Any]) -> str:
     if isinstance(first.get("input"), bytes):
         return "the body is not taken for JSON; send it with the header Content-Type: application/json"
     place = ".".join(str(step) for step in first["loc"] if step != "body") or "the body"
-    message = first["msg"].removeprefix("Value error, ")
+    message = read_fault(first).message
     is_said = first["type"] in ("missing", "value_error")
     shown = "" if is_said else f" (got {shorten(repr(first.get('input')))})"
     others = f"; {len(errors) - 1} more" if len(errors) > 1 else ""

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from prorubric.datasets.load import Format
+from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
