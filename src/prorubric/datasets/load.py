@@ -89,11 +89,12 @@ class Stream(Generic[RecordT]):
     def __iter__(self) -> Iterator[RecordT]:
         for row in self._rows:
             self.read, self.line = self.read + 1, row.line
+            if row.value is None:
+                self._refuse(row.explain())
+                continue
             try:
-                if row.value is None:
-                    raise row.explain()
                 record = self._parse(row.value)
-            except (RubricError, RowError) as error:
+            except RubricError as error:
                 self._refuse(error)
             except RecursionError:
                 self._refuse(RowError("the row is nested too deeply to be read", remedy="flatten it"))

@@ -192,7 +192,7 @@ def _parse_lines(lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
         except UnicodeDecodeError as error:
             yield Row(number, fault=explain_encoding(error))
         except RowError as error:
-            yield Row(number, fault=error)
+            yield Row(number, fault=error.with_traceback(None))  # which would keep the file open
         except (ValueError, RecursionError) as error:
             shown = shorten(line.decode(errors="replace"))
             remedy = "a row is one JSON object"
