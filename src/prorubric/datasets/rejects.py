@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import copyfileobj
-from tempfile import TemporaryFile
-from typing import IO
+from tempfile import SpooledTemporaryFile
 
 import pyarrow as pa
 
@@ -15,6 +14,7 @@ from prorubric.files.write import open_whole
 
 REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string(), "kind": pa.string()})
 SHOWN_REJECTS = 5
+_MOST_IN_MEMORY = 1 << 20
 
 
 class RejectWarning(UserWarning):
@@ -46,14 +46,14 @@ class Reject:
 
 
 class Rejects:
-    """Counts rejects by kind, remembers the first, and keeps all of them in a temporary file: memory does not grow."""
+    """Counts rejects by kind, remembers the first, and keeps all of them, beyond 1 MiB in a temporary file."""
 
     def __init__(self, shown: int = SHOWN_REJECTS, *, keep: bool = True) -> None:
         self.kinds: Counter[str] = Counter()
         self._shown: list[str] = []
         self._most_shown, self._keep = shown, keep
         self._first: dict[str, str] = {}
-        self._rows: IO[bytes] | None = None
+        self._rows: SpooledTemporaryFile[bytes] | None = None
 
     @property
     def count(self) -> int:
@@ -67,7 +67,7 @@ class Rejects:
         if len(self._shown) < self._most_shown:
             self._shown.append(str(reject))
         if self._keep:
-            self._rows = self._rows or TemporaryFile()  # noqa: SIM115 - it lives as long as the run
+            self._rows = self._rows or SpooledTemporaryFile(_MOST_IN_MEMORY)  # noqa: SIM115 - lives as long as the run
             self._rows.write(render_json(asdict(reject)) + b"\n")
 
     def first(self, path: str) -> str | None:
