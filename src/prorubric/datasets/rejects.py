@@ -91,3 +91,5 @@ class Rejects:
         """Close the temporary file."""
         if self._rows is not None:
             self._rows.close()
+
+    __del__ = close
