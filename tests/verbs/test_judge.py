@@ -260,7 +260,7 @@ def test_a_sample_of_any_number_takes_no_memory(files: Path, sample: int) -> Non
     [
         (
             '{"task_id": "task 0", "text": "x"}',
-            "{path}:1: no response among task_id, text; call it response, completion",
+            "{path}:1: no response (among task_id, text); call it response, completion",
         ),
         (
             '{"task_id": "nobody", "response": "x"}',
