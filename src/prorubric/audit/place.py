@@ -1,4 +1,4 @@
-"""Where something can be put into an answer, and how a sentence is taken out of one, without touching the rest."""
+"""Where something can be added to an answer, and how a sentence is added or removed without touching the rest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,21 @@ class Pieces:
 
     pieces: tuple[str, ...]
     slots: tuple[int, ...]
-    """0-based places of the sentences behind which another can stand."""
+    """0-based places of the sentences after which another can follow."""
 
     @classmethod
     def of(cls, answer: str) -> "Pieces":
-        """Split an answer and find the places in it."""
-        pieces = tuple(split_sentences(answer))
-        return cls(pieces, tuple(place for place, piece in enumerate(pieces) if _is_slot(piece)))
-
-
-def _is_slot(piece: str) -> bool:
-    """True behind a sentence that is closed, and behind a bullet, which can be followed by another."""
-    if not is_prose(piece) or piece.rstrip().endswith(":"):
-        return False
-    return can_follow(piece) or (not is_whole(piece) and bullet_of(piece) is not None and piece.endswith("\n"))
+        """Split an answer; another sentence can follow a closed one, and another bullet an open one."""
+        pieces, slots = tuple(split_sentences(answer)), []
+        for place, piece in enumerate(pieces):
+            is_open_bullet = not is_whole(piece) and bullet_of(piece) is not None and piece.endswith("\n")
+            if is_prose(piece) and not piece.rstrip().endswith(":") and (can_follow(piece) or is_open_bullet):
+                slots.append(place)
+        return cls(pieces, tuple(slots))
 
 
 def append(answer: str, paragraph: str) -> str:
-    """The answer with a paragraph of its own behind it; the answer stays as it is to the last space."""
+    """The answer with a paragraph after it; the answer stays as it is to the last space."""
     if not answer.strip():
         return answer + paragraph
     newlines = len(answer) - len(answer.rstrip("\n"))
@@ -37,28 +34,22 @@ def append(answer: str, paragraph: str) -> str:
 
 
 def insert(pieces: Sequence[str], sentences: Mapping[int, Sequence[str]]) -> str:
-    """The answer with sentences behind those at the given places."""
+    """The answer with sentences after those at the given places."""
     text = ""
     for place, piece in enumerate(pieces):
         text += piece
+        bullet = None if is_whole(piece) else bullet_of(piece)
         for sentence in sentences.get(place, ()):
-            text = _insert_behind(text, piece, sentence)
+            body = text.rstrip()
+            space = text[len(body) :]
+            # Chinese and Japanese sentences follow one another without a space.
+            between = " " if body[-1:].isascii() or space else ""
+            text = body + (between if bullet is None else f"\n{bullet}") + sentence + space
     return text
 
 
-def _insert_behind(text: str, piece: str, sentence: str) -> str:
-    body = text.rstrip()
-    space = text[len(body) :]
-    bullet = bullet_of(piece)
-    if not is_whole(piece) and bullet is not None:
-        return f"{body}\n{bullet}{sentence}{space}"
-    # Chinese and Japanese sentences follow one another without a space.
-    between = " " if body[-1:].isascii() or space else ""
-    return f"{body}{between}{sentence}{space}"
-
-
 def remove(pieces: Sequence[str], place: int) -> str:
-    """The answer without one sentence; its bullet stays where something else is left behind it."""
+    """The answer without one sentence; its bullet stays if something else follows it."""
     gone = pieces[place]
     before, after = "".join(pieces[:place]), "".join(pieces[place + 1 :])
     space = gone[len(gone.rstrip()) :]

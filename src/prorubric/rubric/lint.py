@@ -9,15 +9,16 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import combinations, product
 from statistics import median
 from typing import Literal
 
 from prorubric.rubric.base import Record
-from prorubric.rubric.records import Criterion, Rubric, Task
+from prorubric.rubric.records import Rubric, Task
 from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
 from prorubric.text.show import shorten
+from prorubric.text.words import load_words, stem
 
 Severity = Literal["error", "warning", "note"]
 
@@ -45,36 +46,7 @@ _SHOWN = 70
 # Punctuation and mark-up mean nothing; other symbols stay with their word ("<140", "C#"), and so does a minus sign.
 _MEANINGLESS = str.maketrans(dict.fromkeys('.,;:!?"“”‘„«»()[]{}*_`•…–—-/。，、；：', " ") | {"’": "'"})
 _MINUS = re.compile(r"(?<![\w)])-(?=\d)")
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|es|(?<!s)s|e)$")
-_STOP = frozenset(
-    """
-    a an the this that these those is are be been being was were it its of to in on at by for from with as and
-    or than then response answer reply should must does do did has have had will would can could may might which
-    who whom whose there their they them user user's also any all such e g i
-    """.split()
-)
-# Verbs that say that something is to be said: to state a thing and to mention it is nearly the same.
-_SAYING = frozenset(
-    """
-    mention mentions state states note notes say says explain explains describe describes discuss discusses define
-    defines list lists include includes provide provides indicate indicates specify specifies tell tells inform informs
-    advise advises recommend recommends suggest suggests clearly explicitly briefly correctly specifically
-    """.split()
-)
-# Words that change nothing in a sentence but its grammar.
-_FILLER = frozenset(
-    """
-    a an the this is are be been being was were it its to that response answer reply should must shall does do did
-    has have had also any
-    """.split()
-)
-_NEGATION = frozenset(
-    """
-    not no never none without avoid avoids avoiding refrain refrains fail fails failing omit omits omitting
-    neglect neglects against doesn't don't isn't aren't shouldn't mustn't cannot can't lacks lack
-    forget forgets
-    """.split()
-)
+_FILLER, _NEGATION, _SAYING = load_words("filler"), load_words("negation"), load_words("saying")
 # "Refrains from" is one word in two; "or not" and "not only" deny nothing.
 _PHRASES = ((" refrain from ", " refrain "), (" refrains from ", " refrain "), (" or not ", " "), (" not only ", " "))
 _NOT = "¬"
@@ -94,39 +66,18 @@ _LENGTH = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.;:\n]\s|[()]")
 _CLAUSE_END = re.compile(r"[.,;:()\n]|\sand\s")
-# Phrase, side, and whether the number itself is out; "no more than" is "more than" with a negation before it.
-_LIMITS = (
-    ("at least", "least", False),
-    ("minimum of", "least", False),
-    ("more than", "least", True),
-    ("longer than", "least", True),
-    ("over", "least", True),
-    ("exceed", "least", True),
-    ("exceeds", "least", True),
-    ("exceeding", "least", True),
-    ("at most", "most", False),
-    ("maximum of", "most", False),
-    ("up to", "most", False),
-    ("within", "most", False),
-    ("fewer than", "most", True),
-    ("less than", "most", True),
-    ("shorter than", "most", True),
-    ("under", "most", True),
-)
+# The wordings of a limit: its side, and whether the number itself is out. "No more than" is a negated "more than".
+_LIMITS = {
+    **dict.fromkeys(("at least", "minimum of"), ("least", False)),
+    **dict.fromkeys(("more than", "longer than", "over", "exceed", "exceeds", "exceeding"), ("least", True)),
+    **dict.fromkeys(("at most", "maximum of", "up to", "within"), ("most", False)),
+    **dict.fromkeys(("fewer than", "less than", "shorter than", "under"), ("most", True)),
+}
 _NEGATION_REACH = 4
-# What a demand on the length of the whole answer is made of; any other word says that it is about a part of it.
-_WHOLE_ANSWER = (
-    _FILLER
-    | _NEGATION
-    | frozenset(
-        """
-        of in with and or by text output overall whole entire total length word words count long maximum minimum at
-        least most up within more less fewer than over under exceed exceeds exceeding longer shorter contain contains
-        use uses stay stays keep keeps kept remain remains limit limits limited write writes written consist consists
-        comprise comprises provide provides give gives clear concise brief short need needs
-        """.split()
-    )
-)
+_WHOLE_ANSWER = _FILLER | _NEGATION | load_words("length")
+
+_Found = tuple[str, tuple[int, ...], str]
+"""A check, the criteria it is about, and the message."""
 
 
 class Finding(Record):
@@ -156,6 +107,119 @@ class TaskLint(Record):
     """The same with the task's dimensions, where it has them."""
 
 
+def lint_task(task: Task) -> TaskLint:
+    """Look at one task."""
+    rubric = task.rubric
+    weights, total = rubric.weights, rubric.total_weight
+    kinds = [read_kind(criterion.text) for criterion in rubric.criteria]
+    presence = [weight for weight, kind in zip(weights, kinds, strict=True) if kind == "presence"]
+    found = [*_check_single(rubric, kinds), *_check_pairs(rubric), *_check_weights(rubric), *_check_lengths(rubric)]
+    grouped = None
+    if task.protocol is not None:
+        heaviest = max(map(abs, weights))
+        # If several criteria are the heaviest, the answer misses the one whose dimension costs it least.
+        grouped = max(
+            (total - dimension.weight) / total
+            for dimension in task.protocol.dimensions
+            if any(abs(weights[index - 1]) == heaviest for index in dimension.indices)
+        )
+    return TaskLint(
+        task_id=task.id,
+        criteria=len(rubric),
+        findings=tuple(
+            Finding(check=check, severity=CHECKS[check], criteria=criteria, message=message)
+            for check, criteria, message in sorted(found, key=lambda one: list(CHECKS).index(one[0]))
+        ),
+        presence=len(presence),
+        formatting=kinds.count("formatting"),
+        presence_share=math.fsum(map(abs, presence)) / total,
+        compensation=compensation(rubric),
+        compensation_grouped=grouped,
+    )
+
+
+def compensation(rubric: Rubric) -> float | None:
+    """The share of the sum that an answer can still reach when it misses the heaviest criterion.
+
+    Missing a penalty criterion means showing the behaviour. None if no weight is positive: such a sum has no value.
+    """
+    positive = math.fsum(weight for weight in rubric.weights if weight > 0)
+    heaviest = max(abs(weight) for weight in rubric.weights)
+    return max(0.0, (positive - heaviest) / positive) if positive > 0 else None
+
+
+def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
+    """Each criterion on its own."""
+    for position, (criterion, kind) in enumerate(zip(rubric.criteria, kinds, strict=True), 1):
+        text, adds = criterion.text, criterion.weight > 0
+        remarks: list[tuple[str, str]] = []
+        if fault := find_unjudgeable(text):
+            remarks.append(("unjudgeable", f"cannot be judged: {fault}; complete it or drop it"))
+        direction = read_direction(text)
+        if direction == "fault" and adds:
+            remarks.append(("polarity", "reads as a fault and adds; should the weight be negative?"))
+        if direction == "requirement" and not adds:
+            remarks.append(("polarity", "reads as a demand and subtracts when met; turn one around"))
+        if kind == "formatting":
+            remarks.append(("formatting-only", "is about form only"))
+        for check, remark in remarks:
+            quoted = f"criterion {position} ({criterion.weight:+g}, {shorten(text, _SHOWN)!r})"
+            yield check, (position,), f"{quoted} {remark}"
+
+
+def _check_pairs(rubric: Rubric) -> Iterator[_Found]:
+    """Each criterion with each other: the same, nearly the same, or the opposite."""
+    readings = [_Reading(criterion.text, criterion.weight) for criterion in rubric.criteria]
+    for (i, first), (j, second) in combinations(enumerate(readings, 1), 2):
+        if first.key == second.key:
+            quoted = f"criteria {i} and {j} say the same ({shorten(first.text, _SHOWN)!r})"
+            weights = f"{first.weight:+g} and {second.weight:+g}"
+            if (first.weight > 0) != (second.weight > 0):
+                yield "contradiction", (i, j), f"{quoted} and weigh {weights}: it is both asked for and punished"
+            elif first.weight != second.weight:
+                yield "other-points", (i, j), f"{quoted} and weigh {weights}; keep one"
+            else:
+                yield "duplicate", (i, j), f"{quoted}: it counts twice ({weights}); keep one"
+            continue
+        smaller, larger = first.content, second.content
+        if len(smaller) > len(larger):
+            smaller, larger = larger, smaller
+        # A different word ("LIME" for "SHAP") is a different demand; most pairs end here.
+        if len(smaller) >= NEAR_DUPLICATE * len(larger) and smaller <= larger:
+            remark = _compare_statements(first, second)
+            if remark:
+                quoted = f"criteria {i} ({shorten(first.text, _SHOWN)!r}) and {j} ({shorten(second.text, _SHOWN)!r})"
+                yield remark[0], (i, j), f"{quoted} {remark[1]}"
+
+
+def _compare_statements(first: "_Reading", second: "_Reading") -> tuple[str, str] | None:
+    """The check that two criteria with the same words fail, and the end of its message."""
+    one, other = _Statement(first.key), _Statement(second.key)
+    same_sign = (first.weight > 0) == (second.weight > 0)
+    same_side = one.negated == other.negated
+    if one.core and one.body == other.body:
+        return _SAME_STATEMENT[same_side, same_sign]
+    if not same_side:
+        return None
+    affirms, denies = (one, other) if one.negations < other.negations else (other, one)
+    is_denied = denies.negations - affirms.negations == 1 and not one.negated and denies.reports
+    if one.core == other.core and is_denied:
+        # Silence avoids two statements that are punished; only what is asked for can be asked for in vain.
+        both_asked = first.weight > 0 and second.weight > 0
+        return ("contradiction", "ask to say the opposite; drop one") if both_asked else None
+    shared = first.content & second.content
+    is_near = (
+        same_sign
+        and len(shared) >= _FEWEST_WORDS
+        and (one.negations, one.numbers) == (other.negations, other.numbers)
+        and (
+            _ORDER_MATTERS.isdisjoint((*first.key, *second.key))
+            or [word for word in one.core if word in shared] == [word for word in other.core if word in shared]
+        )
+    )
+    return ("near-duplicate", "say nearly the same; merge them or drop one") if is_near else None
+
+
 class _Reading:
     """One criterion, read once, for comparing with the others."""
 
@@ -164,7 +228,13 @@ class _Reading:
     def __init__(self, text: str, weight: float) -> None:
         self.text, self.weight = text, weight
         self.key = _split_words(text) or (text,)
-        self.content = set(map(_stem, self.key)) - _EMPTY_STEMS
+        self.content = set(map(stem, self.key)) - _load_empty_stems()
+
+
+@cache
+def _load_empty_stems() -> frozenset[str]:
+    # Every filler is empty, so texts with the same core have the same content.
+    return frozenset(map(stem, load_words("grammar") | _NEGATION | _SAYING | _FILLER))
 
 
 class _Statement:
@@ -177,7 +247,7 @@ class _Statement:
         for phrase, meaning in _PHRASES:
             line = line.replace(phrase, meaning)
         words = line.split()
-        said = [_NOT if word in _NEGATION else _stem(word) for word in words if word not in _FILLER]
+        said = [_NOT if word in _NEGATION else stem(word) for word in words if word not in _FILLER]
         start = next((place for place, word in enumerate(said) if word != _NOT), len(said))
         self.negated = start % 2 == 1
         """Whether the main verb is negated."""
@@ -192,7 +262,7 @@ class _Statement:
 
 
 def _split_words(text: str) -> tuple[str, ...]:
-    """The words in lower case; texts that differ in punctuation, mark-up and white space only have the same."""
+    """The words in lower case; texts that differ only in punctuation, mark-up and white space have the same."""
     lowered = text.lower()
     if "-" in lowered:
         lowered = _MINUS.sub("−", lowered)
@@ -200,190 +270,54 @@ def _split_words(text: str) -> tuple[str, ...]:
     return tuple([bare for word in words if (bare := word.strip("'"))] if "'" in text or "’" in text else words)
 
 
-@lru_cache(maxsize=2**16)
-def _stem(word: str) -> str:
-    """The word without the endings of verbs and plurals, so that "mentions" and "to mention" are one."""
-    return _ENDING.sub("", word)
-
-
-# Every filler is empty, so that texts with the same core have the same content.
-_EMPTY_STEMS = frozenset(map(_stem, _STOP | _NEGATION | _SAYING | _FILLER))
-
-
-def lint_task(task: Task) -> TaskLint:
-    """Look at one task."""
-    rubric = task.rubric
-    kinds = [read_kind(criterion.text) for criterion in rubric.criteria]
-    presence = [c.weight for c, kind in zip(rubric.criteria, kinds, strict=True) if kind == "presence"]
-    findings = [*_check_single(rubric, kinds), *_check_pairs(rubric), *_check_weights(rubric), *_check_limits(rubric)]
-    return TaskLint(
-        task_id=task.id,
-        criteria=len(rubric),
-        findings=tuple(sorted(findings, key=lambda finding: list(CHECKS).index(finding.check))),
-        presence=len(presence),
-        formatting=kinds.count("formatting"),
-        presence_share=math.fsum(map(abs, presence)) / rubric.total_weight,
-        compensation=compensation(rubric),
-        compensation_grouped=_compensation_grouped(task),
-    )
-
-
-def compensation(rubric: Rubric) -> float | None:
-    """The share of the sum that an answer can still reach when it misses the heaviest criterion.
-
-    Missing a penalty criterion means showing the behaviour. None where no weight is positive: such a sum has no value.
-    """
-    positive = math.fsum(weight for weight in rubric.weights if weight > 0)
-    heaviest = max(abs(weight) for weight in rubric.weights)
-    return max(0.0, (positive - heaviest) / positive) if positive > 0 else None
-
-
-def _compensation_grouped(task: Task) -> float | None:
-    if task.protocol is None:
-        return None
-    weights = task.rubric.weights
-    heaviest = max(abs(weight) for weight in weights)
-    total = task.rubric.total_weight
-    # Where several criteria are the heaviest, the answer misses the one whose dimension costs it least.
-    return max(
-        (total - dimension.weight) / total
-        for dimension in task.protocol.dimensions
-        if any(abs(weights[index - 1]) == heaviest for index in dimension.indices)
-    )
-
-
-def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[Finding]:
-    for position, (criterion, kind) in enumerate(zip(rubric.criteria, kinds, strict=True), 1):
-        for check, remark in _remark(criterion, kind):
-            quoted = f"criterion {position} ({criterion.weight:+g}, {shorten(criterion.text, _SHOWN)!r})"
-            yield _find(check, (position,), f"{quoted} {remark}")
-
-
-def _remark(criterion: Criterion, kind: str) -> Iterator[tuple[str, str]]:
-    """What there is to say of one criterion on its own: the check and the end of its sentence."""
-    fault = find_unjudgeable(criterion.text)
-    if fault:
-        yield "unjudgeable", f"cannot be judged: {fault}; complete it or drop it"
-    direction = read_direction(criterion.text)
-    if direction == "fault" and criterion.weight > 0:
-        yield "polarity", "reads as a fault and adds; should the weight be negative?"
-    if direction == "requirement" and criterion.weight < 0:
-        yield "polarity", "reads as a demand and subtracts when met; turn one around"
-    if kind == "formatting":
-        yield "formatting-only", "is about form only"
-
-
-def _check_pairs(rubric: Rubric) -> Iterator[Finding]:
-    readings = [_Reading(criterion.text, criterion.weight) for criterion in rubric.criteria]
-    for (i, first), (j, second) in combinations(enumerate(readings, 1), 2):
-        if first.key == second.key:
-            yield _compare_same_text(i, j, first, second)
-            continue
-        smaller, larger = first.content, second.content
-        if len(smaller) > len(larger):
-            smaller, larger = larger, smaller
-        # Where a word stands for another ("LIME" for "SHAP"), it is another demand; most pairs end here.
-        if len(smaller) >= NEAR_DUPLICATE * len(larger) and smaller <= larger:
-            yield from _compare_like_text(i, j, first, second)
-
-
-def _compare_same_text(i: int, j: int, first: _Reading, second: _Reading) -> Finding:
-    quoted = f"criteria {i} and {j} say the same ({shorten(first.text, _SHOWN)!r})"
-    weights = f"{first.weight:+g} and {second.weight:+g}"
-    if (first.weight > 0) != (second.weight > 0):
-        return _find("contradiction", (i, j), f"{quoted} and weigh {weights}: it is both asked for and punished")
-    if first.weight != second.weight:
-        return _find("other-points", (i, j), f"{quoted} and weigh {weights}; keep one")
-    return _find("duplicate", (i, j), f"{quoted}: it counts twice ({weights}); keep one")
-
-
-def _compare_like_text(i: int, j: int, first: _Reading, second: _Reading) -> Iterator[Finding]:
-    one, other = _Statement(first.key), _Statement(second.key)
-    quoted = f"criteria {i} ({shorten(first.text, _SHOWN)!r}) and {j} ({shorten(second.text, _SHOWN)!r})"
-    same_sign = (first.weight > 0) == (second.weight > 0)
-    same_side = one.negated == other.negated
-    if one.core and one.body == other.body:
-        check, remark = _SAME_STATEMENT[same_side, same_sign]
-        yield _find(check, (i, j), f"{quoted} {remark}")
-    elif same_side and one.core == other.core and _deny_each_other(one, other):
-        # Silence avoids two statements that are punished; only what is asked for can be asked for in vain.
-        if first.weight > 0 and second.weight > 0:
-            yield _find("contradiction", (i, j), f"{quoted} ask to say the opposite; drop one")
-    elif same_side and same_sign and _are_near(first, second, one, other):
-        yield _find("near-duplicate", (i, j), f"{quoted} say nearly the same; merge them or drop one")
-
-
-def _deny_each_other(one: _Statement, other: _Statement) -> bool:
-    affirms, denies = (one, other) if one.negations < other.negations else (other, one)
-    return denies.negations - affirms.negations == 1 and not one.negated and denies.reports
-
-
-def _are_near(first: _Reading, second: _Reading, one: _Statement, other: _Statement) -> bool:
-    """Both say the same thing, and one of them little more."""
-    return (
-        min(len(first.content), len(second.content)) >= _FEWEST_WORDS
-        and one.negations == other.negations
-        and one.numbers == other.numbers
-        and (
-            _ORDER_MATTERS.isdisjoint((*first.key, *second.key))
-            or _in_order(first, second, one) == _in_order(first, second, other)
-        )
-    )
-
-
-def _in_order(first: _Reading, second: _Reading, statement: _Statement) -> list[str]:
-    return [word for word in statement.core if word in first.content and word in second.content]
-
-
-def _check_weights(rubric: Rubric) -> Iterator[Finding]:
+def _check_weights(rubric: Rubric) -> Iterator[_Found]:
+    """No positive weight, or one far from the others."""
     sizes = [abs(weight) for weight in rubric.weights]
     if not any(weight > 0 for weight in rubric.weights):
-        yield _find(
-            "no-positive-weight", (), "no weight is positive, so the sum cannot be normalised; add what is asked for"
-        )
+        message = "no weight is positive, so the sum cannot be normalised; add what is asked for"
+        yield "no-positive-weight", (), message
     if len(sizes) < 5:
         return
     middle, total = median(sizes), rubric.total_weight
-    for position, size in enumerate(sizes, 1):
+    for position, (weight, size) in enumerate(zip(rubric.weights, sizes, strict=True), 1):
         if size > OUTLIER_TIMES_MEDIAN * middle or size > OUTLIER_SHARE * total:
-            weight = rubric.weights[position - 1]
             message = f"criterion {position} weighs {weight:+g}, the median is {middle:g}; is that meant?"
-            yield _find("outlier", (position,), message)
+            yield "outlier", (position,), message
 
 
-def _check_limits(rubric: Rubric) -> Iterator[Finding]:
+def _check_lengths(rubric: Rubric) -> Iterator[_Found]:
     """Two demands on length that no answer can meet together, such as at least 300 and at most 150 words."""
-    least: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
-    most: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+    limits: dict[str, dict[tuple[str, ...], list[tuple[int, int]]]] = {
+        "least": defaultdict(list),
+        "most": defaultdict(list),
+    }
     for position, criterion in enumerate(rubric.criteria, 1):
         for length in _LENGTH.finditer(criterion.text) if criterion.weight > 0 else ():
-            limit = _read_limit(criterion.text, length)
-            if limit:
+            if limit := _read_limit(criterion.text, length):
                 side, subject, number = limit
-                (least if side == "least" else most)[subject].append((number, position))
-    for subject in sorted(least.keys() & most.keys()):
+                limits[side][subject].append((number, position))
+    for subject in sorted(limits["least"].keys() & limits["most"].keys()):
         clashes = [
             (low - high, low, high, asks_more, asks_less)
-            for (low, asks_more), (high, asks_less) in product(least[subject], most[subject])
+            for (low, asks_more), (high, asks_less) in product(limits["least"][subject], limits["most"][subject])
             if low > high and asks_more != asks_less
         ]
         if clashes:
             _, low, high, asks_more, asks_less = max(clashes)
             pair = (min(asks_more, asks_less), max(asks_more, asks_less))
-            asked = (
-                f"criterion {asks_more} asks for at least {low} {subject[0]}s, criterion {asks_less} for at most {high}"
-            )
-            yield _find("contradiction", pair, f"{asked}; no answer can meet both, drop one")
+            asked = f"criterion {asks_more} asks for at least {low} {subject[0]}s"
+            message = f"{asked}, criterion {asks_less} for at most {high}; no answer can meet both, drop one"
+            yield "contradiction", pair, message
 
 
 def _read_limit(text: str, length: re.Match[str]) -> tuple[str, tuple[str, ...], int] | None:
     """The side of a limit, what it limits (its unit and the words that name a part of the answer), the number."""
     before = " ".join(_SENTENCE_END.split(text[: length.start()].lower())[-1].split())
-    found = [limit for limit in _LIMITS if before.endswith(limit[0])]
-    if not found:
+    wording = max(filter(before.endswith, _LIMITS), key=len, default=None)
+    if wording is None:
         return None
-    phrase, side, strict = max(found, key=lambda limit: len(limit[0]))
-    lead = before.removesuffix(phrase).split()
+    side, strict = _LIMITS[wording]
+    lead = before.removesuffix(wording).split()
     if any(word in _NEGATION or word.endswith("n't") for word in lead[-_NEGATION_REACH:]):
         side, strict = ("most" if side == "least" else "least"), not strict
     after = _CLAUSE_END.split(text[length.end() :].lower())[0]
@@ -392,7 +326,3 @@ def _read_limit(text: str, length: re.Match[str]) -> tuple[str, tuple[str, ...],
     part = sorted(word for word in named if not word.isdigit())
     number = int(length["number"].replace(",", ""))
     return side, (unit, *part), number + (strict if side == "least" else -strict)
-
-
-def _find(check: str, criteria: tuple[int, ...], message: str) -> Finding:
-    return Finding(check=check, severity=CHECKS[check], criteria=criteria, message=message)

@@ -1,8 +1,7 @@
-"""What can be read off the text of a criterion without a model: its kind, its direction, whether it is whole.
+"""What the text of a criterion shows without a model: its kind, its direction, whether it is whole, what it denies.
 
-These are patterns over English wording. They are right often enough to point a person to the places worth a look;
-none of them ever changes a verdict or a weight. A text in another language matches nothing and is reported as
-nothing.
+These are patterns over English wording, right often enough to point a person to the places worth a look. A text in
+another language matches nothing.
 """
 
 import re
@@ -11,7 +10,7 @@ from typing import Literal
 Kind = Literal["presence", "formatting", "substantive"]
 Direction = Literal["fault", "requirement", "neutral"]
 
-# An article belongs to its noun: "The state of the art …" is no demand to state something.
+# An article belongs to its noun: "The state of the art …" is not a demand to state something.
 _SUBJECT = r"^\W*(?:(?:(?:the|this|an?)\s+)?(?:response|answer|reply|output|text|model|assistant|it)\s+)?"
 _DUTY = r"(?:(?:should|must|needs?\s+to|has\s+to|shall)\s+(?:also\s+)?)?"
 _ADVERB = r"(?:(?:explicitly|clearly|briefly|also|correctly|specifically|directly|at\s+least)\s+)*"
@@ -32,7 +31,7 @@ _PRESENCE = re.compile(
 _REASONED = re.compile(r"\b(?:why|how|because|explain\w*|justif\w*|reasons?|reasoning|rationale)\b", re.IGNORECASE)
 
 # Words and characters are form where they are counted: a story has characters, and plain words are style. A bold claim,
-# table 2 and section 230 are no layout.
+# table 2 and section 230 are not layout.
 _FORM_WORD = (
     r"(?:bullet(?:ed|s)?(?:\s+(?:points?|lists?))?|headings?|headers?|subheadings?|markdown"
     r"|bold(?:ed)?(?!\s+(?:claim|statement|assertion|language|colou?r)s?\b)|italics?|fonts?"
@@ -68,7 +67,7 @@ _FAULT = re.compile(
     # What a story invents, or what is made small, may be what was asked for.
     r"|invents?\s+(?:\w+\s+)?(?:facts?|sources?|citations?|references?|quot\w+|data|statistics|studies|figures)"
     r"|minimi[sz]es\s+the\s+(?:severity|seriousness|importance|significance|dangers?|symptoms?)"
-    # To leave out what nobody wants is no fault, and "omit", without its s, is an instruction.
+    # To leave out what is unwanted is not a fault, and "omit", without its s, is an instruction.
     r"|(?:omits|neglects|overlooks|ignores|disregards|lacks|contradicts)(?![^.;]{0,40}?\b" + _UNWANTED + r"\b))\b",
     re.IGNORECASE,
 )
@@ -143,24 +142,14 @@ def find_unjudgeable(text: str) -> str | None:
         return "it is a placeholder"
     if len(text.split(maxsplit=2)) < 2 and text.isascii():
         return "it is a single word"
-    if _is_cut_off(text.rstrip()):
+    ending = text.rstrip()[-_LONGEST_ENDING:]
+    if _CUT_OFF.search(ending) or (_LOOSE_END.search(ending) and not _TAKES_LOOSE_END.search(text.rstrip())):
         return "it ends in the middle of a sentence"
-    if text.count("(") > text.count(")") or _leaves_quotation_open(text):
+    # More “ than ”, and no other mark that closes it: people also write “so", “so“ and „so“.
+    is_quoting = text.count("“") > text.count("”") and sum(text.count(mark) for mark in '“”„"') % 2 == 1
+    if text.count("(") > text.count(")") or is_quoting:
         return "a bracket or quotation is opened and never closed"
     return None
-
-
-def _is_cut_off(text: str) -> bool:
-    ending = text[-_LONGEST_ENDING:]
-    if _CUT_OFF.search(ending):
-        return True
-    return bool(_LOOSE_END.search(ending)) and not _TAKES_LOOSE_END.search(text)
-
-
-def _leaves_quotation_open(text: str) -> bool:
-    """More “ than ”, and no other mark that closes it: people also write “so", “so“ and „so“."""
-    opened = text.count("“")
-    return opened > text.count("”") and sum(text.count(mark) for mark in '“”„"') % 2 == 1
 
 
 def split_negation(statement: str) -> tuple[str, bool]:
