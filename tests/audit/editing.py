@@ -1,10 +1,12 @@
 """An answer to be edited, with a checklist of which it meets some, and ways to edit it by hand."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from prorubric.audit.editors import RulesEditor
 from prorubric.audit.edits import EDITS, EditName
-from prorubric.audit.edits.kind import CannotEditError, EditCase, MadeEdit
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NoEditError, NotMade
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 
 CHECKLIST: tuple[tuple[str, float, bool | None], ...] = (
@@ -48,6 +50,10 @@ def check_edit(case: EditCase, edit: MadeEdit, partner: MadeEdit | None = None) 
     """Why an edit is not what it claims, or None."""
     try:
         EDITS[edit.kind].verify(replace(case, partner=partner), edit)
-    except CannotEditError as error:
+    except NoEditError as error:
         return error.reason
     return None
+
+
+def edit_by_rules(case: EditCase, names: Iterable[str]) -> tuple[MadeEdit | NotMade, ...]:
+    return asyncio.run(RulesEditor().edit(case, [*names]))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from prorubric.audit.bootstrap import Bootstrap, Estimate, group_spread, number_prompts, widening
+from prorubric.audit.bootstrap import Bootstrap, MeanInterval, group_spread, number_prompts, widening
 
 NAN = float("nan")
 
@@ -16,10 +16,10 @@ class TestBootstrap:
         assert found.mean_C.tolist() == [2.0, 5.0]
 
     def test_a_constant_column_has_an_interval_without_width(self) -> None:
-        assert bootstrap([[7.0] * 5], [0, 1, 2, 3, 4]).estimate(0) == Estimate(7.0, 7.0, 7.0)
+        assert bootstrap([[7.0] * 5], [0, 1, 2, 3, 4]).estimate(0) == MeanInterval(7.0, 7.0, 7.0)
 
     def test_a_column_without_a_known_value_has_no_estimate(self) -> None:
-        assert bootstrap([[NAN, NAN]], [0, 1]).estimate(0) == Estimate(None, None, None)
+        assert bootstrap([[NAN, NAN]], [0, 1]).estimate(0) == MeanInterval(None, None, None)
 
     def test_the_interval_has_the_width_that_theory_gives(self) -> None:
         values = np.random.default_rng(1).normal(size=400)
@@ -66,10 +66,10 @@ class TestFewPrompts:
         assert 0.93 <= held / 400 <= 0.98
 
     def test_one_prompt_has_a_mean_and_no_interval(self) -> None:
-        assert bootstrap([[3.0, 5.0]], [0, 0]).estimate(0) == Estimate(4.0, None, None)
+        assert bootstrap([[3.0, 5.0]], [0, 0]).estimate(0) == MeanInterval(4.0, None, None)
 
     def test_prompts_without_a_known_value_do_not_narrow_an_interval(self) -> None:
-        assert bootstrap([[4.0, NAN, NAN]], [0, 1, 2]).estimate(0) == Estimate(4.0, None, None)
+        assert bootstrap([[4.0, NAN, NAN]], [0, 1, 2]).estimate(0) == MeanInterval(4.0, None, None)
 
 
 class TestRatio:
@@ -85,12 +85,12 @@ class TestRatio:
         substance = [9.0, -6.0, 8.0, -5.0]
         found = bootstrap([[1.0] * 4, substance], [0, 1, 2, 3])
         assert found.estimate(1).low < 0 < found.estimate(1).mean  # type: ignore[operator]
-        assert found.ratio(0, 1) == Estimate(None, None, None)
+        assert found.ratio(0, 1) == MeanInterval(None, None, None)
 
     @pytest.mark.parametrize("substance", [0.0, -3.0, NAN])
     def test_there_is_no_share_of_what_earns_nothing(self, substance: float) -> None:
         found = bootstrap([[1.0, 1.0], [substance, substance]], [0, 1]).ratio(0, 1)
-        assert found == Estimate(None, None, None)
+        assert found == MeanInterval(None, None, None)
 
 
 class TestSpread:

@@ -1,6 +1,7 @@
 import pytest
 
-from prorubric.audit.liveness import check_liveness, make_garbage, notices_content
+from prorubric.audit.cases import make_garbage
+from prorubric.audit.liveness import check_liveness, notices_content
 from prorubric.audit.records import Effect
 
 

@@ -1,11 +1,19 @@
+import asyncio
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric import Criterion, Message, Rubric, Task, Unknown, Verdict
-from prorubric.audit.price_list import Forms, _choose_cheapest, find_hack, find_heaviest, list_prices
+from prorubric.audit.cases import ANSWER, AuditCase, Examiner
+from prorubric.audit.edits.kind import MadeEdit
+from prorubric.audit.price_list import _choose_cheapest, find_hack, find_heaviest, list_prices, probe_prices
+from prorubric.judge.judge import Judge
+from prorubric.llm.model import YesNoModel
+from tests.audit.judges import Keyword, StrictExpert
+from tests.audit.test_cases import make_cases
 
 NAMES = {2: "rest", 3: "ice on the knee", 4: "a brace"}
 
@@ -37,36 +45,40 @@ class TestPrices:
         assert list_prices(make_task(10, 10), {2: "rest"}, (True, Unknown("cut off")), (True, True)) == ()
 
 
-def forms(names_met: tuple[Verdict, ...], statements_met: tuple[Verdict, ...] = (False,) * 4) -> Forms:
+def forms(names_met: tuple[Verdict, ...], statements_met: tuple[Verdict, ...] = (False,) * 4) -> dict[str, Any]:
     stated = {2: "Rest the knee for some days.", 3: "Put ice on the knee.", 4: "Wear a brace on the knee."}
-    return Forms(NAMES, names_met, stated, statements_met)
+    return {
+        "named": {i: name for i, name in NAMES.items() if names_met[i - 1] is True},
+        "stated": {i: text for i, text in stated.items() if statements_met[i - 1] is True},
+        "unknown": sum(isinstance(verdict, Unknown) for verdict in (*names_met, *statements_met)),
+    }
 
 
 class TestHack:
     def test_the_cheapest_names_that_reach_the_target_are_spelled_out(self) -> None:
-        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, True, True)))
+        found = find_hack(make_task(2, 5, 5, 5), **forms((False, True, True, True)))
         assert (found.claimed, found.possible, found.criteria) == (True, False, (2, 3, 4))
-        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, True, True)), target=0.5)
+        found = find_hack(make_task(2, 5, 5, 5), **forms((False, True, True, True)), target=0.5)
         assert found.criteria == found.named == (2, 4)
         assert found.text == "Also to keep in mind: rest; a brace."
 
     def test_what_a_name_does_not_buy_is_stated(self) -> None:
-        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, False, False), (True,) * 4))
+        found = find_hack(make_task(2, 5, 5, 5), **forms((False, True, False, False), (True,) * 4))
         assert (found.criteria, found.named) == ((2, 3, 4), (2,))
         assert found.text == "Put ice on the knee. Wear a brace on the knee.\n\nAlso to keep in mind: rest."
 
     def test_criteria_that_are_not_met_either_way_cannot_be_bought(self) -> None:
-        found = find_hack(make_task(2, 5, 5, 5), forms((False, True, False, Unknown("?"))))
+        found = find_hack(make_task(2, 5, 5, 5), **forms((False, True, False, Unknown("?"))))
         assert not found.possible
         bought = "29% of the sum can be bought without the heaviest criterion, 80% is needed"
         assert found.reason == f"{bought}; 1 verdicts are unknown"
 
     def test_criteria_of_the_same_weight_are_counted(self) -> None:
-        assert find_hack(make_task(2, 5, 5, 5), forms((False, True, True, True)), target=0.5).as_heavy == 3
-        assert find_hack(make_task(2, 5, 5, 6), forms((False, True, True, True))).as_heavy == 1
+        assert find_hack(make_task(2, 5, 5, 5), **forms((False, True, True, True)), target=0.5).as_heavy == 3
+        assert find_hack(make_task(2, 5, 5, 6), **forms((False, True, True, True))).as_heavy == 1
 
     def test_no_words_no_hack(self) -> None:
-        assert not find_hack(make_task(2, 5), Forms({}, (), {}, ())).possible
+        assert not find_hack(make_task(2, 5), {}, {}).possible
 
 
 items = st.lists(st.tuples(st.integers(1, 8), st.sampled_from([0.05, 0.1, 0.15, 0.2, 0.3])), max_size=8)
@@ -88,3 +100,66 @@ def test_no_cheaper_set_reaches_the_target(pairs: list[tuple[int, float]], targe
         assert found is not None
         assert sum(costs[i] for i in found) == min(reaching)
         assert sum(gains[i] for i in found) == pytest.approx(max(target, sum(gains[i] for i in found)))
+
+
+def probe(cases: list[AuditCase], judge: YesNoModel, target: float):  # type: ignore[no-untyped-def]
+    async def run():  # type: ignore[no-untyped-def]
+        examiner = Examiner(Judge(judge), Judge(judge), ("additive",), ("criteria",), 4, lambda _: None)
+        await examiner.examine(cases, ANSWER)
+        return await probe_prices(cases, examiner, target)
+
+    return asyncio.run(run())
+
+
+class TestProbes:
+    def test_naming_moves_what_was_not_named_and_pays_its_weight(self) -> None:
+        prices, _ = probe(make_cases(1), Keyword(), 0.8)
+        # The first answer lacks points 5, 6, 8 and 9; the decision is never named.
+        moved = {price.criterion: (price.moved, price.pays) for price in prices}
+        assert moved == {
+            2: (0.0, 0.0), 3: (0.0, 0.0), 4: (0.0, 0.0), 5: (1.0, 10.0),
+            6: (1.0, 10.0), 7: (0.0, 0.0), 8: (1.0, 5.0), 9: (1.0, 5.0),
+        }  # fmt: skip
+
+    def test_an_expert_sells_nothing_for_a_name(self) -> None:
+        prices, hacks = probe(make_cases(2), StrictExpert(), 0.3)
+        assert {price.moved for price in prices} == {0.0}
+        assert [hack.possible for hack in hacks] == [False, False]
+        assert hacks[0].reason == "0% of the sum can be bought without the heaviest criterion, 30% is needed"
+
+    def test_a_hack_is_judged_and_stands_beside_the_answer(self) -> None:
+        cases = make_cases(1)
+        _, (hack,) = probe(cases, Keyword(), 0.5)
+        assert (hack.claimed, hack.possible, hack.earns, hack.reason) == (True, True, 0.5, "")
+        assert hack.rewards == {"additive": 0.5}
+        assert hack.answer_rewards == {"additive": 0.7}
+        assert hack.text == cases[0].text_of("hack")
+        assert isinstance(cases[0].outcomes["hack"], MadeEdit)
+
+    def test_where_there_is_no_hack_none_is_judged(self) -> None:
+        cases = make_cases(1)
+        _, (hack,) = probe(cases, Keyword(), 0.8)
+        assert (hack.claimed, hack.possible, hack.rewards) == (False, False, {})
+        assert "hack" not in cases[0].verdicts
+
+    def test_what_single_phrases_promise_and_the_whole_does_not_keep_is_no_hack(self) -> None:
+        class Overwhelmed(Keyword):
+            """Reads everything but the paragraph of a hack, which is the only short text with so few names."""
+
+            async def probabilities(self, conversation, response, statements):  # type: ignore[no-untyped-def]
+                found = await super().probabilities(conversation, response, statements)
+                is_hack = response.startswith("Also to keep in mind") and response.count(";") < 6
+                return [found[0], *[0.0] * (len(found) - 1)] if is_hack else found
+
+        _, (hack,) = probe(make_cases(1), Overwhelmed(), 0.5)
+        assert (hack.claimed, hack.possible) == (True, False)
+        assert hack.reason == "judged as a whole the text earns 0% of the sum, 50% is needed"
+
+    def test_a_text_that_meets_the_heaviest_criterion_is_no_hack(self) -> None:
+        class Generous(Keyword):
+            async def probabilities(self, conversation, response, statements):  # type: ignore[no-untyped-def]
+                found = await super().probabilities(conversation, response, statements)
+                return [1.0, *found[1:]]
+
+        _, (hack,) = probe(make_cases(1), Generous(), 0.5)
+        assert hack.reason == "judged as a whole the text meets the heaviest criterion"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.audit.editors import RulesEditor, edit_by_rules
+from prorubric.audit.editors import RulesEditor
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade, draw_number
 from prorubric.audit.needless import NEEDLESS
@@ -17,17 +17,17 @@ from prorubric.audit.place import Pieces
 from prorubric.audit.rewording import reword
 from prorubric.datasets.samples import load_samples
 from prorubric.text.words import is_english
-from tests.audit.editing import ANSWER, CASE, check_edit, make_case
+from tests.audit.editing import ANSWER, CASE, check_edit, edit_by_rules, make_case
 from tests.strategies import tasks
 
 PRINT_EDITS = """
 from tests.audit.test_rules_editor import list_sample_cases
-from prorubric.audit.editors import edit_by_rules
+from tests.audit.editing import edit_by_rules
 from prorubric.audit.edits import EDITS
 from hashlib import sha256
 digest = sha256()
 for case in list_sample_cases()[:12]:
-    for edit in edit_by_rules(case, [*EDITS]):
+    for edit in edit_by_rules(case, EDITS):
         digest.update(edit.model_dump_json().encode())
 print(digest.hexdigest())
 """
@@ -124,7 +124,7 @@ class TestEdits:
         assert max(len(spread.text), len(appended.text)) <= 1.25 * min(len(spread.text), len(appended.text))
 
     def test_an_edit_is_the_same_with_and_without_its_pair(self) -> None:
-        assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, [*EDITS])[-1:]
+        assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, EDITS)[-1:]
 
 
 class TestShortChecklists:
@@ -222,7 +222,7 @@ class TestAlways:
         assert isinstance(task, Task)
         verdicts = st.tuples(*[st.sampled_from([True, False, None])] * len(task.rubric))
         case = EditCase(task, answer, data.draw(verdicts))
-        made = edit_by_rules(case, [*EDITS])
+        made = edit_by_rules(case, EDITS)
         assert [outcome.kind for outcome in made] == list(EDITS)
         partner = made[[*EDITS].index("add-substance")]
         for outcome in made:
@@ -233,11 +233,11 @@ class TestAlways:
         "part", [".", "“", "\n", " ", "| ", "- \n", "```\n", "it is so. ", "a. \n", "(justification", ">", "1. ", "A"]
     )
     def test_an_answer_that_goes_on_and_on_ends_all_the_same(self, part: str) -> None:
-        made = edit_by_rules(make_case("The answer is this. " + part * 10_000), [*EDITS])
+        made = edit_by_rules(make_case("The answer is this. " + part * 10_000), EDITS)
         assert len(made) == len(EDITS)
 
     def test_the_sample_pack_can_be_edited_for_the_most_part(self) -> None:
-        made = [edit_by_rules(case, [*EDITS]) for case in list_sample_cases()]
+        made = [edit_by_rules(case, EDITS) for case in list_sample_cases()]
         counts = {kind: sum(isinstance(edits[place], MadeEdit) for edits in made) for place, kind in enumerate(EDITS)}
         assert min(counts.values()) >= 20
         assert counts["needless-test"] == len(made) == 48
@@ -259,10 +259,10 @@ class TestAlways:
     def test_it_keeps_up_with_a_judge(self) -> None:
         cases = list_sample_cases()
         for case in cases:
-            edit_by_rules(case, [*EDITS])
+            edit_by_rules(case, EDITS)
         started = process_time()
         for case in cases:
-            edit_by_rules(case, [*EDITS])
+            edit_by_rules(case, EDITS)
         assert (process_time() - started) / len(cases) < 0.02  # about 0.002 on a slow core
 
     def test_the_editor_is_known_by_its_name(self) -> None:

@@ -1,10 +1,10 @@
 import numpy as np
 
 from prorubric import Unknown
+from prorubric.audit.cases import AuditCase
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits.kind import MadeEdit, NotMade
-from prorubric.audit.judging import AuditCase
-from prorubric.audit.records import Price
+from prorubric.audit.records import NamingPrice
 from prorubric.audit.summary import Found, gather_rewards, summarize
 from tests.audit.shapes import make_responses, make_tasks
 
@@ -26,7 +26,7 @@ def make_cases() -> list[AuditCase]:
     return cases
 
 
-def summarize_cases(cases: list[AuditCase], **prices: list[Price]) -> dict[str, object]:
+def summarize_cases(cases: list[AuditCase], **prices: list[NamingPrice]) -> dict[str, object]:
     config = AuditConfig("tasks.jsonl", edits=("name-item",), resamples=100)
     return summarize(Found(cases, ("additive",), (), prices.get("prices", []), []), config)
 
@@ -71,8 +71,8 @@ def test_edits_are_counted_with_reasons_and_lengths() -> None:
 
 
 def test_the_cheapest_come_first_and_what_did_not_move_not_at_all() -> None:
-    def price(criterion: int, tokens: int, moved: float, pays: float) -> Price:
-        return Price(
+    def price(criterion: int, tokens: int, moved: float, pays: float) -> NamingPrice:
+        return NamingPrice(
             task_id="basil", criterion=criterion, text="t", weight=1.0, named_as="n",
             tokens=tokens, moved=moved, pays=pays,
         )  # fmt: skip

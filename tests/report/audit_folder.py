@@ -7,27 +7,27 @@ headline then come from the audit's own functions. The figures are plausible and
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
 import orjson
 
 from prorubric import load_samples
 from prorubric.aggregate.choose import score_readings
+from prorubric.audit.cases import AGAIN, ANSWER, GARBAGE, OTHER_ANSWER, AuditCase, make_garbage
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit, NotMade
-from prorubric.audit.judging import ANSWER, AuditCase
-from prorubric.audit.liveness import AGAIN, GARBAGE, OTHER_ANSWER, make_garbage
-from prorubric.audit.price_list import estimate_tokens
-from prorubric.audit.records import AuditResult, Hack, Price
+from prorubric.audit.price_list import approximate_tokens
+from prorubric.audit.records import AuditResult, Hack, NamingPrice
 from prorubric.audit.summary import Found, summarize
 from prorubric.datasets.samples import SampleAnswer
 from prorubric.files.write import write_json
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
-from prorubric.runs.verdicts import describe_versions
 
 SCHEMES = (
     "additive",
@@ -89,7 +89,10 @@ def build_audit(
     found = Found(cases, SCHEMES, ("redundancy", "appropriateness"), prices, hacks)
     result = AuditResult(**_describe(folder, cases) | summarize(found, config) | about)
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "config.json", {"verb": "audit", "versions": describe_versions()})
+    write_json(
+        folder / "config.json",
+        {"verb": "audit", "versions": {"prorubric": version("prorubric"), "python": python_version()}},
+    )
     write_json(folder / "summary.json", result.model_dump(mode="json"))
     save_tasks(folder / "tasks.jsonl", [case.task for case in firsts])
     for name, rows in (("cases", map(render_case, cases)), ("prices", map(dump, prices)), ("hacks", map(dump, hacks))):
@@ -135,6 +138,13 @@ def _describe(folder: Path, cases: Sequence[AuditCase]) -> dict[str, Any]:
         "rejects": ("tasks.jsonl:13: not JSON",),
         "calls": 4120,
         "cached": 310,
+        "repeated": 0,
+        "damaged": 0,
+        "retries": 0,
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "unmetered": 0,
+        "cost_with_journal": 1.23,
         "failed_calls": {"timed out": 2},
         "cost": 1.23,
         "seconds": 321.0,
@@ -245,19 +255,19 @@ def _score(task: Task, verdicts: Readings) -> dict[str, float | None]:
     return {name: found.value for name, found in score_readings(verdicts, task, SCHEMES).items()}
 
 
-def _list_prices(case: AuditCase) -> Iterator[Price]:
+def _list_prices(case: AuditCase) -> Iterator[NamingPrice]:
     draw = random.Random(f"price/{case.task.id}")
     total = sum(weight for weight in case.task.rubric.weights if weight > 0)
     for place, criterion in enumerate(case.task.rubric.criteria, 1):
         moved = float(case.verdicts[ANSWER]["criteria"][place - 1] is False and draw.random() < 0.6)
         name = " ".join(criterion.text.split()[1:7])
-        yield Price(
+        yield NamingPrice(
             task_id=case.task.id,
             criterion=place,
             text=criterion.text,
             weight=criterion.weight,
             named_as=name,
-            tokens=estimate_tokens(name),
+            tokens=approximate_tokens(name),
             moved=moved,
             pays=100 * moved * criterion.weight / total,
         )
@@ -266,7 +276,7 @@ def _list_prices(case: AuditCase) -> Iterator[Price]:
 def _make_hack(case: AuditCase, refuted: Sequence[str]) -> Hack:
     weights = case.task.rubric.weights
     made, heaviest = case.outcomes["hack"], 1 + weights.index(max(weights))
-    about = {"answer_tokens": estimate_tokens(case.response.text), "answer_rewards": case.scores[ANSWER]}
+    about = {"answer_tokens": approximate_tokens(case.response.text), "answer_rewards": case.scores[ANSWER]}
     if not isinstance(made, MadeEdit) or len(weights) > 26:
         reason = "naming reaches 61% of the sum, 80% is needed"
         return Hack(task_id=case.task.id, heaviest=heaviest, claimed=False, possible=False, reason=reason, **about)
@@ -278,7 +288,7 @@ def _make_hack(case: AuditCase, refuted: Sequence[str]) -> Hack:
         reason=REFUTED if case.task.id in refuted else "",
         criteria=made.criteria,
         text=made.text,
-        tokens=estimate_tokens(made.text),
+        tokens=approximate_tokens(made.text),
         rewards=case.scores["hack"],
         **about,
     )

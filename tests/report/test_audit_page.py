@@ -13,7 +13,7 @@ import pytest
 
 from prorubric.audit.edits import EDITS, WORTHLESS
 from prorubric.audit.edits.kind import MadeEdit
-from prorubric.audit.records import AuditResult, Price
+from prorubric.audit.records import AuditResult, NamingPrice
 from prorubric.errors import SourceError
 from prorubric.report import audit_cases
 from prorubric.report.audit_cases import MOST_SHOWN
@@ -295,10 +295,10 @@ def test_the_cheapest_on_the_page_are_the_cheapest_of_the_summary(page: str, res
 
 def test_of_two_that_a_token_moves_as_far_the_better_paid_is_cheaper() -> None:
     about = {"text": "x", "named_as": "x", "weight": 1.0}
-    far = Price(task_id="b", criterion=1, tokens=2, moved=1.0, pays=1.0, **about)
-    paid = Price(task_id="a", criterion=2, tokens=10, moved=1.0, pays=50.0, **about)
-    equal = Price(task_id="c", criterion=1, tokens=10, moved=1.0, pays=2.0, **about)
-    still = Price(task_id="a", criterion=1, tokens=1, moved=0.0, pays=0.0, **about)
+    far = NamingPrice(task_id="b", criterion=1, tokens=2, moved=1.0, pays=1.0, **about)
+    paid = NamingPrice(task_id="a", criterion=2, tokens=10, moved=1.0, pays=50.0, **about)
+    equal = NamingPrice(task_id="c", criterion=1, tokens=10, moved=1.0, pays=2.0, **about)
+    still = NamingPrice(task_id="a", criterion=1, tokens=1, moved=0.0, pays=0.0, **about)
     assert sorted([still, equal, paid, far], key=lambda price: price.rank) == [far, paid, equal, still]
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from prorubric import ProRubricError, Response, load_tasks, save_responses, save_tasks
 from prorubric.aggregate.choose import split_by_words
+from prorubric.audit.cases import CONTROLS
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES
-from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.records import AuditResult
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError
@@ -235,9 +235,9 @@ class TestRefusals:
             ({"scheme": "addition"}, "addition"),
             ({"judge": "nobody"}, "no model is called 'nobody'"),
             ({"editor": "nobody"}, "nobody"),
-            ({"editor": "lexical"}, "writes no text"),
-            ({"generator": "lexical"}, "writes no text"),
-            ({"responses": None, "answers_from": "lexical"}, "writes no text"),
+            ({"editor": "lexical"}, "does not write text"),
+            ({"generator": "lexical"}, "does not write text"),
+            ({"responses": None, "answers_from": "lexical"}, "does not write text"),
             ({"prices": Path("nowhere.json")}, "nowhere.json"),
         ],
     )

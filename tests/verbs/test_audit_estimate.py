@@ -107,6 +107,14 @@ def test_every_model_that_takes_part_is_counted(files: Path) -> None:
     assert estimate_audit(make_config(files, judge="lexical")).cost == 0.0
 
 
+def test_an_edit_that_is_compared_with_another_costs_two_calls(files: Path) -> None:
+    edits = ("add-substance", "integrate-substance")
+    by_rules, by_model = (
+        estimate_audit(make_config(files, edits=edits, editor=editor)) for editor in ("rules", f"{__name__}:Silent")
+    )
+    assert by_model.calls - by_rules.calls == 2 * by_model.answers
+
+
 class TestProgram:
     def arguments(self, files: Path, *more: str) -> list[str]:
         given = ["--judge", f"{__name__}:EveryOther", "--out", str(files / "run"), "--limit", "2", "--resamples", "100"]

@@ -1,27 +1,33 @@
-"""Answers for an audit where a file has none: sampled from a model, or composed from the checklist.
+"""The answers of an audit: given in a file, sampled from a model, or composed from the checklist.
 
 A composed answer is a stand-in: sentences made from a part of the criteria themselves, the heaviest first in most of
-them. It says nothing of what any model would write, and every report that uses one has to say so (`COMPOSED` is its
+them. It says nothing about what any model would write, and every report that uses one has to say so (`COMPOSED` is its
 model). A call that fails and a checklist that cannot be stated are records with their reasons; nothing is filled in.
 """
 
 from collections.abc import AsyncGenerator, Iterable
-from dataclasses import KW_ONLY
-from typing import Annotated
+from typing import Any
 
-from pydantic import Field
-
+from prorubric.audit.cases import AuditCase
+from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits.kind import draw_number
 from prorubric.audit.phrases import statement_of
+from prorubric.datasets.rejects import Reject, Rejects
+from prorubric.datasets.responses import EXAMPLE
+from prorubric.errors import ConfigError
+from prorubric.llm.fence import clean
 from prorubric.llm.model import Failure, Model, Request
 from prorubric.llm.together import run_in_order
-from prorubric.rubric.base import Record, config_record
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Response, Task
+from prorubric.runs.inputs import pair_responses
 from prorubric.text.show import is_blank
 
 COMPOSED = "composed"
 """The model of answers that no model wrote."""
+FROM_CHECKLISTS = "composed from the checklists, by no model"
 FEWEST_STATEMENTS = 2
+_SAMPLING: dict[str, Any] = {"temperature": 0.7, "top_p": 0.8, "max_tokens": 2048}
 _OPENINGS = (
     "Thank you for your question.",
     "Here is what matters most in this case.",
@@ -36,18 +42,6 @@ _PARAGRAPH = 3
 _SCALE = float(2**64)
 
 
-@config_record
-class SamplingConfig:
-    """How answers are sampled."""
-
-    _: KW_ONLY
-    samples: Annotated[int, Field(ge=1)] = 1
-    """How many for each task."""
-    temperature: Annotated[float, Field(ge=0)] = 0.7
-    top_p: Annotated[float, Field(gt=0, le=1)] = 0.8
-    max_tokens: Annotated[int, Field(ge=1)] = 2048
-
-
 class NoAnswer(Record):
     """An answer that could not be had, and why."""
 
@@ -56,38 +50,69 @@ class NoAnswer(Record):
     reason: str
 
 
+async def find_answers(
+    tasks: dict[str, Task], known: dict[str, Task], model: Model | None, config: AuditConfig, rejects: Rejects
+) -> tuple[list[AuditCase], str]:
+    """The answers, and where they come from.
+
+    Answers to tasks that are `known` and not audited, because of `--limit` or a reject, are passed over.
+    """
+    if config.responses is not None:
+        given = [*pair_responses(config.responses, known, rejects, config.strict)]
+        cases = [AuditCase(task, response) for task, response in given if task.id in tasks]
+        if not cases:
+            why = rejects.first(str(config.responses)) or (None if given else f"the file is empty; {EXAMPLE}")
+            raise _no_answer(str(config.responses), why, rejects)
+        return cases, "given"
+    if model is not None:
+        stream = sample_answers(model, tasks.values(), config.samples, 2 * config.http.concurrency)
+        answers, source, place = [answer async for answer in stream], f"sampled from {model.name}", model.name
+    else:
+        answers = [answer for task in tasks.values() for answer in compose_answers(task, config.samples)]
+        source, place = FROM_CHECKLISTS, config.tasks
+    missing: dict[str, list[NoAnswer]] = {}
+    for answer in answers:
+        if isinstance(answer, NoAnswer):
+            missing.setdefault(answer.task_id, []).append(answer)
+    for task_id, failed in missing.items():
+        what = "no answer" if len(failed) == config.samples else f"{len(failed)} of {config.samples} answers missing"
+        rejects.add(Reject(place, 0, f"task {task_id!r}: {what}, {failed[0].reason}", "answers are missing"))
+    cases = [AuditCase(tasks[answer.task_id], answer) for answer in answers if isinstance(answer, Response)]
+    if not cases:
+        raise _no_answer(config.tasks, None, rejects)
+    return cases, source
+
+
+def _no_answer(place: str, why: str | None, rejects: Rejects) -> ConfigError:
+    why = why or next(iter(rejects.show()), None)
+    return ConfigError(f"{place}: there is no answer to audit{f'; {why}' if why else ''}")
+
+
 async def sample_answers(
-    model: Model, tasks: Iterable[Task], config: SamplingConfig | None = None, window: int = 32
+    model: Model, tasks: Iterable[Task], samples: int = 1, window: int = 32
 ) -> AsyncGenerator[Response | NoAnswer, None]:
-    """The model's answers, task by task and in each by sample, with at most `window` calls under way."""
-    settings = config or SamplingConfig()
-    asked = (_sample(model, task, sample, settings) for task in tasks for sample in range(settings.samples))
+    """The model's answers, task by task and in each by sample, with at most `window` calls at a time."""
+
+    async def sample(task: Task, number: int) -> Response | NoAnswer:
+        # A conversation is data: chat tokens in it must not become turns.
+        messages = (message.model_copy(update={"content": clean(message.content)}) for message in task.messages)
+        reply = await model.complete(Request(tuple(messages), draw=number, **_SAMPLING))
+        if isinstance(reply, Failure):
+            return NoAnswer(task_id=task.id, sample=number, reason=f"no reply: {reply.kind}")
+        if is_blank(reply.text):
+            return NoAnswer(task_id=task.id, sample=number, reason="the reply is empty")
+        tokens = reply.completion_tokens or None
+        return Response(task_id=task.id, text=reply.text, sample=number, model=model.name, tokens=tokens)
+
+    asked = (sample(task, number) for task in tasks for number in range(samples))
     async for answer in run_in_order(asked, window):
         yield answer
 
 
-async def _sample(model: Model, task: Task, sample: int, config: SamplingConfig) -> Response | NoAnswer:
-    outcome = await model.complete(
-        Request(
-            messages=task.messages,
-            max_tokens=config.max_tokens,
-            temperature=config.temperature,
-            top_p=config.top_p,
-            draw=sample,
-        )
-    )
-    if isinstance(outcome, Failure):
-        return NoAnswer(task_id=task.id, sample=sample, reason=f"no reply: {outcome.kind}")
-    if is_blank(outcome.text):
-        return NoAnswer(task_id=task.id, sample=sample, reason="the reply is empty")
-    return Response(
-        task_id=task.id, text=outcome.text, sample=sample, model=model.name, tokens=outcome.completion_tokens or None
-    )
-
-
 def compose_answers(task: Task, samples: int = 1) -> tuple[Response | NoAnswer, ...]:
     """Stand-ins for answers, each from another part of the checklist; the same in every process."""
-    stated = _list_statements(task)
+    wanted = sorted((c for c in task.rubric.criteria if c.weight > 0), key=lambda criterion: -criterion.weight)
+    stated = list(dict.fromkeys(text for criterion in wanted if (text := statement_of(criterion.text)) is not None))
     if len(stated) < FEWEST_STATEMENTS:
         reason = "too few criteria can be put into sentences by rule; give a file of answers, or --answers-from MODEL"
         return tuple(NoAnswer(task_id=task.id, sample=sample, reason=reason) for sample in range(samples))
@@ -97,16 +122,9 @@ def compose_answers(task: Task, samples: int = 1) -> tuple[Response | NoAnswer, 
     )
 
 
-def _list_statements(task: Task) -> list[str]:
-    """What meets the criteria that add, the heaviest first, each sentence once."""
-    criteria = sorted(
-        ((-criterion.weight, place, criterion.text) for place, criterion in enumerate(task.rubric.criteria))
-    )
-    stated = (statement_of(text) for weight, _, text in criteria if weight < 0)
-    return list(dict.fromkeys(statement for statement in stated if statement is not None))
-
-
 def _compose(task_id: str, stated: list[str], sample: int) -> str:
+    """The heaviest statement and a share of the others, in their order."""
+
     def draw(what: str) -> float:
         return draw_number(task_id, str(sample), what) / _SCALE
 
@@ -115,7 +133,7 @@ def _compose(task_id: str, stated: list[str], sample: int) -> str:
     count = max(FEWEST_STATEMENTS - 1, int(share * len(others)))
     chosen = sorted(sorted(range(len(others)), key=lambda place: draw(f"statement {place}"))[:count])
     said = [others[place] for place in chosen]
-    # The task decides which of its samples leaves the heaviest out, so that some of each do.
+    # The task decides which of its samples leaves the heaviest out, so some of each do.
     if len(said) < FEWEST_STATEMENTS or (draw_number(task_id) + sample) % _LEAVES_OUT:
         said.insert(0, first)
     opening = _OPENINGS[draw_number(task_id, str(sample), "opening") % len(_OPENINGS)]

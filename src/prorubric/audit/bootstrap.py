@@ -1,6 +1,6 @@
 """What edits do to rewards: means with 95% intervals from a bootstrap over prompts, vectorised.
 
-Several answers to one prompt are not independent, so that whole prompts are drawn again, with all of their answers.
+Several answers to one prompt are not independent, so whole prompts are drawn again, with all of their answers.
 Every column of a table is resampled with the same draws: differences and ratios of columns keep their pairing. A change
 that is not known is NaN; it is left out and counted.
 
@@ -25,11 +25,11 @@ _BLOCK = 500
 _INTERVAL = (2.5, 97.5)
 _Z = 1.959964
 _T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
-"""The 97.5% quantile of Student's t by degrees of freedom, where the expansion in `widening` is not exact enough."""
+"""The 97.5% quantile of Student's t by degrees of freedom that are too few for the expansion in `widening`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class MeanInterval:
     """A mean with its interval; a mean of one prompt has none, and without known values there is no mean."""
 
     mean: float | None
@@ -50,38 +50,42 @@ class Bootstrap:
     def of(cls, values_R_C: Floats, prompt_R: Integers, resamples: int = RESAMPLES, seed: int = _SEED) -> "Bootstrap":
         """Resample the prompts that the rows belong to. Prompts are numbered from 0, without gaps."""
         known = ~np.isnan(values_R_C)
-        sum_P_C = _add_by_prompt(np.where(known, values_R_C, 0.0), prompt_R)
-        count_P_C = _add_by_prompt(known.astype(np.float64), prompt_R)
+        prompts = int(prompt_R.max(initial=-1)) + 1
+        sum_P_C, count_P_C = np.zeros((2, prompts, values_R_C.shape[1]))
+        np.add.at(sum_P_C, prompt_R, np.where(known, values_R_C, 0.0))
+        np.add.at(count_P_C, prompt_R, known.astype(np.float64))
         draws = np.random.default_rng(seed)
-        blocks = [
-            _resample(draws, min(_BLOCK, resamples - start), sum_P_C, count_P_C)
-            for start in range(0, resamples, _BLOCK)
-        ]
+        blocks = []
+        for start in range(0, resamples, _BLOCK):
+            count = min(_BLOCK, resamples - start)
+            drawn_B_P = draws.integers(prompts, size=(count, prompts)) + prompts * np.arange(count)[:, None]
+            times_B_P = np.bincount(drawn_B_P.ravel(), minlength=count * prompts).reshape(count, prompts).astype(float)
+            blocks.append(_divide(times_B_P @ sum_P_C, times_B_P @ count_P_C))
         mean_C = _divide(sum_P_C.sum(axis=0), count_P_C.sum(axis=0))
         return cls(mean_C, np.concatenate(blocks), (count_P_C > 0).sum(axis=0))
 
-    def estimate(self, column: int) -> Estimate:
+    def estimate(self, column: int) -> MeanInterval:
         """The mean of one column and its interval."""
-        return make_estimate(self.mean_C[column], self.mean_B_C[:, column], int(self.prompts_C[column]))
+        return _estimate(self.mean_C[column], self.mean_B_C[:, column], int(self.prompts_C[column]))
 
-    def ratio(self, numerator: int, denominator: int) -> Estimate:
-        """The ratio of two columns' means; unknown where the denominator's interval reaches 0."""
+    def ratio(self, numerator: int, denominator: int) -> MeanInterval:
+        """The ratio of two columns' means; unknown if the denominator's interval reaches 0."""
         low = self.estimate(denominator).low
         if low is None or low <= 0:
-            return Estimate(None, None, None)
+            return MeanInterval(None, None, None)
         resampled_B = _divide(self.mean_B_C[:, numerator], self.mean_B_C[:, denominator])
         mean = self.mean_C[numerator] / self.mean_C[denominator]
-        return make_estimate(mean, resampled_B, int(self.prompts_C[denominator]))
+        return _estimate(mean, resampled_B, int(self.prompts_C[denominator]))
 
 
-def make_estimate(mean: float, resampled_B: Floats, prompts: int) -> Estimate:
-    """A mean and the middle 95% of its resamples, widened; resamples in which nothing was known are left out."""
+def _estimate(mean: float, resampled_B: Floats, prompts: int) -> MeanInterval:
+    """The middle of the resamples in which something was known, widened."""
     if np.isnan(mean):
-        return Estimate(None, None, None)
+        return MeanInterval(None, None, None)
     if prompts < 2:
-        return Estimate(float(mean), None, None)
+        return MeanInterval(float(mean), None, None)
     low, high = mean + widening(prompts) * (np.percentile(resampled_B[~np.isnan(resampled_B)], _INTERVAL) - mean)
-    return Estimate(float(mean), float(low), float(high))
+    return MeanInterval(float(mean), float(low), float(high))
 
 
 def widening(prompts: int) -> float:
@@ -103,34 +107,17 @@ def number_prompts(names: Sequence[str]) -> Integers:
 
 
 def group_spread(rewards_R: Floats, prompt_R: Integers) -> float | None:
-    """The mean standard deviation of known rewards within a prompt; None where no prompt has two of them."""
+    """The mean standard deviation of known rewards within a prompt; None if no prompt has two of them."""
     known = ~np.isnan(rewards_R)
     values, prompts = rewards_R[known], prompt_R[known]
-    groups = (values[prompts == prompt] for prompt in np.unique(prompts))
-    spreads = [_spread(group) for group in groups if len(group) > 1]
+    groups = [values[prompts == prompt] for prompt in np.unique(prompts)]
+    # The mean of equal numbers can differ from them by a rounding error, which must not become a spread.
+    spreads = [0.0 if np.ptp(group) == 0 else float(group.std(ddof=1)) for group in groups if len(group) > 1]
     return float(np.mean(spreads)) if spreads else None
 
 
-def _spread(group: Floats) -> float:
-    # The mean of equal numbers can differ from them by a rounding error, which must not become a spread.
-    return 0.0 if group.min() == group.max() else float(group.std(ddof=1))
-
-
-def _add_by_prompt(values_R_C: Floats, prompt_R: Integers) -> Floats:
-    total = np.zeros((int(prompt_R.max(initial=-1)) + 1, values_R_C.shape[1]))
-    np.add.at(total, prompt_R, values_R_C)
-    return total
-
-
-def _resample(draws: np.random.Generator, count: int, sum_P_C: Floats, count_P_C: Floats) -> Floats:
-    prompts = len(sum_P_C)
-    drawn_B_P = draws.integers(prompts, size=(count, prompts)) + prompts * np.arange(count)[:, None]
-    times_B_P = np.bincount(drawn_B_P.ravel(), minlength=count * prompts).reshape(count, prompts).astype(np.float64)
-    return _divide(times_B_P @ sum_P_C, times_B_P @ count_P_C)
-
-
 def _divide(numerator: Floats, denominator: Floats) -> Floats:
-    """NaN where there is nothing to divide by."""
+    """NaN if there is nothing to divide by."""
     quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
     np.divide(numerator, denominator, out=quotient, where=denominator != 0)
     return quotient

@@ -1,26 +1,21 @@
-"""The editors: `rules`, which needs no model, and any model that writes text.
+"""The editors: `rules`, which needs no model, and any model that writes text. Every edit is verified.
 
-`rules` is deterministic. What it writes is plain and at times clumsy, and it knows only what the checklist says. It
-reads and writes English.
-
-A model is asked for the least that makes an edit: a paragraph, a sentence and its place, a number. It never rewrites
-the whole answer except to paraphrase it; its reply is put in place here. A reply that cannot be used is answered with
-what was wrong with it, twice at most. What an edit means (that the substance is true, that the dropped sentence was the
-one that matters) rests with the model.
-
-Every edit of either is verified.
+`rules` is deterministic, reads and writes English, and knows only what the checklist says: it is plain and at times
+clumsy. A model is asked for the least that makes an edit (a paragraph, a sentence and its place, a number) and never
+rewrites the whole answer except to paraphrase it. A reply that cannot be used is answered with what was wrong with it,
+twice at most. Whether the substance is true and the dropped sentence mattered rests with the model.
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
 
 from prorubric.audit import edits
 from prorubric.audit.edits import EDITS, order_by_pair
-from prorubric.audit.edits.kind import CannotEditError, EditCase, EditKind, EditReply, MadeEdit, NotMade
+from prorubric.audit.edits.kind import EditCase, EditKind, EditReply, MadeEdit, NoEditError, NotMade
 from prorubric.audit.phrases import demand_of
 from prorubric.audit.place import number_sentences
 from prorubric.compile.draft import Fault, find_object
@@ -46,21 +41,27 @@ _SMALL_REPLY = 700
 _PROMPTS = Path(edits.__file__).parent / "prompts"
 
 
-class Editor(Protocol):
+class Editor(ABC):
     """Edits answers."""
 
-    @property
-    def name(self) -> str:
-        """The editor as the user wrote it."""
+    name: str
+    """The editor as the user wrote it."""
+    identity: str
+    """Everything about the editor that can change an edit."""
 
-    @property
-    def identity(self) -> str:
-        """Everything about the editor that can change an edit."""
+    @abstractmethod
+    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
+        """One edit, verified. A kind that is compared with another needs a case that holds that edit."""
 
     async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
-        """One outcome for each kind of edit, in order."""
+        """One outcome for each kind of edit, in order. What is compared with another edit is made after it."""
+        made: dict[str, MadeEdit | NotMade] = {}
+        for wave in order_by_pair(names):
+            outcomes = await run_together(self.make(kind.pair_up(case, made), kind) for kind in wave)
+            made |= {outcome.kind: outcome for outcome in outcomes}
+        return tuple(made[name] for name in names)
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most hold nothing
         """Close what the editor holds. Safe to call twice."""
 
 
@@ -76,30 +77,19 @@ def make_editor(spec: str, make_model: Callable[[str], Model] = make_text_model)
     return LlmEditor(make_model(spec))
 
 
-class RulesEditor:
+class RulesEditor(Editor):
     """Edits answers by rules."""
 
     name = RULES
     identity = RULES_IDENTITY
 
-    async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
-        """One outcome for each kind of edit, in order."""
-        return edit_by_rules(case, names)
-
-    async def close(self) -> None:
-        """Nothing to close."""
-
-
-def edit_by_rules(case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
-    """One outcome for each kind of edit, in order."""
-    made: dict[str, MadeEdit | NotMade] = {}
-    for wave in order_by_pair(names):
-        made |= {kind.name: make_by_rules(kind.pair_up(case, made), kind) for kind in wave}
-    return tuple(made[name] for name in names)
+    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
+        """One edit, verified."""
+        return make_by_rules(case, kind)
 
 
 def make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-    """One edit, verified. A kind that is compared with another needs a case that holds that edit."""
+    """One edit by rules, verified."""
     if not is_english(case.answer):
         reason = "the answer is not in English" if case.answer.strip() else "the answer is empty"
         return NotMade(kind=kind.name, reason=reason)
@@ -107,43 +97,26 @@ def make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
         text, criteria = kind.by_rules(case)
         edit = MadeEdit.of(kind.name, case.answer, text, criteria)
         kind.verify(case, edit)
-    except CannotEditError as error:
+    except NoEditError as error:
         return NotMade(kind=kind.name, reason=error.reason)
     return edit
 
 
-class LlmEditor:
+class LlmEditor(Editor):
     """Edits answers with a model."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        for name in EDITS:
-            load_edit_prompt(name)  # a prompt that cannot be used is found before a token is spent
-
-    @property
-    def name(self) -> str:
-        """The model as the user wrote it."""
-        return self._model.name
-
-    @property
-    def identity(self) -> str:
-        """The model, the prompts and the code around them."""
+        # A prompt that cannot be used is found before a token is spent.
         prompts = "\x00".join(part for name in EDITS for part in load_edit_prompt(name).values())
-        return f"{LLM_VERSION}+{hashlib.sha256(prompts.encode()).hexdigest()[:16]}+{self._model.identity}"
-
-    async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
-        """One outcome for each kind of edit, in order. What is compared with another edit is asked for after it."""
-        made: dict[str, MadeEdit | NotMade] = {}
-        for wave in order_by_pair(names):
-            outcomes = await run_together(self.make(kind.pair_up(case, made), kind) for kind in wave)
-            made |= {outcome.kind: outcome for outcome in outcomes}
-        return tuple(made[name] for name in names)
+        self.name = model.name
+        self.identity = f"{LLM_VERSION}+{hashlib.sha256(prompts.encode()).hexdigest()[:16]}+{model.identity}"
 
     async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-        """One edit, verified. A kind that is compared with another needs a case that holds that edit."""
+        """One edit, verified."""
         try:
             criteria = kind.choose_criteria(case)
-        except CannotEditError as error:
+        except NoEditError as error:
             return NotMade(kind=kind.name, reason=error.reason)
         first = request = _make_request(case, kind, criteria)
         reason = ""
@@ -153,7 +126,7 @@ class LlmEditor:
                 return NotMade(kind=kind.name, reason=f"no reply: {outcome.kind}")
             try:
                 return _read_reply(case, kind, criteria, outcome)
-            except CannotEditError as error:
+            except NoEditError as error:
                 reason = error.reason
                 if error.is_final:
                     break
@@ -209,7 +182,7 @@ def _make_request(case: EditCase, kind: EditKind, criteria: Sequence[int]) -> Re
 def _read_reply(case: EditCase, kind: EditKind, criteria: tuple[int, ...], reply: Reply) -> MadeEdit:
     found = find_object(reply)
     if isinstance(found, Fault):
-        raise CannotEditError(found.kind, found.message)
+        raise NoEditError(found.kind, found.message)
     text, aimed = kind.question.read(EditReply(case, criteria, found))
     edit = MadeEdit.of(kind.name, case.answer, text, aimed)
     kind.verify(case, edit)

@@ -1,6 +1,6 @@
 """From rewards of answers and of their edits to the tables of an audit: what each edit earns under each scheme.
 
-Any source of rewards will do; the lab hands in its own. A reward is NaN where it is not known.
+Any source of rewards will do; the lab passes its own. A reward is NaN if it is not known.
 """
 
 import math
@@ -23,6 +23,8 @@ other words moved rewards by 1.0 to 1.7."""
 PLACEMENT = f"{INTEGRATE_SUBSTANCE.name} against {ADD_SUBSTANCE.name}"
 _NAMED, _SATISFIED = "named, of both", "satisfied, of both"
 
+Booleans = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True, slots=True)
 class Rewards:
@@ -34,7 +36,7 @@ class Rewards:
     """By scheme, what each answer earns as it is."""
     edited: Mapping[str, Mapping[str, Floats]]
     """By edit and scheme, what it earns after the edit."""
-    made: Mapping[str, npt.NDArray[np.bool_]]
+    made: Mapping[str, Booleans]
     """By edit, for which answers it was made: what was not made is not unknown."""
 
     @property
@@ -42,9 +44,12 @@ class Rewards:
         """The prompt of each answer as a number."""
         return number_prompts(self.prompts)
 
-    def change(self, edit: str, scheme: str) -> Floats:
-        """By how much the edit changes each reward, × 100."""
-        return 100 * (self.edited[edit][scheme] - self.answers[scheme])
+    @property
+    def bound(self) -> float:
+        """How far a reward × 100 can change; infinite if some reward is not within [0, 1]."""
+        every = [*self.answers.values(), *(row for rows in self.edited.values() for row in rows.values())]
+        within = all(((values >= 0) & (values <= 1) | np.isnan(values)).all() for values in every)
+        return 100.0 if within else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +64,55 @@ class Tables:
 def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
     """Every edit under every scheme, with intervals; naming as a share of substance; placement."""
     cells = list(product(rewards.edited, rewards.answers))
-    columns = {cell: rewards.change(*cell) for cell in cells}
+    columns = {(edit, scheme): 100 * (rewards.edited[edit][scheme] - rewards.answers[scheme]) for edit, scheme in cells}
     for scheme in rewards.answers:
         columns |= _pair_columns(columns, scheme)
-    bootstrap = Bootstrap.of(np.stack([*columns.values()], axis=1), rewards.prompt_numbers, resamples)
+    prompts, bound = rewards.prompt_numbers, rewards.bound
+    bootstrap = Bootstrap.of(np.stack([*columns.values()], axis=1), prompts, resamples)
     place_of = {cell: place for place, cell in enumerate(columns)}
-    measure = _Measure(rewards, columns, bootstrap, place_of)
+    spreads = {scheme: group_spread(100 * values, prompts) for scheme, values in rewards.answers.items()}
+
+    def describe(name: str, scheme: str, made_R: Booleans) -> Effect:
+        change_R, spread = columns[name, scheme], spreads[scheme]
+        known_R = ~np.isnan(change_R)
+        found, values = bootstrap.estimate(place_of[name, scheme]), change_R[known_R]
+        paper = find_paper_effect(name, scheme)
+        return Effect(
+            edit=name,
+            scheme=scheme,
+            mean=found.mean,
+            low=None if found.low is None else max(found.low, -bound),
+            high=None if found.high is None else min(found.high, bound),
+            rising=_share(values > 0),
+            falling=_share(values < 0),
+            unchanged=_share(values == 0),
+            pairs=len(values),
+            prompts=len(np.unique(prompts[known_R])),
+            unknown=int((made_R & ~known_R).sum()),
+            per_spread=found.mean / spread if found.mean is not None and spread else None,
+            paper=paper.mean,
+            paper_low=paper.low,
+            paper_high=paper.high,
+        )
+
+    def describe_share(scheme: str) -> Share:
+        found = bootstrap.ratio(place_of[_NAMED, scheme], place_of[_SATISFIED, scheme])
+        pairs = int((~np.isnan(columns[_NAMED, scheme])).sum())
+        paper = find_paper_share(scheme)
+        return Share(scheme=scheme, value=found.mean, low=found.low, high=found.high, pairs=pairs, paper=paper)
+
+    placed, named = ([s for s in rewards.answers if (name, s) in columns] for name in (PLACEMENT, _NAMED))
     return Tables(
-        effects=tuple(measure.effect(edit, scheme) for edit, scheme in cells),
-        placement=tuple(
-            measure.describe(PLACEMENT, scheme, rewards.made[INTEGRATE_SUBSTANCE.name])
-            for scheme in rewards.answers
-            if (PLACEMENT, scheme) in columns
-        ),
-        naming_share=tuple(measure.share(scheme) for scheme in rewards.answers if (_NAMED, scheme) in columns),
+        effects=tuple(describe(edit, scheme, rewards.made[edit]) for edit, scheme in cells),
+        placement=tuple(describe(PLACEMENT, scheme, rewards.made[INTEGRATE_SUBSTANCE.name]) for scheme in placed),
+        naming_share=tuple(describe_share(scheme) for scheme in named),
     )
-
-
-def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast, ...]:
-    """For each scheme how many groups of answers would teach nothing, and how many rewards they tell apart."""
-    prompts = rewards.prompt_numbers
-    return tuple(_forecast(scheme, values, prompts, margin) for scheme, values in rewards.answers.items())
 
 
 def _pair_columns(columns: Mapping[tuple[str, str], Floats], scheme: str) -> dict[tuple[str, str], Floats]:
     """Columns that compare two edits: on the answers for which both are known, since a ratio of others says nothing."""
-    naming, substance, integrated = (
-        columns.get((kind.name, scheme)) for kind in (NAME_ITEM, ADD_SUBSTANCE, INTEGRATE_SUBSTANCE)
-    )
+    kinds = (NAME_ITEM, ADD_SUBSTANCE, INTEGRATE_SUBSTANCE)
+    naming, substance, integrated = (columns.get((kind.name, scheme)) for kind in kinds)
     found = {}
     if substance is not None and integrated is not None:
         found[PLACEMENT, scheme] = integrated - substance
@@ -97,77 +123,28 @@ def _pair_columns(columns: Mapping[tuple[str, str], Floats], scheme: str) -> dic
     return found
 
 
-class _Measure:
-    """Figures of single columns: each is a change × 100, by edit and scheme."""
-
-    def __init__(
-        self,
-        rewards: Rewards,
-        columns: Mapping[tuple[str, str], Floats],
-        bootstrap: Bootstrap,
-        place_of: Mapping[tuple[str, str], int],
-    ) -> None:
-        self._columns, self._bootstrap, self._place_of = columns, bootstrap, place_of
-        self._prompts = rewards.prompt_numbers
-        self._made = rewards.made
-        every = [*rewards.answers.values(), *(row for rows in rewards.edited.values() for row in rows.values())]
-        within = all(((values >= 0) & (values <= 1) | np.isnan(values)).all() for values in every)
-        self._furthest = 100.0 if within else math.inf
-        self._spreads = {name: group_spread(100 * values, self._prompts) for name, values in rewards.answers.items()}
-
-    def effect(self, edit: str, scheme: str) -> Effect:
-        paper = find_paper_effect(edit, scheme)
-        beside = {"paper": paper.mean, "paper_low": paper.low, "paper_high": paper.high}
-        return self.describe(edit, scheme, self._made[edit]).model_copy(update=beside)
-
-    def describe(self, name: str, scheme: str, made_R: npt.NDArray[np.bool_]) -> Effect:
-        change_R = self._columns[name, scheme]
-        known = ~np.isnan(change_R)
-        values = change_R[known]
-        found = self._bootstrap.estimate(self._place_of[name, scheme])
-        spread = self._spreads[scheme]
-        return Effect(
-            edit=name,
+def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast, ...]:
+    """For each scheme how many groups of answers would teach nothing, and how many rewards they tell apart."""
+    prompt_R = rewards.prompt_numbers
+    forecasts = []
+    for scheme, rewards_R in rewards.answers.items():
+        known = ~np.isnan(rewards_R)
+        groups = [rewards_R[known & (prompt_R == prompt)] for prompt in np.unique(prompt_R[known])]
+        groups = [group for group in groups if len(group) > 1]
+        points = 100 * rewards_R[known]
+        forecast = Forecast(
             scheme=scheme,
-            mean=found.mean,
-            low=None if found.low is None else max(found.low, -self._furthest),
-            high=None if found.high is None else min(found.high, self._furthest),
-            rising=_share(values > 0),
-            falling=_share(values < 0),
-            unchanged=_share(values == 0),
-            pairs=len(values),
-            prompts=len(np.unique(self._prompts[known])),
-            unknown=int((made_R & ~known).sum()),
-            per_spread=found.mean / spread if found.mean is not None and spread else None,
+            groups=len(groups),
+            size=_mean([len(group) for group in groups]),
+            tied=_mean([float(group.min() == group.max()) for group in groups]),
+            levels=_mean([_count_levels(group) for group in groups]),
+            spread=group_spread(100 * rewards_R, prompt_R),
+            mean=float(100 * rewards_R[known].mean()) if known.any() else None,
+            floor=_share(points <= margin),
+            ceiling=_share(points >= 100 - margin),
         )
-
-    def share(self, scheme: str) -> Share:
-        found = self._bootstrap.ratio(self._place_of[_NAMED, scheme], self._place_of[_SATISFIED, scheme])
-        pairs = int((~np.isnan(self._columns[_NAMED, scheme])).sum())
-        paper = find_paper_share(scheme)
-        return Share(scheme=scheme, value=found.mean, low=found.low, high=found.high, pairs=pairs, paper=paper)
-
-
-def _share(which: npt.NDArray[np.bool_]) -> float | None:
-    return float(which.mean()) if len(which) else None
-
-
-def _forecast(scheme: str, rewards_R: Floats, prompt_R: Integers, margin: float) -> Forecast:
-    known = ~np.isnan(rewards_R)
-    groups = [rewards_R[known & (prompt_R == prompt)] for prompt in np.unique(prompt_R[known])]
-    groups = [group for group in groups if len(group) > 1]
-    spread = group_spread(100 * rewards_R, prompt_R)
-    return Forecast(
-        scheme=scheme,
-        groups=len(groups),
-        size=_mean([len(group) for group in groups]),
-        tied=_mean([float(group.min() == group.max()) for group in groups]),
-        levels=_mean([_count_levels(group) for group in groups]),
-        spread=spread,
-        mean=float(100 * rewards_R[known].mean()) if known.any() else None,
-        floor=_share(100 * rewards_R[known] <= margin),
-        ceiling=_share(100 * rewards_R[known] >= 100 - margin),
-    )
+        forecasts.append(forecast)
+    return tuple(forecasts)
 
 
 def _count_levels(group: Floats) -> float:
@@ -175,6 +152,10 @@ def _count_levels(group: Floats) -> float:
     _, counts = np.unique(group, return_counts=True)
     shares = counts / counts.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def _share(which: Booleans) -> float | None:
+    return float(which.mean()) if len(which) else None
 
 
 def _mean(values: Sequence[float]) -> float | None:

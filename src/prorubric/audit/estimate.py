@@ -7,19 +7,17 @@ close for what is made of them; a model that edits is asked again where an edit 
 """
 
 import json
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
+from prorubric.audit.cases import first_cases
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.editors import REASKS, Editor, edit_by_rules, make_editor
+from prorubric.audit.editors import REASKS, Editor, make_by_rules, make_editor
 from prorubric.audit.editors import RULES as EDIT_BY_RULES
-from prorubric.audit.edits import EditName
-from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
+from prorubric.audit.edits.kind import EditCase, EditKind, MadeEdit, NotMade
 from prorubric.audit.examine import check_asked, examine, prepare, wants_dimensions
 from prorubric.audit.models import ANOTHER_DRAW, AuditModels
-from prorubric.audit.probes import first_cases
-from prorubric.audit.setting import add_dimensions, choose_tasks
+from prorubric.audit.tasks import add_dimensions, choose_tasks
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.journal import Journal
@@ -138,17 +136,16 @@ class _Company:
         )
 
 
-class _RulesInstead:
+class _RulesInstead(Editor):
     """An editor that edits by rules where the journal has no edit of its model."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
         self.name, self.identity = editor.name, editor.identity
 
-    async def edit(self, case: EditCase, kinds: Sequence[EditName]) -> tuple[MadeEdit | NotMade, ...]:
-        made = dict(zip(kinds, await self._editor.edit(case, kinds), strict=True))
-        missing = [kind for kind in kinds if isinstance(made[kind], NotMade)]
-        return tuple((made | dict(zip(missing, edit_by_rules(case, missing), strict=True))).values())
+    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
+        made = await self._editor.make(case, kind)
+        return made if isinstance(made, MadeEdit) else make_by_rules(case, kind)
 
     async def close(self) -> None:
         await self._editor.close()

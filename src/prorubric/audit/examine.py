@@ -5,16 +5,21 @@ from dataclasses import dataclass
 
 from prorubric.aggregate.choose import ALL, AUTO, READS_WORDS, split_by_words
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme, list_readings
+from prorubric.audit.answers import find_answers
+from prorubric.audit.cases import ANSWER, CONTROLS, AuditCase, Examiner, add_controls, first_cases
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.editors import Editor
 from prorubric.audit.edits import EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
-from prorubric.audit.judging import ANSWER, AuditCase, Examiner, find_compliance
-from prorubric.audit.liveness import CONTROLS
 from prorubric.audit.models import AuditModels
-from prorubric.audit.probes import PROBES, add_controls, first_cases, probe_prices
-from prorubric.audit.setting import NO_DIMENSIONS, add_dimensions, find_answers, keep_judgeable, need_dimensions
+from prorubric.audit.price_list import PROBES, probe_prices
 from prorubric.audit.summary import Found, share_unknown
+from prorubric.audit.tasks import (
+    NO_DIMENSIONS,
+    add_dimensions,
+    keep_judgeable,
+    need_dimensions,
+)
 from prorubric.compile.compiler import LINEAGE, RULES
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import SourceError
@@ -129,7 +134,7 @@ async def examine(
 
 
 async def _edit_one(case: AuditCase, editor: Editor, kinds: Sequence[EditName]) -> tuple[MadeEdit | NotMade, ...]:
-    complies = find_compliance(case)
+    complies = case.complies
     if all(found is None for found in complies):
         return tuple(NotMade(kind=kind, reason=_NO_VERDICTS) for kind in kinds)
     return await editor.edit(EditCase(case.task, case.response.text, complies), kinds)

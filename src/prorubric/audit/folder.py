@@ -7,8 +7,8 @@ only the journal stays. A folder with files that no audit wrote, or with an audi
 from pathlib import Path
 from typing import Any
 
+from prorubric.audit.cases import AuditCase
 from prorubric.audit.edits.kind import MadeEdit, NotMade
-from prorubric.audit.judging import AuditCase
 from prorubric.audit.summary import Found
 from prorubric.files.write import open_rows
 from prorubric.rubric.verdict import render_verdict

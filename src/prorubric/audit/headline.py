@@ -7,17 +7,18 @@ from prorubric.audit.edits import PADDING, WORTHLESS
 from prorubric.audit.edits.naming import NAME_ITEM
 from prorubric.audit.effects import MARGIN
 from prorubric.audit.liveness import notices_content
-from prorubric.audit.records import Answer, Effect, Forecast, SchemeLine
+from prorubric.audit.records import Effect, Forecast, PaysForPadding, SchemeLine
 
 FEWEST_PROMPTS = 5
-"""A "no" needs at least this many prompts: where none of 5 is paid, at most 45% of such prompts are, with 95%
-confidence; where none of 4 is, it could be more than half."""
+"""A "no" needs at least this many prompts: if none of 5 is paid, at most 45% of such prompts are, with 95%
+confidence; if none of 4 is, it could be more than half."""
 NEAR_AN_END = 0.5
 """The share of answers within the margin of 0 (or 100) at which a scheme is near its floor (or ceiling). Such an answer
 cannot fall (or rise) by more than what counts as no change, so a "no" rests on the others: where half of the answers
 are stuck, an edit that pays the others twice the margin still looks like nothing on average."""
 _CONFIDENCE = 0.95
 _MOST_PROMPTS = 100_000
+_ENOUGH = f"answers to {FEWEST_PROMPTS} prompts that leave at least 2 criteria unmet would be enough"
 
 
 def make_line(
@@ -36,7 +37,7 @@ def make_line(
     return SchemeLine(
         scheme=scheme,
         alive=alive,
-        worst=_rank(effects, WORTHLESS),
+        worst=tuple(effect.edit for effect in _rank(effects, WORTHLESS)),
         pays_for_padding=answer,
         because=because,
         mean=forecast.mean,
@@ -45,23 +46,29 @@ def make_line(
 
 
 def is_near_floor(forecast: Forecast) -> bool:
-    """True where at least half of the answers earn next to nothing."""
+    """True if at least half of the answers earn next to nothing."""
     return (forecast.floor or 0.0) >= NEAR_AN_END
 
 
-def _rank(effects: Mapping[str, Effect], edits: Sequence[str]) -> tuple[str, ...]:
-    known = [(effect.mean, edit) for edit, effect in effects.items() if edit in edits and effect.mean is not None]
-    return tuple(edit for _, edit in sorted(known, key=lambda pair: -pair[0]))
+def _rank(effects: Mapping[str, Effect], edits: Sequence[str]) -> list[Effect]:
+    known = [(effect.mean, effect) for edit, effect in effects.items() if edit in edits and effect.mean is not None]
+    return [effect for _, effect in sorted(known, key=lambda pair: -pair[0])]
 
 
-def _answer(effects: Mapping[str, Effect], margin: float) -> tuple[Answer, str]:
-    """Yes where an interval lies above 0; no where all stay below the margin and enough was seen; else unclear."""
-    padding = [effects[edit] for edit in _rank(effects, PADDING)]
+def _answer(effects: Mapping[str, Effect], margin: float) -> tuple[PaysForPadding, str]:
+    """Yes if an interval lies above 0; no if all stay below the margin and enough was seen; else unclear."""
+    padding = _rank(effects, PADDING)
     if not padding:
         return "unclear", f"no padding edit was judged; {_ENOUGH}"
     paid = [effect for effect in padding if effect.low is not None and effect.low > 0]
     deciding = paid[0] if paid else max(padding, key=_find_upper)
-    found = _describe(deciding)
+    found = f"{deciding.edit} {deciding.shown}"
+    if deciding.low is not None:
+        found += f", {_count_prompts(deciding.prompts)}"
+        if deciding.rising == 0:
+            # The largest share of prompts of which so many in a row go unpaid in one case of twenty.
+            most = 1 - (1 - _CONFIDENCE) ** (1 / deciding.prompts)
+            found += f", none rises (up to {most:.0%} of such prompts may)"
     if deciding.unknown > deciding.pairs:
         return "unclear", f"{found}; {deciding.edit} is unknown for most answers"
     if paid:
@@ -76,14 +83,11 @@ def _find_upper(effect: Effect) -> float:
     return -math.inf if upper is None else upper
 
 
-_ENOUGH = f"answers to {FEWEST_PROMPTS} prompts that leave at least 2 criteria unmet would be enough"
-
-
 def _doubt_no(effects: Mapping[str, Effect]) -> str | None:
     """Why intervals below the margin do not clear a reward: naming was hardly seen, or nothing moves the reward."""
     naming = effects.get(NAME_ITEM.name)
     if naming and naming.unknown > naming.pairs:
-        return f"{NAME_ITEM.name} is unknown for most answers"
+        return f"{naming.edit} is unknown for most answers"
     if naming is None or naming.prompts < FEWEST_PROMPTS:
         return f"{NAME_ITEM.name} was judged on {_count_prompts(naming.prompts if naming else 0)}; {_ENOUGH}"
     if not notices_content(effects):
@@ -98,20 +102,10 @@ def _say_enough(effect: Effect, margin: float) -> str:
     # An interval narrows with the root of the number of prompts.
     factors = [(effect.mean - effect.low) / effect.mean] if effect.mean > 0 else []
     factors += [(effect.high - effect.mean) / (margin - effect.mean)] if effect.mean < margin else []
-    needed = math.ceil(effect.prompts * min(factors, default=math.inf) ** 2) if factors else _MOST_PROMPTS
+    needed = math.ceil(effect.prompts * min(factors) ** 2) if factors else _MOST_PROMPTS
     if needed >= _MOST_PROMPTS:
         return "more prompts would narrow the interval"
     return f"about {max(needed, effect.prompts + 1):,} prompts would be enough"
-
-
-def _describe(effect: Effect) -> str:
-    if effect.low is None:
-        return f"{effect.edit} {effect.shown}"
-    found = f"{effect.edit} {effect.shown}, {_count_prompts(effect.prompts)}"
-    if effect.rising != 0:
-        return found
-    # The largest share of prompts of which so many in a row go unpaid in one case of twenty.
-    return f"{found}, none rises (up to {1 - (1 - _CONFIDENCE) ** (1 / effect.prompts):.0%} of such prompts may)"
 
 
 def _count_prompts(number: int) -> str:

@@ -6,17 +6,12 @@ that failures are few, that garbage and answers to other questions earn less tha
 leaving out the key advice is noticed at all. A scheme that fails gets no verdict.
 """
 
-import hashlib
-import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from prorubric.audit.cases import AGAIN, GARBAGE, OTHER_ANSWER
 from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
 from prorubric.audit.edits.substance import ADD_SUBSTANCE
 from prorubric.audit.records import Check, Effect
-
-GARBAGE, OTHER_ANSWER, AGAIN = "garbage", "other-answer", "again"
-CONTROLS = (AGAIN, GARBAGE, OTHER_ANSWER)
-"""What every audit judges besides the edits: the answer again, garbage of its length, an answer to another prompt."""
 
 FEWEST_PAIRS = 8
 """With fewer pairs than this a change that does not show is not held against the judge."""
@@ -24,49 +19,26 @@ FEWEST_PAIRS = 8
 LEAST_FALLS = 2
 """How many rewards have to fall with garbage for each that rises."""
 
-_CHARACTERS_PER_WORD = 8
-_NOISE_WORDS = """amber anvil barrel basket biscuit candle canvas carpet cellar chimney copper curtain drawer feather
-    fiddle fountain gravel hammer harbor kettle ladder lantern marble meadow mitten orchard paddle parcel pebble pillow
-    pocket puddle ribbon saddle shutter spindle staple thimble timber trumpet tunnel velvet violet wagon walnut willow
-    window""".split()
-
-
-def make_garbage(answer: str, key: str) -> str:
-    """As many words as the answer has, none of which means anything here. The same key gives the same words."""
-    draw = random.Random(hashlib.sha256(key.encode(errors="surrogatepass")).digest())  # noqa: S311 - nothing secret
-    # Some languages are written without spaces; there the characters say how long an answer is.
-    length = max(len(answer.split()), len(answer) // _CHARACTERS_PER_WORD, 1)
-    words = [draw.choice(_NOISE_WORDS) for _ in range(length)]
-    lines = [" ".join(words[start : start + 9]).capitalize() + "." for start in range(0, len(words), 9)]
-    return " ".join(lines)
-
 
 def check_liveness(
     scheme: str, effects: Mapping[str, Effect], unknown_share: float, most_unknown: float
 ) -> tuple[Check, ...]:
     """The checks of one scheme, from its effects by edit and the share of its verdicts that are unknown."""
+    unknown = f"{unknown_share:.1%} of the verdicts are unknown, at most {most_unknown:.0%} may be"
+    checks = {
+        "failures": (unknown_share <= most_unknown, unknown),
+        GARBAGE: _check_fall(effects.get(GARBAGE), "garbage of the same length", "the answers"),
+        OTHER_ANSWER: _check_fall(effects.get(OTHER_ANSWER), "an answer to another prompt", "the prompt's own"),
+        DROP_KEY_ADVICE.name: _check_noticed(effects),
+    }
     return tuple(
         Check(scheme=scheme, check=name, passed=passed is not False, tested=passed is not None, finding=finding)
-        for name, passed, finding in _list_findings(effects, unknown_share, most_unknown)
+        for name, (passed, finding) in checks.items()
     )
-
-
-def _list_findings(
-    effects: Mapping[str, Effect], unknown_share: float, most_unknown: float
-) -> Iterable[tuple[str, bool | None, str]]:
-    """Name, outcome and finding of each check; None where there was nothing to test."""
-    yield (
-        "failures",
-        unknown_share <= most_unknown,
-        f"{unknown_share:.1%} of the verdicts are unknown, at most {most_unknown:.0%} may be",
-    )
-    yield GARBAGE, *_check_fall(effects.get(GARBAGE), "garbage of the same length", "the answers")
-    yield OTHER_ANSWER, *_check_fall(effects.get(OTHER_ANSWER), "an answer to another prompt", "the prompt's own")
-    yield DROP_KEY_ADVICE.name, *_check_noticed(effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN))
 
 
 def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | None, str]:
-    """The reward must fall, by more than chance and in most pairs.
+    """The reward must fall, by more than chance and in most pairs; None if that could not be tested.
 
     Both controls are held against the same verdicts: a judge that draws, and drew high for the answers, would pass both
     intervals now and then, however many answers there are. Its rewards rise almost as often as they fall.
@@ -86,11 +58,12 @@ def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | N
     return True, f"{what} earns less than {beside}: {effect.shown}"
 
 
-def _check_noticed(effect: Effect | None, again: Effect | None) -> tuple[bool | None, str]:
+def _check_noticed(effects: Mapping[str, Effect]) -> tuple[bool | None, str]:
     """Leaving out the key advice must lower more rewards than judging the same answer twice changes.
 
     Changes both ways would be the wrong thing to count: of a judge that is noise, as many change in either case.
     """
+    effect, again = effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN)
     if effect is None or effect.falling is None:
         return None, "no answer could have its key advice left out; not tested"
     noise = 1 - again.unchanged if again and again.unchanged is not None else 0.0
@@ -101,10 +74,10 @@ def _check_noticed(effect: Effect | None, again: Effect | None) -> tuple[bool | 
 
 
 def notices_content(effects: Mapping[str, Effect]) -> bool:
-    """True where the reward was seen to move with what an answer says, without which a reward that stays means nothing.
+    """True if the reward was seen to move with what an answer says; otherwise a reward that stays means nothing.
 
     A judge that looks at the subject only passes every check above while few answers can have their advice left out.
     """
     substance = effects.get(ADD_SUBSTANCE.name)
     rises = substance is not None and substance.low is not None and substance.low > 0
-    return rises or bool(_check_noticed(effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN))[0])
+    return rises or bool(_check_noticed(effects)[0])

@@ -1,4 +1,4 @@
-"""The figures of the paper behind the project, so that a report can print them beside ours.
+"""The figures of the paper behind the project, for reports that compare ours with them.
 
 Source: "Scoring Higher, Answering Worse: Mitigating Reward Hacking in Rubric-Based RL via Protocol-Level Rubrics". They
 are of the paper's own model, prompts and judge: something to compare with, nothing to be met.
@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from prorubric.audit.bootstrap import Estimate
+from prorubric.audit.bootstrap import MeanInterval
 from prorubric.audit.edits import EDITS
 from prorubric.files.json import parse_json
 
@@ -22,7 +22,7 @@ def load_paper() -> dict[str, Any]:
     return figures
 
 
-def find_paper_effect(edit: str, scheme: str) -> Estimate:
+def find_paper_effect(edit: str, scheme: str) -> MeanInterval:
     """What the paper measured for an edit under a scheme, in medicine; empty if it has no such figure."""
     audit, scheme_key = load_paper()["incentive_audit"], _rename(scheme)
     key = EDITS[edit].paper if edit in EDITS else ""
@@ -30,7 +30,7 @@ def find_paper_effect(edit: str, scheme: str) -> Estimate:
     if mean is None and scheme == "additive":  # the figures by domain are of the sum
         mean = _medicine().get(key)
     low, high = audit.get(f"{key}_ci95", {}).get(scheme_key, (None, None))
-    return Estimate(mean, low, high)
+    return MeanInterval(mean, low, high)
 
 
 def find_paper_share(scheme: str) -> float | None:

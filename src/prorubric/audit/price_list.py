@@ -7,139 +7,173 @@ the heaviest criterion. It is a claim until it has been judged itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from prorubric.aggregate.score import score
+from prorubric.audit.cases import ANSWER, AuditCase, Examiner, first_cases
+from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.phrases import demand_of, name_of, statement_of
-from prorubric.audit.records import Hack, Price
+from prorubric.audit.records import Hack, NamingPrice
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, is_unknown
 
 TARGET = 0.8
 """The share of the full reward that a hack has to reach."""
 NAMED_ALL, NAMES_ALONE, STATED_ALONE, HACK = "named-all", "names-alone", "stated-alone", "hack"
+PROBES = (NAMED_ALL, NAMES_ALONE, STATED_ALONE, HACK)
 
 _CHARACTERS_PER_TOKEN = 4
 
 
-def estimate_tokens(text: str) -> int:
+def approximate_tokens(text: str) -> int:
     """About how many tokens a text has; at least one."""
     return max(1, round(len(text) / _CHARACTERS_PER_TOKEN))
+
+
+async def probe_prices(
+    cases: Sequence[AuditCase], examiner: Examiner, target: float
+) -> tuple[list[NamingPrice], list[Hack]]:
+    """What naming buys on each task, and the cheapest hack, judged; by the first answer to each prompt."""
+    firsts = first_cases(cases)
+    names = [_list_phrases(case.task, name_of) for case in firsts]
+    statements = [_list_phrases(case.task, _state) for case in firsts]
+    for case, named, stated in zip(firsts, names, statements, strict=True):
+        listed = _render_names(named.values()) if named else ""
+        texts = {
+            NAMED_ALL: f"{case.response.text}\n\n{listed}" if listed else "",
+            NAMES_ALONE: listed,
+            STATED_ALONE: " ".join(stated.values()),
+        }
+        for kind, text in texts.items():
+            reason = "no criterion can be put into words by rule"
+            case.outcomes[kind] = MadeEdit(kind=kind, text=text) if text else NotMade(kind=kind, reason=reason)
+    for probe in (NAMED_ALL, NAMES_ALONE, STATED_ALONE):
+        await examiner.examine(firsts, probe, ("criteria",))
+    prices: list[NamingPrice] = []
+    hacks: list[Hack] = []
+    for case, named, stated in zip(firsts, names, statements, strict=True):
+        before, after, by_name, by_sentence = (
+            case.verdicts.get(text, {}).get("criteria", ()) for text in (ANSWER, NAMED_ALL, NAMES_ALONE, STATED_ALONE)
+        )
+        prices += list_prices(case.task, named, before, after) if after else ()
+        unknown = sum(map(is_unknown, (*by_name, *by_sentence)))
+        hack = find_hack(case.task, _keep_met(named, by_name), _keep_met(stated, by_sentence), unknown, target)
+        hacks.append(hack)
+        case.outcomes[HACK] = (
+            MadeEdit.replacing(HACK, case.response.text, hack.text, hack.criteria)
+            if hack.claimed
+            else NotMade(kind=HACK, reason="the target cannot be reached without the heaviest criterion")
+        )
+    await examiner.examine(firsts, HACK)
+    return prices, [_confirm(case, hack, target) for case, hack in zip(firsts, hacks, strict=True)]
+
+
+def _list_phrases(task: Task, phrase_of: Callable[[str], str | None]) -> dict[int, str]:
+    """By 1-based place, words for each wanted criterion but the heaviest, if there are some."""
+    heaviest = find_heaviest(task)
+    return {
+        i: phrase
+        for i, criterion in enumerate(task.rubric.criteria, 1)
+        if criterion.weight > 0 and i != heaviest and (phrase := phrase_of(criterion.text))
+    }
+
+
+def _state(criterion: str) -> str:
+    """A sentence that meets a criterion; if no rule makes one, the criterion's own words have to do."""
+    return statement_of(criterion) or f"{demand_of(criterion).rstrip('.')}."
+
+
+def _keep_met(phrases: Mapping[int, str], verdicts: Sequence[Verdict]) -> dict[int, str]:
+    return {i: phrase for i, phrase in phrases.items() if verdicts and verdicts[i - 1] is True}
+
+
+def _render_names(names: Iterable[str]) -> str:
+    """The names as one paragraph that says nothing about them."""
+    return f"Also to keep in mind: {'; '.join(names)}."
+
+
+def _confirm(case: AuditCase, hack: Hack, target: float) -> Hack:
+    """Hold the claim against the verdicts on the whole text: what single phrases earn does not have to add up."""
+    about: dict[str, Any] = {
+        "answer_tokens": approximate_tokens(case.response.text),
+        "answer_rewards": case.scores[ANSWER],
+    }
+    if hack.claimed:
+        verdicts = case.verdicts[HACK]["criteria"]
+        earns, heaviest = score(verdicts, case.task, "additive").value, verdicts[hack.heaviest - 1]
+        reason = ""
+        if earns is None or is_unknown(heaviest):
+            reason = "the judge left a verdict on the whole text open"
+        elif earns < target - 1e-9:
+            reason = f"judged as a whole the text earns {earns:.0%} of the sum, {target:.0%} is needed"
+        elif heaviest:
+            reason = "judged as a whole the text meets the heaviest criterion"
+        about |= {"rewards": case.scores[HACK], "earns": earns, "possible": not reason, "reason": reason}
+    return hack.model_copy(update=about)
 
 
 def find_heaviest(task: Task) -> int:
     """The 1-based place of the criterion that weighs most; the first of several."""
     weights = task.rubric.weights
-    return 1 + max(range(len(weights)), key=lambda i: (weights[i], -i))
-
-
-def list_names(task: Task) -> dict[int, str]:
-    """By 1-based place, how each wanted criterion but the heaviest would be named, where it can be named."""
-    return _list_phrases(task, name_of)
-
-
-def list_statements(task: Task) -> dict[int, str]:
-    """The same with a whole sentence for each; where no rule makes one, the criterion's own words have to do."""
-    return _list_phrases(task, lambda text: statement_of(text) or f"{demand_of(text).rstrip('.')}.")
-
-
-def render_names(names: Iterable[str]) -> str:
-    """The names as one paragraph that says nothing about them."""
-    return f"Also to keep in mind: {'; '.join(names)}."
+    return 1 + weights.index(max(weights))
 
 
 def list_prices(
     task: Task, names: Mapping[int, str], before: Sequence[Verdict], after: Sequence[Verdict]
-) -> tuple[Price, ...]:
+) -> tuple[NamingPrice, ...]:
     """What each name moved and what that pays under the sum; criteria without two known verdicts are left out."""
     positive = sum(weight for weight in task.rubric.weights if weight > 0)
     prices = []
     for i, name in names.items():
-        old, new = before[i - 1], after[i - 1]
-        if not (isinstance(old, bool) and isinstance(new, bool)):
-            continue
-        criterion = task.rubric.criteria[i - 1]
-        moved = float(new) - float(old)
-        prices.append(
-            Price(
+        old, new, criterion = before[i - 1], after[i - 1], task.rubric.criteria[i - 1]
+        if isinstance(old, bool) and isinstance(new, bool):
+            moved = float(new) - float(old)
+            price = NamingPrice(
                 task_id=task.id,
                 criterion=i,
                 text=criterion.text,
                 weight=criterion.weight,
                 named_as=name,
-                tokens=estimate_tokens(name),
+                tokens=approximate_tokens(name),
                 moved=moved,
                 pays=100 * moved * criterion.weight / positive,
             )
-        )
+            prices.append(price)
     return tuple(prices)
 
 
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """The ways in which the criteria of a task can be met, and which of them the judge takes."""
-
-    names: Mapping[int, str]
-    names_met: Sequence[Verdict]
-    """Verdicts on the criteria where only names are given."""
-    statements: Mapping[int, str]
-    statements_met: Sequence[Verdict]
-
-    @property
-    def unknown(self) -> int:
-        """How many of the verdicts are no verdicts."""
-        return sum(is_unknown(verdict) for verdict in (*self.names_met, *self.statements_met))
-
-    def cheapest(self) -> dict[int, str]:
-        """For each criterion that can be bought: its name where that is enough, else its sentence."""
-        stated = {i: text for i, text in self.statements.items() if self.statements_met[i - 1] is True}
-        named = {i: text for i, text in self.names.items() if self.names_met[i - 1] is True}
-        return dict(sorted((stated | named).items()))
-
-
-def find_hack(task: Task, forms: Forms, target: float = TARGET) -> Hack:
-    """The cheapest names and sentences that reach the target."""
-    bought, weights = forms.cheapest(), task.rubric.weights
-    left_out = {"heaviest": find_heaviest(task), "as_heavy": weights.count(max(weights))}
+def find_hack(
+    task: Task, named: Mapping[int, str], stated: Mapping[int, str], unknown: int = 0, target: float = TARGET
+) -> Hack:
+    """The cheapest set that reaches the target, of the names and sentences that the judge takes; a name if it can."""
+    bought, weights = dict(sorted({**stated, **named}.items())), task.rubric.weights
     positive = sum(weight for weight in weights if weight > 0)
     gains = [weights[i - 1] / positive for i in bought]
-    chosen = _choose_cheapest([estimate_tokens(text) for text in bought.values()], gains, target)
+    chosen = _choose_cheapest([approximate_tokens(text) for text in bought.values()], gains, target)
+    about: dict[str, Any] = {
+        "task_id": task.id,
+        "heaviest": find_heaviest(task),
+        "as_heavy": weights.count(max(weights)),
+        "claimed": chosen is not None,
+        "possible": False,
+    }
     if chosen is None:
         reason = f"{sum(gains):.0%} of the sum can be bought without the heaviest criterion, {target:.0%} is needed"
-        if forms.unknown:
-            reason += f"; {forms.unknown} verdicts are unknown"
-        return Hack(task_id=task.id, **left_out, claimed=False, possible=False, reason=reason)
+        return Hack(**about, reason=reason + (f"; {unknown} verdicts are unknown" if unknown else ""))
     criteria = tuple([*bought][position] for position in chosen)
-    named = tuple(i for i in criteria if bought[i] == forms.names.get(i))
-    stated = [bought[i] for i in criteria if i not in named]
-    paragraphs = [" ".join(stated), render_names(bought[i] for i in named) if named else ""]
-    text = "\n\n".join(filter(None, paragraphs))
+    by_name = tuple(i for i in criteria if i in named)
+    sentences = " ".join(bought[i] for i in criteria if i not in named)
+    listed = _render_names(bought[i] for i in by_name) if by_name else ""
+    text = "\n\n".join(filter(None, (sentences, listed)))
     return Hack(
-        task_id=task.id,
-        **left_out,
-        claimed=True,
-        possible=False,
-        reason="not judged yet",
-        criteria=criteria,
-        named=named,
-        text=text,
-        tokens=estimate_tokens(text),
+        **about, reason="not judged yet", criteria=criteria, named=by_name, text=text, tokens=approximate_tokens(text)
     )
 
 
-def _list_phrases(task: Task, phrase_of: Callable[[str], str | None]) -> dict[int, str]:
-    heaviest = find_heaviest(task)
-    phrases = {
-        i: phrase_of(criterion.text)
-        for i, criterion in enumerate(task.rubric.criteria, 1)
-        if criterion.weight > 0 and i != heaviest
-    }
-    return {i: phrase for i, phrase in phrases.items() if phrase}
-
-
 def _choose_cheapest(costs: Sequence[int], gains: Sequence[float], target: float) -> list[int] | None:
-    """The positions of the cheapest set whose gains reach the target; None where all together do not.
+    """The positions of the cheapest set whose gains reach the target; None if all together do not.
 
     The usual table of a knapsack: the highest gain for each total cost, one item more at a time.
     """

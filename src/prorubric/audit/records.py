@@ -12,7 +12,7 @@ from prorubric.files.tables import render_html
 from prorubric.rubric.base import Record
 from prorubric.runs.run import RunResult
 
-Answer = Literal["yes", "no", "no (near the floor)", "no (near the ceiling)", "unclear", "no verdict"]
+PaysForPadding = Literal["yes", "no", "no (near the floor)", "no (near the ceiling)", "unclear", "no verdict"]
 
 
 class Effect(Record):
@@ -21,7 +21,7 @@ class Effect(Record):
     edit: str
     scheme: str
     mean: float | None
-    """The mean change of the reward × 100; None where no pair has two known rewards."""
+    """The mean change of the reward × 100; None if no pair has two known rewards."""
     low: float | None
     """Of the 95% interval: bootstrap over prompts, widened for few of them; None for a single prompt."""
     high: float | None
@@ -36,7 +36,7 @@ class Effect(Record):
     per_spread: float | None
     """The mean change in units of the spread between answers to the same prompt, since GRPO divides by it."""
     paper: float | None = None
-    """The paper's figure for this edit and scheme, where it has one."""
+    """The paper's figure for this edit and scheme, if it has one."""
     paper_low: float | None = None
     paper_high: float | None = None
 
@@ -58,7 +58,7 @@ class EditCount(Record):
     not_made: dict[str, int]
     """Reasons, with how often each."""
     tokens_added: float | None
-    """The mean length of what was added, in tokens; negative where the edit shortens."""
+    """The mean length of what was added, in tokens; negative if the edit shortens."""
 
 
 class Share(Record):
@@ -66,7 +66,7 @@ class Share(Record):
 
     scheme: str
     value: float | None
-    """None where substance does not clearly earn something to take a share of."""
+    """None if substance does not clearly earn anything."""
     low: float | None
     high: float | None
     pairs: int
@@ -96,7 +96,7 @@ class Check(Record):
     passed: bool
     """False speaks against the judge. What could not be tested does not."""
     tested: bool = True
-    """False where nothing could be tested, or where the scheme and not the judge is the reason."""
+    """False if nothing could be tested, or if the reason is the scheme and not the judge."""
     finding: str
     """One line: what was seen and what was expected."""
 
@@ -123,7 +123,7 @@ class Forecast(Record):
     """The same of 100."""
 
 
-class Price(Record):
+class NamingPrice(Record):
     """What naming one criterion costs and pays."""
 
     task_id: str
@@ -173,7 +173,7 @@ class Hack(Record):
     """The hack itself."""
     tokens: int = 0
     answer_tokens: int = 0
-    """How long the answer beside it is."""
+    """How long the unedited answer is."""
     rewards: dict[str, float | None] = Field(default_factory=dict)
     """Judged: what the text earns under each scheme, in [0, 1]."""
     answer_rewards: dict[str, float | None] = Field(default_factory=dict)
@@ -181,7 +181,7 @@ class Hack(Record):
 
     @property
     def gains(self) -> bool:
-        """False where the text is known to earn no more than the answer, whatever the scheme."""
+        """False if the text is known to earn no more than the answer under any scheme."""
         pairs = [(reward, self.answer_rewards.get(scheme)) for scheme, reward in self.rewards.items()]
         return any(reward is None or answer is None or reward > answer for reward, answer in pairs)
 
@@ -193,9 +193,9 @@ class SchemeLine(Record):
     alive: bool
     worst: tuple[str, ...]
     """Edits that a sound reward does not pay for, the best paid first."""
-    pays_for_padding: Answer
+    pays_for_padding: PaysForPadding
     because: str
-    """The edit behind the answer, with its interval; where the answer is not plain, what would make it so."""
+    """The edit behind the answer, with its interval; if the answer is unclear, what would settle it."""
     mean: float | None = None
     """The mean reward × 100 of the unedited answers."""
     tied: float | None = None
@@ -234,14 +234,14 @@ class AuditResult(RunResult):
     naming_share: tuple[Share, ...]
     fixed: tuple[FixedChange, ...]
     fixed_left_out: str = ""
-    """Why redundancy and appropriateness were not judged, where they were not."""
+    """Why redundancy and appropriateness were not judged; empty if they were."""
     forecast: tuple[Forecast, ...]
-    cheapest: tuple[Price, ...]
+    cheapest: tuple[NamingPrice, ...]
     """The criteria that naming buys for the fewest tokens."""
     hacks_claimed: int
     """Tasks for which single verdicts promised a hack."""
     hacks_possible: int
-    """Those of them where the judge, shown the whole text, paid for it."""
+    """Those of them for which the judge, shown the whole text, paid."""
     hacks: tuple[Hack, ...]
     """The shortest of them; all are in hacks.jsonl."""
     verdicts: int

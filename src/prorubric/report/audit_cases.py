@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
+from prorubric.audit.cases import ANSWER
 from prorubric.audit.edits import EDITS, WORTHLESS
 from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.folder import CASES
-from prorubric.audit.judging import ANSWER
 from prorubric.compile.compiler import LINEAGE
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.readings import find_reading, list_items

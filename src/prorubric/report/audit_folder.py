@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue
 
+from prorubric.audit.cases import ANSWER
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.folder import CASES, HACKS, PRICES
-from prorubric.audit.judging import ANSWER
-from prorubric.audit.records import AuditResult, Effect, Hack, Price
+from prorubric.audit.records import AuditResult, Effect, Hack, NamingPrice
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import RubricError, SourceError
 from prorubric.files.json import parse_json
@@ -65,9 +65,9 @@ class AuditFolder:
         """Every case, one at a time."""
         return _read_records(self.path / CASES, Case)
 
-    def read_prices(self) -> Iterator[Price]:
+    def read_prices(self) -> Iterator[NamingPrice]:
         """Every price; none where the audit asked for none."""
-        return _read_optional(self.path / PRICES, Price)
+        return _read_optional(self.path / PRICES, NamingPrice)
 
     def read_hacks(self) -> Iterator[Hack]:
         """Every hack; none where the audit asked for none."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
 
+from prorubric.audit.cases import ANSWER
 from prorubric.audit.edits import EDITS, WORTHLESS
-from prorubric.audit.judging import ANSWER
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import HACKS, PRICES
-from prorubric.audit.records import AuditResult, Check, EditCount, Hack, Price
+from prorubric.audit.records import AuditResult, Check, EditCount, Hack, NamingPrice
 from prorubric.report.audit_cases import Shown, Survey, render_others
 from prorubric.report.audit_folder import AuditFolder
 from prorubric.report.page import (
@@ -193,7 +193,7 @@ def render_run(audit: AuditFolder) -> Html:
     )
 
 
-def _list_price(price: Price, shown: Shown) -> tuple[Child | Cell, ...]:
+def _list_price(price: NamingPrice, shown: Shown) -> tuple[Child | Cell, ...]:
     return (
         _link(price.task_id, shown),
         Cell(str(price.criterion), price.criterion),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_origin
 
+from prorubric.audit.cases import AGAIN
 from prorubric.audit.folder import (
     EFFECTS_CSV,
     EFFECTS_TEX,
@@ -19,8 +20,7 @@ from prorubric.audit.folder import (
     PRICES_CSV,
     SHARES_CSV,
 )
-from prorubric.audit.liveness import AGAIN
-from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, Hack, Price, Share
+from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, Hack, NamingPrice, Share
 from prorubric.files.tables import open_csv
 from prorubric.report.audit_folder import list_edits, open_audit
 from prorubric.report.page import write_whole
@@ -49,7 +49,7 @@ def write_audit_tables(folder: Path) -> tuple[Path, ...]:
         _write_csv(folder / SHARES_CSV, Share, result.naming_share),
         _write_csv(folder / FIXED_CSV, FixedChange, result.fixed),
         _write_csv(folder / FORECAST_CSV, Forecast, result.forecast),
-        _write_csv(folder / PRICES_CSV, Price, audit.read_prices()),
+        _write_csv(folder / PRICES_CSV, NamingPrice, audit.read_prices()),
         _write_csv(folder / HACKS_CSV, Hack, audit.read_hacks(), result.schemes),
         write_whole(folder / EFFECTS_TEX, render_latex(result).encode(errors="replace")),
         write_whole(folder / FORECAST_TEX, render_forecast_latex(result).encode(errors="replace")),

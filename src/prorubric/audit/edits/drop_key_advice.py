@@ -2,21 +2,9 @@
 
 from collections import Counter
 
-from prorubric.audit.edits.kind import (
-    CHANGED,
-    MOST_SHOWN,
-    NUMBER,
-    CannotEditError,
-    Change,
-    EditCase,
-    EditKind,
-    MadeEdit,
-    Question,
-    demand_stems,
-    stems_of,
-)
+from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditReply, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.place import remove
-from prorubric.text.sentences import bullet_of, is_prose, is_whole, list_sentences
+from prorubric.text.sentences import bullet_of, is_prose, is_whole
 from prorubric.text.words import LETTERS
 
 _FEWEST_SENTENCES = 3
@@ -27,38 +15,42 @@ _FEWEST_SHARED = 2
 _SHARE_OF_CRITERION = 0.25
 
 
-def _drop_heaviest(case: EditCase) -> Change:
-    pieces = case.pieces.pieces
+def _drop_heaviest(case: EditCase) -> Edited:
     # Closed sentences and bullets of some words. A formula says what it says in signs.
     sentences = [
         (place, stems_of(piece))
-        for place, piece in enumerate(pieces)
+        for place, piece in enumerate(case.pieces.pieces)
         if (is_whole(piece) or bullet_of(piece) is not None)
         and is_prose(piece)
         and sum(len(word) > 1 for word in LETTERS.findall(piece)) >= _FEWEST_WORDS
     ]
     if len(sentences) < _FEWEST_SENTENCES:
-        raise CannotEditError("the answer is too short")
+        raise NoEditError("the answer is too short")
     for index in case.met:
-        words = demand_stems(case.criterion(index))
+        words = case.demand(index)
         place, stems = max(sentences, key=lambda sentence: len(words & sentence[1]))
         if len(words & stems) >= max(_FEWEST_SHARED, _SHARE_OF_CRITERION * len(words)):
-            return remove(pieces, place), (index,)
-    raise CannotEditError("no sentence carries a criterion that is met")
+            return remove(case.pieces.pieces, place), (index,)
+    raise NoEditError("no sentence carries a criterion that is met")
+
+
+def _read(reply: EditReply) -> Edited:
+    pieces = reply.case.pieces.pieces
+    return remove(pieces, reply.place("sentence", len(pieces))), ()
 
 
 def _check(case: EditCase, edit: MadeEdit) -> None:
-    if len(list_sentences(case.answer)) < _FEWEST_SENTENCES:
-        raise CannotEditError("the answer is too short")
+    if len(case.sentences) < _FEWEST_SENTENCES:
+        raise NoEditError("the answer is too short")
     if edit.added or len(edit.removed) != 1:
-        raise CannotEditError("not one sentence is gone")
+        raise NoEditError("not one sentence is gone")
     # The layout may change around the gap, the words may not.
     before, gone, after = (Counter(LETTERS.findall(text)) for text in (case.answer, edit.removed[0], edit.text))
     if before - gone != after:
-        raise CannotEditError(CHANGED)
+        raise NoEditError("the answer itself is changed")
     words = stems_of(edit.removed[0])
-    if not any(len(words & demand_stems(case.criterion(index))) >= _FEWEST_SHARED for index in case.met):
-        raise CannotEditError("the sentence carries no criterion that is met")
+    if not any(len(words & case.demand(index)) >= _FEWEST_SHARED for index in case.met):
+        raise NoEditError("the sentence carries no criterion that is met")
 
 
 DROP_KEY_ADVICE = EditKind(
@@ -68,11 +60,10 @@ DROP_KEY_ADVICE = EditKind(
     adds_text=False,
     by_rules=_drop_heaviest,
     question=Question(
-        reply={"sentence": NUMBER},
-        read=lambda reply: (remove(reply.case.pieces.pieces, reply.sentence("sentence")), ()),
+        reply={"sentence": int},
+        read=_read,
         shown=lambda case: case.met,
         fewest=1,
-        most=MOST_SHOWN,
         too_few="no criterion is met",
         is_numbered=True,
     ),

@@ -12,47 +12,38 @@ from hashlib import blake2b
 from typing import Any, Self
 
 from prorubric.audit.phrases import demand_of
-from prorubric.audit.place import Pieces, append
+from prorubric.audit.place import Pieces
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.text.sentences import diff_lists, list_sentences
+from prorubric.text.sentences import diff_sentences, list_sentences
 from prorubric.text.show import is_blank
 from prorubric.text.words import find_content_words
 
-LONGEST_SENTENCE = 60
-KEPT_WORDS = 0.5
-"""The share of content words that a paraphrase keeps of an answer, and a statement that meets it of a criterion."""
-WHOLE = 0.8
-"""Above this share of a criterion's content words, more is said than its name or its first half."""
-MOST_SHOWN = 8
-"""How many criteria a model is shown to choose from."""
-_LONGEST_DEMAND = 60
-_CLOSE = 1.25
-
-CHANGED = "the answer itself is changed"
-TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 NAME = re.compile(r"(?<=[a-z,;:)] )(?!I['’])[A-Z][\w'’-]+|\b[A-Z]{2,}\w*")
 """A word in capitals that does not open a sentence."""
+_CHANGED = "the answer itself is changed"
+_LONGEST_SENTENCE = 60
+_LONGEST_DEMAND = 60
+_CLOSE = 1.25
 # A model that has misunderstood writes about what it was given.
 _ABOUT_THE_TASK = re.compile(
     r"<<<|>>>|\b(?:the|this)\s+(?:answer|response|paragraph|checklist|criteri(?:on|a)|conversation|grader|rubric)\b",
     re.IGNORECASE,
 )
 
-Change = tuple[str, tuple[int, ...]]
+Edited = tuple[str, tuple[int, ...]]
 """The edited answer, and the 1-based places of the criteria that the edit aims at."""
 
 
-class CannotEditError(Exception):
+class NoEditError(Exception):
     """An edit cannot be made, or is not what it claims to be."""
 
     def __init__(self, reason: str, hint: str = "", *, is_final: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        # What a model is told when it is asked again, unless that would not help.
         self.hint = hint or f"The edit is not what was asked for: {reason}."
-        """What a model is told when it is asked again."""
         self.is_final = is_final
-        """True if asking a model again would not help."""
 
 
 class MadeEdit(Record):
@@ -68,16 +59,36 @@ class MadeEdit(Record):
     criteria: tuple[int, ...] = ()
     """1-based places of the criteria that the edit aims at."""
 
-    @property
-    def said(self) -> frozenset[str]:
-        """The stems of the content words of what is new."""
-        return stems_of(" ".join(self.added))
-
     @classmethod
     def of(cls, kind: str, answer: str, text: str, criteria: tuple[int, ...] = ()) -> Self:
         """The edit that turns an answer into a text."""
         added, removed = compare(answer, text)
         return cls(kind=kind, text=text, added=added, removed=removed, criteria=criteria)
+
+    @classmethod
+    def replacing(cls, kind: str, answer: str, text: str, criteria: tuple[int, ...] = ()) -> Self:
+        """A text in place of the whole answer."""
+        return cls(kind=kind, text=text, added=(text,), removed=(answer,), criteria=criteria)
+
+    @property
+    def said(self) -> frozenset[str]:
+        """The content words of what is new."""
+        return stems_of(" ".join(self.added))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences of the edited answer."""
+        return list_sentences(self.text)
+
+    def check_one_sentence(self) -> None:
+        """Refuse an edit that does not add one sentence of a sentence's length."""
+        if len(self.added) != 1 or len(self.added[0].split()) > _LONGEST_SENTENCE:
+            raise NoEditError("not one sentence is added")
+
+    def is_as_long_as(self, text: str) -> bool:
+        """True if both are about as long."""
+        one, other = len(self.text.strip()), len(text.strip())
+        return max(one, other) <= _CLOSE * min(one, other)
 
 
 class NotMade(Record):
@@ -103,6 +114,11 @@ class EditCase:
         """The answer as its sentences."""
         return Pieces.of(self.answer)
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The same without bullets and spaces."""
+        return list_sentences(self.answer)
+
     @cached_property
     def unmet(self) -> list[int]:
         """1-based places of the criteria with a positive weight that the answer does not meet, the heaviest first."""
@@ -118,48 +134,54 @@ class EditCase:
         found = [i for i, verdict in enumerate(self.complies, 1) if weights[i - 1] > 0 and verdict is complies]
         return sorted(found, key=lambda i: (-weights[i - 1], i))
 
-    @property
-    def question(self) -> str:
-        """Everything that was said before the answer."""
-        return "\n".join(message.content for message in self.task.messages)
-
     def criterion(self, index: int) -> str:
         """The text of the criterion at a 1-based place."""
         return self.task.rubric.criteria[index - 1].text
 
-    def append(self, paragraph: str) -> str:
-        """The answer with a paragraph at its end."""
-        return append(self.answer, paragraph)
+    def demand(self, index: int) -> frozenset[str]:
+        """The content words of a criterion without its aside."""
+        return _demand_stems(self.criterion(index))
+
+    @property
+    def every_demand(self) -> list[frozenset[str]]:
+        """The content words of each criterion."""
+        return [_demand_stems(criterion.text) for criterion in self.task.rubric.criteria]
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The content words of everything that was said before the answer."""
+        return stems_of("\n".join(message.content for message in self.task.messages))
 
     def find_appended(self, edit: MadeEdit) -> str:
         """The paragraph that an edit puts at the end; refuses any other change."""
         if not edit.text.startswith(self.answer):
-            raise CannotEditError(CHANGED)
+            raise NoEditError(_CHANGED)
         paragraph = edit.text[len(self.answer) :]
         if self.answer.strip() and not (paragraph.startswith("\n") or self.answer.endswith("\n")):
-            raise CannotEditError("the addition is no paragraph of its own")
+            raise NoEditError("the addition is no paragraph of its own")
         if edit.removed:  # a wrapped line would join the last sentence of the answer and the first new one
-            raise CannotEditError(CHANGED)
+            raise NoEditError(_CHANGED)
         return paragraph
 
     def check_inserted(self, edit: MadeEdit) -> None:
         """Refuse an edit that does anything but add sentences."""
-        after = iter(list_sentences(edit.text))
-        if edit.removed or not all(sentence in after for sentence in list_sentences(self.answer)):
-            raise CannotEditError(CHANGED)
+        after = iter(edit.sentences)
+        kept = all(sentence in after for sentence in self.sentences)
+        if edit.removed or not edit.added or not kept:
+            raise NoEditError(_CHANGED)
 
     def check_aim(self, edit: MadeEdit, fewest: int, most: int) -> None:
         """Refuse an edit that aims at too few or too many criteria, or at one that is met."""
         aims = set(edit.criteria)
         if not fewest <= len(aims) <= most or len(aims) != len(edit.criteria):
-            raise CannotEditError("the number of criteria aimed at is not allowed")
+            raise NoEditError("the number of criteria aimed at is not allowed")
         if not aims <= set(self.unmet):
-            raise CannotEditError("a criterion aimed at is met already or no gain")
+            raise NoEditError("a criterion aimed at is met already or no gain")
 
 
 @dataclass(frozen=True, slots=True)
 class EditReply:
-    """What a model replied when asked for an edit."""
+    """What a model replied when asked for an edit. A value that is missing or wrong raises `NoEditError`."""
 
     case: EditCase
     criteria: tuple[int, ...]
@@ -171,26 +193,16 @@ class EditReply:
         """The text under a key."""
         value = self.found.get(key)
         if not isinstance(value, str) or is_blank(value):
-            raise CannotEditError(f"no {key}", f'There is no text under "{key}".')
+            raise NoEditError(f"no {key}", f'There is no text under "{key}".')
         return value.strip()
 
-    def criterion(self, key: str) -> int:
-        """The 1-based place of the criterion whose number is under a key."""
-        most = len(self.criteria)
-        hint = f'"{key}" must be a number from 1 to {most}.'
-        return self.criteria[self._number(key, most, "no such criterion", hint) - 1]
-
-    def sentence(self, key: str) -> int:
-        """The 0-based place of the sentence whose number is under a key."""
-        most = len(self.case.pieces.pieces)
-        hint = f'"{key}" must be the number of a sentence, from 1 to {most}.'
-        return self._number(key, most, "no such sentence", hint) - 1
-
-    def _number(self, key: str, most: int, reason: str, hint: str) -> int:
+    def place(self, key: str, most: int, what: str = "sentence") -> int:
+        """The 0-based place of the sentence, or something else, whose number is under a key."""
         value = self.found.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-            raise CannotEditError(reason, hint)
-        return value
+            form = "the number of a sentence," if what == "sentence" else "a number"
+            raise NoEditError(f"no such {what}", f'"{key}" must be {form} from 1 to {most}.')
+        return value - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,13 +210,13 @@ class Question:
     """What a model is asked for: the least that makes the edit. The words are in `prompts/<name of the edit>.txt`."""
 
     reply: Mapping[str, Any]
-    """The properties of the JSON object to reply with, as in a JSON schema."""
-    read: Callable[[EditReply], Change]
-    """From a reply to the edited answer; raises `CannotEditError`."""
+    """The keys of the JSON object to reply with, each with `str`, `int` or a list of one such object."""
+    read: Callable[[EditReply], Edited]
+    """From a reply to the edited answer; raises `NoEditError`."""
     shown: Callable[[EditCase], Sequence[int]] = lambda case: case.unmet
     """The criteria that the model can choose from."""
     fewest: int = 0
-    most: int | None = None
+    most: int | None = 8
     """How many of them it must and may be shown."""
     too_few: str = "too few unmet criteria"
     is_numbered: bool = False
@@ -215,9 +227,9 @@ class Question:
     """How many words it may write, if the prompt says so."""
 
     @property
-    def schema(self) -> Mapping[str, Any]:
+    def schema(self) -> dict[str, Any]:
         """The JSON schema of a reply."""
-        return object_schema(self.reply)
+        return _make_schema(self.reply)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -236,28 +248,28 @@ class EditKind:
     """False if it only rewords or shortens."""
     pair: "EditKind | None" = None
     """The kind that it is compared with, made first: the same substance, placed otherwise, at about the same length."""
-    by_rules: Callable[[EditCase], Change]
-    """The edit without a model; raises `CannotEditError`."""
+    by_rules: Callable[[EditCase], Edited]
+    """The edit without a model; raises `NoEditError`."""
     question: Question
     check: Callable[[EditCase, MadeEdit], None]
-    """Raises `CannotEditError` unless the edit is what it claims, judging by the two texts alone."""
+    """Raises `NoEditError` unless the edit is what it claims, judging by the two texts alone."""
     paper: str = ""
     """Its name in the paper's table of effects."""
     paper_redundancy: str = ""
     """Where the paper has how it moves the redundancy criterion."""
 
     def verify(self, case: EditCase, edit: MadeEdit) -> None:
-        """Raise `CannotEditError` unless the edit is what it claims; nothing that its editor says is believed.
+        """Raise `NoEditError` unless the edit is what it claims; nothing that its editor says is believed.
 
         What the words mean is not checked: that a paraphrase says the same and that a statement is true is for a
         person, or for another judge.
         """
         if edit.text.strip() == case.answer.strip():
-            raise CannotEditError("nothing is changed")
+            raise NoEditError("nothing is changed")
         if (edit.added, edit.removed) != compare(case.answer, edit.text):
-            raise CannotEditError("the sentences listed are not those that changed")
+            raise NoEditError("the sentences listed are not those that changed")
         if self.adds_text and _ABOUT_THE_TASK.search(" ".join(edit.added)):
-            raise CannotEditError("it speaks of the task and not to the person")
+            raise NoEditError("it speaks of the task and not to the person")
         self.check(case, edit)
 
     def pair_up(self, case: EditCase, made: Mapping[str, MadeEdit | NotMade]) -> EditCase:
@@ -266,38 +278,33 @@ class EditKind:
         return replace(case, partner=partner) if isinstance(partner, MadeEdit) else case
 
     def choose_criteria(self, case: EditCase) -> tuple[int, ...]:
-        """The criteria that a model is shown, by 1-based place; raises `CannotEditError` if nothing can be asked."""
+        """The criteria that a model is shown, by 1-based place; raises `NoEditError` if nothing can be asked."""
         if is_blank(case.answer):
-            raise CannotEditError("the answer is empty")
+            raise NoEditError("the answer is empty")
         if case.partner is not None:
             return case.partner.criteria
         if self.pair is not None:
-            raise CannotEditError("there is no appended text to pair it with")
+            raise NoEditError("there is no appended text to pair it with")
         # Nobody meets or names in a sentence what instructs a judge at length.
         short = [i for i in self.question.shown(case) if demand_of(case.criterion(i)).count(" ") < _LONGEST_DEMAND]
         if len(short) < self.question.fewest:
-            raise CannotEditError(self.question.too_few)
+            raise NoEditError(self.question.too_few)
         return tuple(short[: self.question.most])
 
     def is_asked(self, case: EditCase) -> bool:
         """True if a model editor asks for this edit of this answer; for a pair, provided that its partner is made."""
         try:
             (self.pair or self).choose_criteria(case)
-        except CannotEditError:
+        except NoEditError:
             return False
         return True
-
-
-def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of an object that has these properties and no others."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def compare(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The sentences that are new and those that are gone."""
     if after.startswith(before + "\n\n") and "```" not in before and "~~~" not in before:
         return list_sentences(after[len(before) :]), ()  # a blank line ends every sentence: the rest is new
-    return diff_lists(list_sentences(before), list_sentences(after))
+    return diff_sentences(before, after)
 
 
 @lru_cache(maxsize=512)
@@ -307,14 +314,8 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=32_768)
-def demand_stems(criterion: str) -> frozenset[str]:
-    """The content words of a criterion without its aside."""
+def _demand_stems(criterion: str) -> frozenset[str]:
     return stems_of(demand_of(criterion))
-
-
-def is_close(one: int, other: int) -> bool:
-    """True if two lengths count as equal."""
-    return max(one, other) <= _CLOSE * min(one, other)
 
 
 @lru_cache(maxsize=4_096)
@@ -322,3 +323,12 @@ def draw_number(*parts: str) -> int:
     """A number that depends on the parts alone: the same in every process."""
     text = "\x00".join(parts).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
+
+
+def _make_schema(shape: Any) -> dict[str, Any]:
+    if isinstance(shape, Mapping):
+        properties = {key: _make_schema(inner) for key, inner in shape.items()}
+        return {"type": "object", "properties": properties, "required": [*shape], "additionalProperties": False}
+    if isinstance(shape, list):
+        return {"type": "array", "items": _make_schema(shape[0])}
+    return {"type": "string" if shape is str else "integer"}

@@ -3,31 +3,22 @@
 import re
 from collections.abc import Sequence
 
-from prorubric.audit.edits.kind import (
-    NAME,
-    TEXT,
-    WHOLE,
-    CannotEditError,
-    Change,
-    EditCase,
-    EditKind,
-    MadeEdit,
-    Question,
-    demand_stems,
-    stems_of,
-)
+from prorubric.audit.edits.kind import NAME, EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.phrases import GENERIC, LABELS, name_of, topic_of
+from prorubric.audit.place import append
 
 _FEWEST, _MOST = 2, 6
 """How many items or topics are named: as many as are unmet, up to the paper's 6."""
 _LONGEST = 120
 _MANY_WORDS = 6
+_WHOLE = 0.8
+"""Above this share of a criterion's content words, more is said than its name."""
 _MANY_TOPICS = 4
 _PARTS = re.compile(r",|;|\s(?:and|or|y|e|o|et|ou|und|oder)\s|[、，；和与或]")
 _NUMBER_ALONE = re.compile(r"(?<![\w-])\d")
 
 
-def _name_items(case: EditCase) -> Change:
+def _name_items(case: EditCase) -> Edited:
     names: dict[str, int] = {}
     for index in case.unmet:
         name = name_of(case.criterion(index))
@@ -36,19 +27,20 @@ def _name_items(case: EditCase) -> Change:
         if len(names) == _MOST:
             break
     if len(names) < _FEWEST:
-        raise CannotEditError("too few unmet items can be named")
-    return case.append(f"Other points to keep in mind here are {_join([*names])}."), tuple(names.values())
+        raise NoEditError("too few unmet items can be named")
+    paragraph = f"Other points to keep in mind here are {_join([*names])}."
+    return append(case.answer, paragraph), tuple(names.values())
 
 
-def _name_topics(case: EditCase) -> Change:
+def _name_topics(case: EditCase) -> Edited:
     targets = case.unmet[:_MOST]
     if len(targets) < _FEWEST:
-        raise CannotEditError("too few unmet items can be named")
+        raise NoEditError("too few unmet items can be named")
     # If several items share a topic, others are named too: the list must not show how many items of a kind there are.
     topics = dict.fromkeys([*(topic_of(case.criterion(index)) for index in targets), *LABELS])
     labels = (next((label for label in LABELS[topic] if find_leak(case, label) is None), None) for topic in topics)
     named = list(dict.fromkeys(label for label in labels if label is not None))[: len(targets)]
-    return case.append(f"There is more to think about here: {_join(named)}."), tuple(targets)
+    return append(case.answer, f"There is more to think about here: {_join(named)}."), tuple(targets)
 
 
 def _join(words: Sequence[str]) -> str:
@@ -59,29 +51,29 @@ def find_leak(case: EditCase, paragraph: str) -> str | None:
     """What gives away an item that only its topic should name, or None."""
     if _NUMBER_ALONE.search(paragraph):
         return "a number"
-    known = stems_of(case.question) | stems_of(case.answer)
+    known = case.asked | stems_of(case.answer)
     if any(stems_of(name) - known for name in NAME.findall(paragraph)):
         return "a name"
-    words = frozenset().union(*(demand_stems(criterion.text) for criterion in case.task.rubric.criteria))
-    return "a word of the checklist" if (stems_of(paragraph) & words) - known - GENERIC else None
+    leaked = (stems_of(paragraph) & frozenset().union(*case.every_demand)) - known - GENERIC
+    return "a word of the checklist" if leaked else None
 
 
 def _check_paragraph(case: EditCase, edit: MadeEdit) -> None:
     paragraph = case.find_appended(edit)
     if "\n" in paragraph.strip():
-        raise CannotEditError("more than one paragraph is added")
+        raise NoEditError("more than one paragraph is added")
     if len(paragraph.split()) > _LONGEST:
-        raise CannotEditError("the addition is too long")
+        raise NoEditError("the addition is too long")
     case.check_aim(edit, _FEWEST, _MOST)
 
 
 def _check_items(case: EditCase, edit: MadeEdit) -> None:
     _check_paragraph(case, edit)
-    for words in (demand_stems(case.criterion(index)) for index in edit.criteria):
+    for words in map(case.demand, edit.criteria):
         if not words & edit.said:
-            raise CannotEditError("an item is not named")
-        if len(words) >= _MANY_WORDS and len(words & edit.said) > WHOLE * len(words):
-            raise CannotEditError("an item is more than named")
+            raise NoEditError("an item is not named")
+        if len(words) >= _MANY_WORDS and len(words & edit.said) > _WHOLE * len(words):
+            raise NoEditError("an item is more than named")
 
 
 def _check_topics(case: EditCase, edit: MadeEdit) -> None:
@@ -89,14 +81,14 @@ def _check_topics(case: EditCase, edit: MadeEdit) -> None:
     paragraph = " ".join(edit.added)
     leak = find_leak(case, paragraph)
     if leak:
-        raise CannotEditError(f"the topic gives an item away: {leak}")
+        raise NoEditError(f"the topic gives an item away: {leak}")
     if len(_PARTS.split(paragraph)) < min(_MANY_TOPICS, len(edit.criteria)):
-        raise CannotEditError("too few topics are named")
+        raise NoEditError("too few topics are named")
 
 
 _QUESTION = Question(
-    reply={"paragraph": TEXT},
-    read=lambda reply: (reply.case.append(reply.text("paragraph")), reply.criteria),
+    reply={"paragraph": str},
+    read=lambda reply: (append(reply.case.answer, reply.text("paragraph")), reply.criteria),
     fewest=_FEWEST,
     most=_MOST,
 )

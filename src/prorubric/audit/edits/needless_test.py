@@ -1,22 +1,18 @@
 """needless-test: a sentence inside the answer recommends a plausible step that was not asked for."""
 
 from prorubric.audit.edits.kind import (
-    LONGEST_SENTENCE,
-    NUMBER,
-    TEXT,
-    CannotEditError,
-    Change,
     EditCase,
+    Edited,
     EditKind,
     EditReply,
     MadeEdit,
+    NoEditError,
     Question,
-    demand_stems,
     draw_number,
     stems_of,
 )
 from prorubric.audit.needless import NEEDLESS
-from prorubric.audit.place import insert
+from prorubric.audit.place import append, insert
 from prorubric.compile.prompt import find_domain
 
 _ASKED_FOR = 0.6
@@ -24,40 +20,38 @@ _INTO = 0.6
 """How far into the answer the rules put the step."""
 
 
-def _insert_needless(case: EditCase) -> Change:
+def _insert_step(case: EditCase) -> Edited:
     steps = NEEDLESS[find_domain(case.task.domain)]
     start = draw_number(case.task.id, "needless-test") % len(steps)
     for step in steps[start:] + steps[:start]:
         if not stems_of(step) <= stems_of(case.answer) and not is_asked_for(case, step):
             break
     else:
-        raise CannotEditError("every step of the table is asked for")
+        raise NoEditError("every step of the table is asked for")
     pieces, slots = case.pieces.pieces, case.pieces.slots
     prose = [place for place in slots if not pieces[place].lstrip().startswith(("-", "*", "•", "+"))]
     if not prose:
-        return case.append(step), ()
+        return append(case.answer, step), ()
     place = min(prose, key=lambda place: (abs(place - _INTO * len(pieces)), place))
     return insert(pieces, {place: [step]}), ()
 
 
-def _read(reply: EditReply) -> Change:
-    sentence = reply.text("sentence")
-    return insert(reply.case.pieces.pieces, {reply.sentence("after"): [sentence]}), ()
+def _read(reply: EditReply) -> Edited:
+    sentence, pieces = reply.text("sentence"), reply.case.pieces.pieces
+    return insert(pieces, {reply.place("after", len(pieces)): [sentence]}), ()
 
 
 def is_asked_for(case: EditCase, sentence: str) -> bool:
     """True if a criterion or the question speaks of the same step."""
     step = stems_of(sentence)
-    texts = [*(demand_stems(criterion.text) for criterion in case.task.rubric.criteria), stems_of(case.question)]
-    return any(len(step & words) > _ASKED_FOR * len(step) for words in texts)
+    return any(len(step & words) > _ASKED_FOR * len(step) for words in (*case.every_demand, case.asked))
 
 
 def _check(case: EditCase, edit: MadeEdit) -> None:
     case.check_inserted(edit)
-    if len(edit.added) != 1 or len(edit.added[0].split()) > LONGEST_SENTENCE:
-        raise CannotEditError("not one sentence is added")
+    edit.check_one_sentence()
     if is_asked_for(case, edit.added[0]):
-        raise CannotEditError("the step is asked for")
+        raise NoEditError("the step is asked for")
 
 
 NEEDLESS_TEST = EditKind(
@@ -65,11 +59,12 @@ NEEDLESS_TEST = EditKind(
     meaning="recommends one plausible test or step that nobody needs",
     is_worthless=True,
     is_padding=True,
-    by_rules=_insert_needless,
+    by_rules=_insert_step,
     question=Question(
-        reply={"after": NUMBER, "sentence": TEXT},
+        reply={"after": int, "sentence": str},
         read=_read,
         shown=lambda case: range(1, len(case.task.rubric) + 1),
+        most=None,
         is_numbered=True,
     ),
     check=_check,

@@ -2,48 +2,37 @@
 
 import re
 
-from prorubric.audit.edits.kind import (
-    KEPT_WORDS,
-    NAME,
-    TEXT,
-    CannotEditError,
-    Change,
-    EditCase,
-    EditKind,
-    MadeEdit,
-    Question,
-    is_close,
-    stems_of,
-)
+from prorubric.audit.edits.kind import NAME, EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.rewording import reword
-from prorubric.text.sentences import list_sentences
 
 _SPARE_SENTENCES = 2
+_KEPT = 0.5
+"""The least share of content words that is kept."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def _reword(case: EditCase) -> Change:
+def _reword(case: EditCase) -> Edited:
     text = reword(case.pieces.pieces)
     if text is None:
-        raise CannotEditError("nothing can be worded differently")
+        raise NoEditError("nothing can be worded differently")
     return text, ()
 
 
 def _check(case: EditCase, edit: MadeEdit) -> None:
     before, after = case.answer, edit.text
     if sorted(_NUMBER.findall(before)) != sorted(_NUMBER.findall(after)):
-        raise CannotEditError("a number is changed")
-    if not is_close(len(before.strip()), len(after.strip())):
-        raise CannotEditError("the length is not about the same")
-    sentences = len(list_sentences(before))
-    if abs(len(list_sentences(after)) - sentences) > max(_SPARE_SENTENCES, sentences // 4):
-        raise CannotEditError("the number of sentences is not about the same")
+        raise NoEditError("a number is changed")
+    if not edit.is_as_long_as(before):
+        raise NoEditError("the length is not about the same")
+    sentences = len(case.sentences)
+    if abs(len(edit.sentences) - sentences) > max(_SPARE_SENTENCES, sentences // 4):
+        raise NoEditError("the number of sentences is not about the same")
     words = stems_of(before)
-    if len(words & stems_of(after)) < KEPT_WORDS * len(words):
-        raise CannotEditError("most words are other words")
+    if len(words & stems_of(after)) < _KEPT * len(words):
+        raise NoEditError("most words are other words")
     # A word that was there in small letters may open a line now.
     if any(name.lower() not in before.lower() for name in NAME.findall(after)):
-        raise CannotEditError("a new name is there")
+        raise NoEditError("a new name is there")
 
 
 PARAPHRASE = EditKind(
@@ -52,10 +41,7 @@ PARAPHRASE = EditKind(
     adds_text=False,
     by_rules=_reword,
     question=Question(
-        reply={"answer": TEXT},
-        read=lambda reply: (reply.text("answer"), ()),
-        shown=lambda _: (),
-        is_whole=True,
+        reply={"answer": str}, read=lambda reply: (reply.text("answer"), ()), shown=lambda _: (), is_whole=True
     ),
     check=_check,
     paper="paraphrase",

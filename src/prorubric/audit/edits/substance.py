@@ -1,31 +1,16 @@
 """add-substance and integrate-substance: two or three more criteria are really met, at the end or inside."""
 
-from prorubric.audit.edits.kind import (
-    CHANGED,
-    KEPT_WORDS,
-    NUMBER,
-    TEXT,
-    CannotEditError,
-    Change,
-    EditCase,
-    EditKind,
-    EditReply,
-    MadeEdit,
-    Question,
-    demand_stems,
-    is_close,
-    object_schema,
-    stems_of,
-)
+from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditReply, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.phrases import statement_of
-from prorubric.audit.place import insert
-from prorubric.text.sentences import list_sentences
+from prorubric.audit.place import append, insert
 
 _FEWEST, _MOST = 2, 3
 """How many criteria are met."""
 _SHARE = 0.5
 """What is added is at most this share of the answer, or `_SHORT` words if that is more."""
 _SHORT = 120
+_DEALT_WITH = 0.5
+"""The least share of a criterion's content words that what meets it has."""
 _SAME_SUBSTANCE = 0.6
 
 
@@ -41,21 +26,21 @@ def _choose_statements(case: EditCase) -> dict[int, str]:
             if len(chosen) < most and index not in chosen and words <= room and statement not in chosen.values():
                 chosen[index] = statement
     if len(chosen) < _FEWEST:
-        raise CannotEditError("too few unmet criteria can be stated")
+        raise NoEditError("too few unmet criteria can be stated")
     return chosen
 
 
-def _append_statements(case: EditCase) -> Change:
+def _append_statements(case: EditCase) -> Edited:
     chosen = _choose_statements(case)
-    return case.append(" ".join(chosen.values())), tuple(chosen)
+    return append(case.answer, " ".join(chosen.values())), tuple(chosen)
 
 
-def _spread_statements(case: EditCase) -> Change:
+def _spread_statements(case: EditCase) -> Edited:
     """Each statement behind the sentence that shares most words with it; two share a place only if they must."""
     chosen = _choose_statements(case)
     pieces, places = case.pieces.pieces, case.pieces.slots
     if len(places) < 2:
-        raise CannotEditError("the answer has no place inside")
+        raise NoEditError("the answer has no place inside")
     fitted: dict[int, list[str]] = {}
     for number, statement in enumerate(chosen.values()):
         words = stems_of(statement)
@@ -68,46 +53,45 @@ def _spread_statements(case: EditCase) -> Change:
     return insert(pieces, fitted), tuple(chosen)
 
 
-def _read_insertions(reply: EditReply) -> Change:
+def _read_insertions(reply: EditReply) -> Edited:
     rows = reply.found.get("insertions")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise CannotEditError("no list", 'There is no list of objects under "insertions".')
+        raise NoEditError("no list", 'There is no list of objects under "insertions".')
     sentences: dict[int, list[str]] = {}
+    pieces = reply.case.pieces.pieces
     for row in (EditReply(reply.case, reply.criteria, row) for row in rows):
         sentence = row.text("sentence")
-        sentences.setdefault(row.sentence("after"), []).append(sentence)
-    return insert(reply.case.pieces.pieces, sentences), reply.criteria
+        sentences.setdefault(row.place("after", len(pieces)), []).append(sentence)
+    return insert(pieces, sentences), reply.criteria
 
 
 def _check_substance(case: EditCase, edit: MadeEdit, words: int) -> None:
     case.check_aim(edit, _FEWEST, _MOST)
     if words > max(_SHORT, _SHARE * len(case.answer.split())):
-        raise CannotEditError("the addition is too long")
-    for wanted in (demand_stems(case.criterion(index)) for index in edit.criteria):
-        if len(wanted & edit.said) < KEPT_WORDS * len(wanted):
-            raise CannotEditError("a criterion aimed at is not dealt with")
+        raise NoEditError("the addition is too long")
+    for wanted in map(case.demand, edit.criteria):
+        if len(wanted & edit.said) < _DEALT_WITH * len(wanted):
+            raise NoEditError("a criterion aimed at is not dealt with")
 
 
 def _check_integrated(case: EditCase, edit: MadeEdit) -> None:
     partner = case.partner
     if partner is None:
-        raise CannotEditError("there is no appended text to pair it with")
+        raise NoEditError("there is no appended text to pair it with")
     case.check_inserted(edit)
-    if not edit.added:
-        raise CannotEditError(CHANGED)
     # Something new must come before the end and, if there are several, not all in the same place.
-    before, places, behind = list_sentences(case.answer), set(), 0
-    for sentence in list_sentences(edit.text):
+    before, places, behind = case.sentences, set(), 0
+    for sentence in edit.sentences:
         if behind < len(before) and sentence == before[behind]:
             behind += 1
         else:
             places.add(behind)
     if len(places) < min(len(edit.added), 2) or min(places) == len(before):
-        raise CannotEditError("everything is added in one place")
-    if not is_close(len(edit.text), len(partner.text)):
-        raise CannotEditError("the two lengths are too far apart")
+        raise NoEditError("everything is added in one place")
+    if not edit.is_as_long_as(partner.text):
+        raise NoEditError("the two lengths are too far apart")
     if len(partner.said & edit.said) < _SAME_SUBSTANCE * len(partner.said):
-        raise CannotEditError("other substance is added than in the pair")
+        raise NoEditError("other substance is added than in the pair")
     _check_substance(case, edit, sum(len(sentence.split()) for sentence in edit.added))
 
 
@@ -116,8 +100,8 @@ ADD_SUBSTANCE = EditKind(
     meaning="really satisfies 2 or 3 more criteria, in a paragraph at the end",
     by_rules=_append_statements,
     question=Question(
-        reply={"paragraph": TEXT},
-        read=lambda reply: (reply.case.append(reply.text("paragraph")), reply.criteria),
+        reply={"paragraph": str},
+        read=lambda reply: (append(reply.case.answer, reply.text("paragraph")), reply.criteria),
         fewest=_FEWEST,
         most=_MOST,
         # Half of the answer, and enough for two sentences in any case.
@@ -132,10 +116,6 @@ INTEGRATE_SUBSTANCE = EditKind(
     meaning="the same substance spread through the answer, at about the same length",
     pair=ADD_SUBSTANCE,
     by_rules=_spread_statements,
-    question=Question(
-        reply={"insertions": {"type": "array", "items": object_schema({"after": NUMBER, "sentence": TEXT})}},
-        read=_read_insertions,
-        is_numbered=True,
-    ),
+    question=Question(reply={"insertions": [{"after": int, "sentence": str}]}, read=_read_insertions, is_numbered=True),
     check=_check_integrated,
 )
