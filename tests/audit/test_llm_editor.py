@@ -247,7 +247,7 @@ class TestMaking:
         ("spec", "message"),
         [
             ("rulse", "no editor is called 'rulse'; known forms: rules, smollm2, .*; did you mean rules"),
-            ("lexical", "writes no text"),
+            ("lexical", "does not write text"),
         ],
     )
     def test_what_names_no_editor_is_refused(self, spec: str, message: str) -> None:
