@@ -82,7 +82,19 @@ def score_batch(
     `verdicts_R_M` holds booleans or numbers in the scheme's range, `task_R` the row of each response's task in the
     table, `unknown_R_M` true where there is no verdict (what `verdicts_R_M` holds there is ignored).
     """
-    _check_shapes(verdicts_R_M, table, task_R, unknown_R_M)
+    if verdicts_R_M.ndim != 2 or len(verdicts_R_M) != len(task_R):
+        raise SchemeError(
+            f"verdicts have shape {verdicts_R_M.shape} for {len(task_R)} responses; give one row for each"
+        )
+    if unknown_R_M is not None and unknown_R_M.shape != verdicts_R_M.shape:
+        raise SchemeError(
+            f"unknown has shape {unknown_R_M.shape}, verdicts have {verdicts_R_M.shape}; make them the same"
+        )
+    if len(task_R) and (task_R.min() < 0 or task_R.max() >= len(table.counts_T)):
+        raise SchemeError(f"a response names a task outside 0..{len(table.counts_T) - 1}; check the task numbers")
+    needed, columns = int(table.counts_T[task_R].max(initial=0)), verdicts_R_M.shape[1]
+    if not needed <= columns <= table.low_T_M.shape[1]:
+        raise SchemeError(f"verdicts have {columns} columns, {table.scheme.name} needs {needed} here")
     low_R, high_R = np.empty(len(task_R)), np.empty(len(task_R))
     for start in range(0, len(task_R), _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -133,23 +145,17 @@ def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task
 def _value(values: Floats | Booleans, table: PlanTable, task: Integers) -> Floats:
     """What `ScoringPlan.value` does with scaled verdicts, operation by operation, over rows."""
     if table.group_T_M is not None:
-        values = _hold_together(values, table.group_T_M, table, task)
+        width = values.shape[1]
+        # Verdicts by rows and responses by columns: then whole columns are compared at once.
+        fails = ((values != 0) == _rows(table.penalty_T_M, task, width)).T.copy()
+        group = _rows(table.group_T_M, task, width).T.copy()
+        held = [~(fails & (group == number)).any(axis=0) for number in range(table.weight_T_N.shape[1])]
+        values = np.stack(held, axis=1).astype(np.float64)
     terms = np.sort(_rows(table.weight_T_N, task, values.shape[1]) * values, axis=1)
     total = np.zeros(len(terms))
     for column in terms.T:
         total += column
     return np.minimum(np.maximum(total / table.positive_T[task], 0.0), 1.0)
-
-
-def _hold_together(
-    values: Floats | Booleans, group_T_M: npt.NDArray[np.int16], table: PlanTable, task: Integers
-) -> Floats:
-    width = values.shape[1]
-    # Verdicts by rows and responses by columns: then whole columns are compared at once.
-    fails = ((values != 0) == _rows(table.penalty_T_M, task, width)).T.copy()
-    group = _rows(group_T_M, task, width).T.copy()
-    held = [~(fails & (group == number)).any(axis=0) for number in range(table.weight_T_N.shape[1])]
-    return np.stack(held, axis=1).astype(np.float64)
 
 
 def _rows(array: npt.NDArray[Any], task: Integers, width: int) -> npt.NDArray[Any]:
@@ -168,18 +174,6 @@ def _stack_groups(plans: Sequence[ScoringPlan]) -> npt.NDArray[np.int16]:
 def _pad(rows: Sequence[Sequence[Any]], filling: Any) -> npt.NDArray[Any]:
     width = max(len(row) for row in rows)
     return np.array([[*row, *[filling] * (width - len(row))] for row in rows])
-
-
-def _check_shapes(verdicts: npt.NDArray[Any], table: PlanTable, task: Integers, unknown: Booleans | None) -> None:
-    if verdicts.ndim != 2 or len(verdicts) != len(task):
-        raise SchemeError(f"verdicts have shape {verdicts.shape} for {len(task)} responses; give one row for each")
-    if unknown is not None and unknown.shape != verdicts.shape:
-        raise SchemeError(f"unknown has shape {unknown.shape}, verdicts have {verdicts.shape}; make them the same")
-    if len(task) and (task.min() < 0 or task.max() >= len(table.counts_T)):
-        raise SchemeError(f"a response names a task outside 0..{len(table.counts_T) - 1}; check the task numbers")
-    needed = int(table.counts_T[task].max(initial=0))
-    if not needed <= verdicts.shape[1] <= table.low_T_M.shape[1]:
-        raise SchemeError(f"verdicts have {verdicts.shape[1]} columns, {table.scheme.name} needs {needed} here")
 
 
 def _check(fine: Booleans, verdicts: npt.NDArray[Any], allowed: str, table: PlanTable) -> None:

@@ -34,7 +34,7 @@ class Prices(Record):
     prices: tuple[float, ...]
     """For each criterion the change of the expected reward per change of its rate of compliance. Negative: it costs."""
     idealised: bool
-    """True where the price assumes a judge that reads the checklist to the letter."""
+    """True if the price assumes a judge that reads the checklist to the letter."""
     presence_share: float | None
     """How much of all that is paid goes to criteria that only ask for naming; None if nothing pays."""
 
@@ -59,7 +59,21 @@ def measure_compliance(verdicts: Sequence[Sequence[Verdict]], task: Task) -> tup
 def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: str | Scheme) -> Prices:
     """The price of every criterion of a task, from measured rates of compliance."""
     plan = make_scoring_plan(task, scheme)
-    prices = [price * _share_of_base(plan) for price in _base_prices(task, _check_rates(task, compliance), plan)]
+    if len(compliance) != len(task.rubric):
+        raise SchemeError(
+            f"task {task.id!r}: {len(compliance)} rates for {len(task.rubric)} criteria; give one for each"
+        )
+    rates = []
+    for position, rate in enumerate(compliance, 1):
+        if isinstance(rate, Unknown) or not 0 <= rate <= 1:
+            raise SchemeError(
+                f"task {task.id!r}, criterion {position}: the rate is {rate!r}; prices need a measured rate from 0 to 1"
+            )
+        rates.append(float(rate))
+    prices = _base_prices(task, rates, plan)
+    if plan.scheme.appropriateness:  # it takes its part of the mean
+        left = (plan.positive_weight - plan.weights[-1]) / plan.positive_weight
+        prices = [price * left for price in prices]
     presence = [read_kind(criterion.text) == "presence" for criterion in task.rubric.criteria]
     paid = math.fsum(price for price in prices if price > 0)
     naming = math.fsum(price for price, named in zip(prices, presence, strict=True) if named and price > 0)
@@ -105,25 +119,3 @@ def _next_level(others: Sequence[float]) -> float:
         ]
     steps = (_TOP_LEVEL * (met + 1) // size - _TOP_LEVEL * met // size for met in range(size))
     return math.fsum(chance * step for chance, step in zip(counts, steps, strict=True)) / _TOP_LEVEL
-
-
-def _share_of_base(plan: ScoringPlan) -> float:
-    """What is left for the criteria when the appropriateness criterion takes its part of the mean."""
-    if not plan.scheme.appropriateness:
-        return 1.0
-    return (plan.positive_weight - plan.weights[-1]) / plan.positive_weight
-
-
-def _check_rates(task: Task, compliance: Sequence[float | Unknown]) -> list[float]:
-    if len(compliance) != len(task.rubric):
-        raise SchemeError(
-            f"task {task.id!r}: {len(compliance)} rates for {len(task.rubric)} criteria; give one for each"
-        )
-    rates = []
-    for position, rate in enumerate(compliance, 1):
-        if isinstance(rate, Unknown) or not 0 <= rate <= 1:
-            raise SchemeError(
-                f"task {task.id!r}, criterion {position}: the rate is {rate!r}; prices need a measured rate from 0 to 1"
-            )
-        rates.append(float(rate))
-    return rates

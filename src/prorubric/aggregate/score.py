@@ -79,12 +79,9 @@ def _check_verdicts(verdicts: Sequence[Verdict], plan: ScoringPlan) -> None:
         if is_unknown(verdict):
             continue
         boolean = isinstance(verdict, bool | np.bool_)
-        if boolean != (high == 1) or not (boolean or _in_range(verdict, low, high)):
+        is_number = isinstance(verdict, int | float | np.number) and low <= float(verdict) <= high
+        if boolean != (high == 1) or not (boolean or is_number):
             allowed = "true or false" if high == 1 else f"a number from {low:g} to {high:g}"
             raise SchemeError(
                 f"{place}: verdict {position} is {shorten(repr(verdict))}; allowed: {allowed}, or Unknown(reason)"
             )
-
-
-def _in_range(verdict: Verdict, low: float, high: float) -> bool:
-    return isinstance(verdict, int | float | np.number) and low <= float(verdict) <= high

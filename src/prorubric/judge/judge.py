@@ -138,8 +138,9 @@ class Judge:
             return found
         asked = [self._ask(render, wanted, part, draw, found) for draw in range(draws) for part in parts]
         verdicts = list(chain.from_iterable(await run_together(asked)))
-        columns = [verdicts[place :: len(items)] for place in range(len(items))]
-        found.verdicts = tuple(_mean(column) if wanted.is_averaged else column[0] for column in columns)
+        if wanted.is_averaged:
+            verdicts = [_mean(verdicts[place :: len(items)]) for place in range(len(items))]
+        found.verdicts = tuple(verdicts)
         return found
 
     async def judge_all(self, task: Task, response: str, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
@@ -276,22 +277,25 @@ class Judge:
         if len(probabilities) != len(items):
             reason = f"the model gave {len(probabilities)} probabilities for {len(items)} items"
             return Judgement((Unknown(reason, kind="not a probability"),) * count, calls=1)
-        given = [probability for probability in probabilities if not 0 <= probability <= 1][:1]
+        wrong = next((value for value in probabilities if not 0 <= value <= 1), None)
         if not reading.is_joint:
             given = probabilities
-        elif not given:
-            complied = [p if item.weight > 0 else 1 - p for p, item in zip(probabilities, items, strict=True)]
-            share = sum(abs(item.weight) * p for item, p in zip(items, complied, strict=True))
-            given = [min(1.0, share / sum(abs(item.weight) for item in items))]
+        elif wrong is not None:
+            given = [wrong]
+        else:  # the expected share of the weight that is met
+            weights = [abs(item.weight) for item in items]
+            met = [p if item.weight > 0 else 1 - p for p, item in zip(probabilities, items, strict=True)]
+            share = sum(weight * p for weight, p in zip(weights, met, strict=True)) / sum(weights)
+            given = [min(1.0, share)]
         verdicts = tuple(self._read_probability(probability, reading.form) for probability in given)
         return Judgement(verdicts, tuple(probabilities), calls=1)
 
     def _read_probability(self, probability: float, form: VerdictForm) -> Verdict:
+        threshold = self.config.threshold
         if not 0 <= probability <= 1:
             return Unknown(f"the model gave {probability} for a probability", kind="not a probability")
         if form.from_probability is not None:
             return form.from_probability(probability)
-        threshold = self.config.threshold
         if abs(probability - threshold) < self.config.unknown_band:
             reason = f"the probability {probability:.2f} is too near to the threshold {threshold:g}"
             return Unknown(reason, kind="too close")
@@ -317,5 +321,9 @@ def _describe_failure(failure: Failure) -> Unknown:
 
 def _mean(draws: Sequence[Verdict]) -> Verdict:
     """The mean of several draws; unknown if one of them is."""
-    known = [float(verdict) for verdict in draws if not isinstance(verdict, Unknown)]
-    return sum(known) / len(known) if len(known) == len(draws) else next(v for v in draws if isinstance(v, Unknown))
+    total = 0.0
+    for verdict in draws:
+        if isinstance(verdict, Unknown):
+            return verdict
+        total += verdict
+    return total / len(draws)

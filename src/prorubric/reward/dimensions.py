@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from prorubric.judge.readings import find_reading
-from prorubric.rubric.records import Dimension, Rubric, Task
+from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict
 
 DimensionVerdict = bool | float | None
@@ -20,22 +20,18 @@ def judge_dimensions(task: Task, verdicts: Mapping[str, Sequence[Verdict]]) -> d
     reading = next((reading for reading in readings if reading.about in ("dimension", "criterion")), None)
     if task.protocol is None or reading is None:
         return {}
-    dimensions, given = task.protocol.dimensions, verdicts[reading.name]
-    if reading.about == "dimension":
-        found = [None if isinstance(verdict, Unknown) else verdict for verdict in given]
-    else:
-        found = [_join(dimension, task.rubric, given) for dimension in dimensions]
-    by_name: dict[str, DimensionVerdict] = {}
-    seen: Counter[str] = Counter()
-    for dimension, verdict in zip(dimensions, found, strict=True):
+    found: dict[str, DimensionVerdict] = {}
+    given, seen = verdicts[reading.name], Counter[str]()
+    for place, dimension in enumerate(task.protocol.dimensions):
+        verdict: DimensionVerdict
+        if reading.about == "dimension":
+            own = given[place]
+            verdict = None if isinstance(own, Unknown) else own
+        else:
+            members = [(given[index - 1], task.rubric.criteria[index - 1].weight < 0) for index in dimension.indices]
+            known = [said != is_penalty for said, is_penalty in members if not isinstance(said, Unknown)]
+            verdict = False if not all(known) else True if len(known) == len(members) else None
         seen[dimension.name] += 1  # two dimensions of one task may have the same name
-        name = dimension.name if seen[dimension.name] == 1 else f"{dimension.name} ({seen[dimension.name]})"
-        by_name[name] = verdict
-    return by_name
-
-
-def _join(dimension: Dimension, rubric: Rubric, verdicts: Sequence[Verdict]) -> bool | None:
-    members = [(verdicts[index - 1], rubric.criteria[index - 1].weight < 0) for index in dimension.indices]
-    if any(verdict == is_penalty for verdict, is_penalty in members if not isinstance(verdict, Unknown)):
-        return False
-    return None if any(isinstance(verdict, Unknown) for verdict, _ in members) else True
+        count = seen[dimension.name]
+        found[dimension.name if count == 1 else f"{dimension.name} ({count})"] = verdict
+    return found
