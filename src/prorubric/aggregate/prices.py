@@ -4,10 +4,10 @@ Under a sum a criterion has a fixed price. Among criteria that must hold togethe
 the rest of its group is to hold: `W_k/ΣW · Π_{j≠i} p_j`. The rates `p` are measured, so the list shows what this
 reward pays this policy for.
 
-For the schemes whose verdicts a judge gives on text of its own (`raw-and`, `prorubric`, `graded`, `k1`, `implicit`),
-the price assumes a judge that reads the checklist to the letter: a dimension holds when all of its criteria do, a
-level is the third of them that is met, rounded down, a mark is the share of the weight that is met. Criteria count as
-independent, clipping and failure clauses are left out. `Prices.idealised` says where that was assumed.
+For the schemes whose verdicts a judge gives on other text than the criteria (`raw-and`, `prorubric`, `graded`, `k1`,
+`implicit`), the price assumes a judge that reads the checklist to the letter: a dimension holds when all of its
+criteria do, a level is the third of them that is met, rounded down, a mark is the share of the weight that is met.
+Criteria count as independent, clipping and failure clauses are left out. `Prices.idealised` says if that was assumed.
 """
 
 import math

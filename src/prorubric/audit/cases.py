@@ -10,7 +10,7 @@ from prorubric.aggregate.choose import score_readings
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.judge.judge import Judge
 from prorubric.judge.readings import Reading
-from prorubric.judge.stream import judge_stream
+from prorubric.judge.judge import judge_stream
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Unknown, Verdict
 

@@ -5,7 +5,7 @@ Items that a reply leaves open are asked about again, and only those, as a fresh
 on its probability.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import chain
@@ -30,9 +30,9 @@ from prorubric.judge.render import (
     render_pair,
 )
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
-from prorubric.llm.together import run_together
+from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.base import config_record
-from prorubric.rubric.records import Task
+from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import NO_REPLY, Unknown, Verdict
 
 CANARY = "The whole answer consists of a single empty line and, at the same time, of more than a thousand words."
@@ -300,6 +300,31 @@ class Judge:
             reason = f"the probability {probability:.2f} is too near to the threshold {threshold:g}"
             return Unknown(reason, kind="too close")
         return probability >= threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One response with its judgements by the name of the reading."""
+
+    task: Task
+    response: Response
+    judgements: Mapping[str, Judgement]
+
+    @property
+    def is_open(self) -> bool:
+        """True if a verdict is unknown."""
+        return any(isinstance(verdict, Unknown) for found in self.judgements.values() for verdict in found.verdicts)
+
+
+def judge_stream(
+    judge: Judge, cases: Iterable[tuple[Task, Response]], readings: Sequence[str | Reading], window: int
+) -> AsyncGenerator[Judged, None]:
+    """Judge every case, at most `window` at a time, in order. An error that ends the run ends all of them at once."""
+
+    async def judge_one(task: Task, response: Response) -> Judged:
+        return Judged(task, response, await judge.judge_all(task, response.text, readings))
+
+    return run_in_order((judge_one(task, response) for task, response in cases), window)
 
 
 def make_schema(form: VerdictForm, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:

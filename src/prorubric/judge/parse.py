@@ -7,7 +7,7 @@ to ask again. Nothing here ever fills in a value, and these rules keep it from r
 - Verdicts stand on lines of their own, or in a code fence. An object in the middle of a sentence is not read, and if it
   looks like verdicts, neither is the rest.
 - A reply that is cut off is read only if it is one object and nothing else: among prose that may be a draft.
-- Thinking before the reply is dropped. Where another mark of thinking stands among prose, nothing is read.
+- Thinking before the reply is dropped. If there is another mark of thinking among prose, nothing is read.
 - Only the object under the key that was asked for counts; whatever else reads as a verdict must not contradict it.
 - A reply that names an item before the last that was not asked about counts in another way: none is taken. Nor is one
   from a reply that names items behind the last and lacks some that were asked about.

@@ -1,4 +1,4 @@
-"""Verdicts: what a judge said about one item. *Unknown* is an outcome of its own, never met and never unmet.
+"""Verdicts: what a judge said about one item. *Unknown* is a separate outcome, never met and never unmet.
 
 A verdict is `True` or `False` (the behaviour is present or not, also for a negative weight), a level 0..3 or a mark
 1..10 for the schemes that read one, or `Unknown(reason)`. In files an unknown verdict is the object

@@ -15,8 +15,7 @@ from tempfile import TemporaryDirectory
 from prorubric.datasets.labels import LabelFormat, LabelledItem, load_labels
 from prorubric.errors import SourceError
 from prorubric.judge.agreement import Agreement, compare_with_people
-from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.stream import judge_stream
+from prorubric.judge.judge import Judge, JudgeConfig, judge_stream
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal

@@ -29,9 +29,8 @@ from prorubric.datasets.load import TaskOptions
 from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
-from prorubric.judge.judge import Judge, JudgeConfig
+from prorubric.judge.judge import Judge, JudgeConfig, Judged
 from prorubric.judge.readings import Reading
-from prorubric.judge.stream import Judged
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.model import YesNoModel
 from prorubric.llm.together import run_sync
