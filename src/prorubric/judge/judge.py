@@ -213,7 +213,8 @@ class Judge:
             )
             if canary is not None:
                 met = read.pop(canary.index)
-                if met:
+                reasons.pop(canary.index, None)
+                if met:  # true, or unknown
                     void = _CANARY_LEFT_OUT if isinstance(met, Unknown) else _CANARY_MET
                     read = {index: said if isinstance(said, Unknown) else void for index, said in read.items()}
                     reasons = {}
