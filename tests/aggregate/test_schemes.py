@@ -320,7 +320,7 @@ class TestRefusals:
     def test_weighted_needs_a_label_on_every_criterion(self) -> None:
         rubric = Rubric(criteria=(Criterion(text="a", weight=1.0, tags=("label:urgent",)),))
         task = Task(id="t", messages=(Message(role="user", content="?"),), rubric=rubric)
-        with pytest.raises(SchemeError, match=r"criterion 1: weighted needs one label .* found \['urgent'\]"):
+        with pytest.raises(SchemeError, match=r"criterion 1: weighted needs one label .*found \['urgent'\]"):
             make_scoring_plan(task, "weighted")
 
     def test_every_scheme_has_twenty_names_that_find_it(self) -> None:
