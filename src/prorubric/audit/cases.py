@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from prorubric.aggregate.choose import score_readings
 from prorubric.audit.edits.kind import MadeEdit, NotMade
-from prorubric.judge.judge import Judge
+from prorubric.judge.judge import Judge, judge_stream
 from prorubric.judge.readings import Reading
-from prorubric.judge.judge import judge_stream
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Unknown, Verdict
 
