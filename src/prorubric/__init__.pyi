@@ -33,8 +33,8 @@ from .rubric.verdict import Verdict as Verdict
 from .verbs.audit import audit_rewards as audit_rewards
 from .verbs.calibrate import CalibrateConfig as CalibrateConfig
 from .verbs.calibrate import calibrate_judge as calibrate_judge
+from .verbs.compile import CompileConfig as CompileConfig
 from .verbs.compile import compile_rubrics as compile_rubrics
-from .verbs.compile_config import CompileConfig as CompileConfig
 from .verbs.convert import ConvertConfig as ConvertConfig
 from .verbs.convert import convert_tasks as convert_tasks
 from .verbs.judge import JudgeRunConfig as JudgeRunConfig

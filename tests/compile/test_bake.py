@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Rubric, Task, load_samples, score
 from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.aggregate.schemes import find_scheme
-from prorubric.compile.bake import TRANSFORMS, Transform
-from prorubric.compile.compiler import Compiler
-from prorubric.compile.work import Plan, process
+from prorubric.compile.bake import TRANSFORMS, Transform, bake
+from prorubric.compile.compiler import Compiled, Compiler
+from prorubric.compile.work import CompilePlan, CompileWorker
 from prorubric.errors import SchemeError
 from prorubric.judge.readings import Item, list_items
 from prorubric.judge.texts import APPROPRIATENESS_TEXT
@@ -66,12 +66,6 @@ def full_tasks(draw: st.DrawFn, one: bool | None = None) -> Task:
         meta["k1"] = {"name": draw(texts), "description": draw(texts)}
     protocol = task.protocol.model_copy(update={"dimensions": dimensions})
     return task.model_copy(update={"protocol": protocol, "meta": meta})
-
-
-def bake(task: Task, names: Sequence[Transform]) -> Task:
-    for name in names:
-        task = TRANSFORMS[name](task)
-    return task
 
 
 def translate(verdicts: Sequence[Verdict], task: Task, names: Sequence[Transform]) -> list[Verdict]:
@@ -337,13 +331,16 @@ def test_the_samples_lose_nothing_but_their_failure_sentences() -> None:
 
 
 def test_a_plan_bakes_in_its_order_and_a_refusal_excludes_the_task() -> None:
+    def process(task: Task, *transforms: Transform) -> Compiled:
+        return run(CompileWorker(Compiler(None), CompilePlan("none", transforms=transforms)).run(task))
+
     task = make_task([5, 3], [[1], [2]])
-    done = run(process(Compiler(None), task, Plan("none", transforms=("raw-and", "appropriateness"))))
+    done = process(task, "raw-and", "appropriateness")
     assert (done.state, done.task) == ("kept", bake(task, ("raw-and", "appropriateness")))
-    refused = run(process(Compiler(None), task, Plan("none", transforms=("weighted", "raw-and"))))
+    refused = process(task, "weighted", "raw-and")
     assert (refused.state, refused.reason) == (
         "excluded",
-        "weighted has dropped criteria, of which raw-and must see all",
+        "weighted drops criteria that raw-and needs",
     )
     assert refused.task.rubric == task.rubric
     assert refused.task.protocol == task.protocol

@@ -92,7 +92,7 @@ class TestStructure:
 
     def test_an_assignment_that_is_no_number_is_told(self) -> None:
         assert find_faults(make_draft([1], [2], unreadable=("'both'",)), 2) == [
-            Fault("no index", "Criterion 1: 'both' is no index.")
+            Fault("no index", "Criterion 1: 'both' is not an index.")
         ]
 
     def test_fields_that_say_nothing_are_told(self) -> None:
@@ -118,7 +118,9 @@ class TestStructure:
     )
     def test_what_no_repair_can_mend_is_the_reason_to_exclude(self, draft: Draft, reason: str) -> None:
         n = max((index for dimension in draft.dimensions for index in dimension.indices), default=2)
-        assert find_exclusion(draft, n) == reason
+        exclusion = find_exclusion(draft, n)
+        assert exclusion is not None
+        assert exclusion.kind == reason
 
 
 ITEMS = (

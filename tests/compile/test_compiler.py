@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Message, Rubric, ScriptedModel, Task
 from prorubric.compile.compiler import GROUP_SCHEMA, Compiled, Compiler, GeneratorConfig
 from prorubric.compile.draft import Fault
-from prorubric.compile.prompt import load_prompt, render_prompt
-from prorubric.compile.work import Plan, process
+from prorubric.compile.prompt import load_generator_prompt, render_generator_prompt
+from prorubric.compile.work import CompilePlan, CompileWorker
 from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from tests.llm.asking import run
@@ -34,7 +34,7 @@ TASK = Task(
     meta={"id": 7},
 )
 TEXT = "The parent knows that fever at six weeks cannot wait. Fails if the baby is kept at home until morning."
-SHA = load_prompt("group", "medicine").sha256
+SHA = load_generator_prompt("group", "medicine").sha256
 
 
 def make_row(indices: Sequence[Any], name: str = "Act tonight", description: str = TEXT, **fields: Any) -> Any:
@@ -134,8 +134,8 @@ class TestKept:
         ):
             task = TASK.model_copy(update={"domain": domain})
             made, requests = compile_with(GOOD, task=task, **config)
-            prompt = load_prompt("group", name)  # type: ignore[arg-type]
-            assert requests[0].messages == render_prompt(prompt, task)
+            prompt = load_generator_prompt("group", name)  # type: ignore[arg-type]
+            assert requests[0].messages == render_generator_prompt(prompt, task)
             assert (lineage(made)["prompt"], lineage(made)["prompt_sha256"]) == (name, prompt.sha256)
 
 
@@ -144,7 +144,7 @@ class TestAsking:
         _, requests = compile_with(GOOD)
         assert requests == [
             Request(
-                render_prompt(load_prompt("group", "medicine"), TASK),
+                render_generator_prompt(load_generator_prompt("group", "medicine"), TASK),
                 max_tokens=3000,
                 temperature=0.0,
                 top_p=1.0,
@@ -261,7 +261,7 @@ class TestChoice:
 
     def test_then_the_fewest_faults_of_text(self) -> None:
         made = self.choose(LONG_NAME, NO_CLAUSE, LONG_NAME)
-        assert [fault.message for fault in made.text_faults] == [CLAUSE_MISSING]
+        assert [fault.detail for fault in made.text_faults] == [CLAUSE_MISSING]
         assert (made.state, lineage(made)["text_faults"]) == ("kept", [CLAUSE_MISSING])
 
     def test_of_equals_the_last_is_taken(self) -> None:
@@ -456,7 +456,7 @@ def test_whatever_the_generator_says_every_task_comes_out_again(
 
 def test_why_a_transform_could_not_be_made_is_counted_by_reason_and_not_by_task() -> None:
     labelled = TASK.model_copy(update={"id": "a: strange, criterion 1: id"})
-    done = run(process(Compiler(None), labelled, Plan(group="none", transforms=("raw-and",))))
+    done = run(CompileWorker(Compiler(None), CompilePlan(group="none", transforms=("raw-and",))).run(labelled))
     assert (done.state, done.reason) == (
         "excluded",
         "raw-and needs dimensions and the task has none; compile them first",

@@ -335,7 +335,7 @@ def test_any_text_is_a_draft_or_a_fault(text: str, finish: str | None) -> None:
     assert isinstance(found, Draft | Fault)
     if isinstance(found, Fault):
         assert found.kind
-        assert "\n" not in found.message
+        assert "\n" not in found.detail
 
 
 @given(value=st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5), st.lists))

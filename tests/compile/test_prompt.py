@@ -16,9 +16,9 @@ from prorubric.compile.prompt import (
     Domain,
     Question,
     find_domain,
-    load_prompt,
+    load_generator_prompt,
     render_anchor,
-    render_prompt,
+    render_generator_prompt,
     render_retry,
 )
 from prorubric.errors import ConfigError
@@ -132,7 +132,9 @@ def test_only_science_folds_pitfalls_and_only_where_items_are_grouped(question: 
 def compose(question: Question, domain: Domain) -> str:
     """Everything that is sent but for the material."""
     empty = TASK.model_copy(update={"reference": "R"})
-    return "\n".join(message.content for message in render_prompt(load_prompt(question, domain), empty))
+    return "\n".join(
+        message.content for message in render_generator_prompt(load_generator_prompt(question, domain), empty)
+    )
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -189,8 +191,8 @@ def test_what_datasets_call_their_domain_is_understood(name: str | None, domain:
 
 class TestMaterial:
     def test_the_question_has_the_conversation_the_checklist_and_the_anchor_in_this_order(self) -> None:
-        prompt = load_prompt("group", "medicine")
-        system, user = render_prompt(prompt, TASK)
+        prompt = load_generator_prompt("group", "medicine")
+        system, user = render_generator_prompt(prompt, TASK)
         checklist = (
             '{"index":1,"weight":5.0,"criterion":"Sends the baby in tonight"}\n'
             '{"index":2,"weight":-2.5,"criterion":"Says \\"wait\\"\\nuntil morning"}'
@@ -252,8 +254,8 @@ def hostile_tasks(draw: st.DrawFn) -> Task:
 
 @given(task=hostile_tasks(), question=st.sampled_from(["group", "one", "restate", "label"]))
 def test_material_stays_behind_its_mark_whatever_it_says(task: Task, question: Question) -> None:
-    prompt = load_prompt(question, "general")
-    system, user = render_prompt(prompt, task)
+    prompt = load_generator_prompt(question, "general")
+    system, user = render_generator_prompt(prompt, task)
     assert system.content == prompt.sections["instructions"]
     fences = list(FENCE.finditer(user.content))
     assert [found[1] for found in fences] == ["CONVERSATION", "CHECKLIST", "REFERENCE"]
@@ -273,7 +275,7 @@ def test_material_stays_behind_its_mark_whatever_it_says(task: Task, question: Q
 
 
 class TestRetry:
-    FIRST = render_prompt(load_prompt("group", "general"), TASK)
+    FIRST = render_generator_prompt(load_generator_prompt("group", "general"), TASK)
 
     def test_the_reply_and_its_faults_are_told(self) -> None:
         told = render_retry(self.FIRST, "my <|draft|>", ["Item 2 is in no criterion.", "Criterion 1 has no name."])
@@ -313,27 +315,27 @@ class TestOwnFile:
     def test_it_replaces_ours_for_every_domain(self, tmp_path: Path) -> None:
         path = self.write(tmp_path, OWN)
         for domain in DOMAINS:
-            prompt = load_prompt("group", domain, path.read_text(), path)
+            prompt = load_generator_prompt("group", domain, path.read_text(), path)
             assert prompt.sections["instructions"].startswith("My own words. The question")
             assert OF_DOMAINS[domain][0] in prompt.sections["instructions"]
-            assert render_prompt(prompt, TASK)[1].content.endswith("\n\nGo.")
+            assert render_generator_prompt(prompt, TASK)[1].content.endswith("\n\nGo.")
 
     def test_without_the_slot_all_domains_have_the_same_prompt(self, tmp_path: Path) -> None:
         text = OWN.replace(" {{domain}}", "")
         path = self.write(tmp_path, text)
-        hashes = {load_prompt("group", domain, path.read_text(), path).sha256 for domain in DOMAINS}
+        hashes = {load_generator_prompt("group", domain, path.read_text(), path).sha256 for domain in DOMAINS}
         assert hashes == {hashlib.sha256(text.encode()).hexdigest()}
 
     def test_every_prompt_of_ours_has_a_hash_of_its_own(self) -> None:
         questions: tuple[Question, ...] = ("group", "one", "restate", "label")
-        hashes = {load_prompt(question, domain).sha256 for question in questions for domain in DOMAINS}
+        hashes = {load_generator_prompt(question, domain).sha256 for question in questions for domain in DOMAINS}
         assert len(hashes) == 20
 
     def test_a_compiler_asks_with_it_and_leaves_the_other_questions_as_they_are(self, tmp_path: Path) -> None:
         config = GeneratorConfig(prompt_file=self.write(tmp_path, OWN))
         compiler = Compiler(ScriptedModel([]), config)
-        assert compiler.make_request("group", TASK, {}).messages[0].content.startswith("My own words.")
-        assert compiler.make_request("label", TASK, {}).messages[0].content.startswith("You say how much")
+        assert compiler.prompt_for("group", TASK.domain).instructions.content.startswith("My own words.")
+        assert compiler.prompt_for("label", TASK.domain).instructions.content.startswith("You say how much")
 
     def test_a_file_that_was_edited_is_read_again_by_the_next_compiler(self, tmp_path: Path) -> None:
         config = GeneratorConfig(prompt_file=self.write(tmp_path, OWN))

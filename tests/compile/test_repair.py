@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prorubric.compile.check import find_faults
 from prorubric.compile.draft import Draft, DraftDimension
-from prorubric.compile.repair import Repaired, counts_from_zero, is_whole_from_zero, repair_draft
+from prorubric.compile.repair import counts_from_zero, is_whole_from_zero, repair_draft
 
 
 def make_draft(*groups: Sequence[int]) -> Draft:
@@ -21,8 +21,8 @@ def make_draft(*groups: Sequence[int]) -> Draft:
 
 def repair(*groups: Sequence[int], n: int) -> tuple[list[tuple[int, ...]], tuple[str, ...]]:
     """The groups after the repair, and what was done."""
-    mended = repair_draft(make_draft(*groups), n)
-    return [dimension.indices for dimension in mended.draft.dimensions], mended.repairs
+    repaired, repairs = repair_draft(make_draft(*groups), n)
+    return [dimension.indices for dimension in repaired.dimensions], repairs
 
 
 class TestDrop:
@@ -51,9 +51,7 @@ class TestDrop:
     def test_what_is_no_index_is_dropped(self) -> None:
         draft = make_draft([1], [2])
         draft = replace(draft, dimensions=(replace(draft.dimensions[0], unreadable=("'all'",)), draft.dimensions[1]))
-        assert repair_draft(draft, 2) == Repaired(
-            make_draft([1], [2]), ("criterion 1: dropped 'all', which is no index",)
-        )
+        assert repair_draft(draft, 2) == (make_draft([1], [2]), ("criterion 1: dropped 'all', which is not an index",))
 
     def test_a_group_that_loses_everything_stays_empty(self) -> None:
         assert repair([1, 2], [1, 2], n=2)[0] == [(1, 2), ()]
@@ -133,9 +131,9 @@ class TestFromZero:
     def test_what_is_no_index_is_told_beside_it(self) -> None:
         draft = make_draft([0], [1])
         draft = replace(draft, dimensions=(draft.dimensions[0], replace(draft.dimensions[1], unreadable=("None",))))
-        assert repair_draft(draft, 2) == Repaired(
+        assert repair_draft(draft, 2) == (
             make_draft([1], [2]),
-            ("indices counted from 0 were read as counted from 1", "criterion 2: dropped None, which is no index"),
+            ("indices counted from 0 were read as counted from 1", "criterion 2: dropped None, which is not an index"),
         )
 
 
@@ -162,13 +160,13 @@ def broken_drafts(draw: st.DrawFn) -> tuple[Draft, int]:
 def test_a_valid_draft_is_returned_unchanged(case: tuple[Draft, int]) -> None:
     draft, n = case
     assert find_faults(draft, n) == []
-    assert repair_draft(draft, n) == Repaired(draft, ())
+    assert repair_draft(draft, n) == (draft, ())
 
 
 @given(case=broken_drafts())
 def test_afterwards_every_item_is_there_once_if_any_assignment_was_valid(case: tuple[Draft, int]) -> None:
     draft, n = case
-    mended = repair_draft(draft, n).draft
+    mended = repair_draft(draft, n)[0]
     valid = is_whole_from_zero(draft, n) or any(1 <= i <= n for d in draft.dimensions for i in d.indices)
     placed = sorted(index for dimension in mended.dimensions for index in dimension.indices)
     assert placed == (list(range(1, n + 1)) if valid else [])
@@ -178,7 +176,7 @@ def test_afterwards_every_item_is_there_once_if_any_assignment_was_valid(case: t
 @given(case=broken_drafts())
 def test_the_texts_the_weights_and_the_notes_stay(case: tuple[Draft, int]) -> None:
     draft, n = case
-    mended = repair_draft(draft, n).draft
+    mended = repair_draft(draft, n)[0]
     assert mended.notes == draft.notes
     assert [(d.name, d.description, d.weight) for d in mended.dimensions] == [
         (d.name, d.description, d.weight) for d in draft.dimensions
@@ -189,7 +187,7 @@ def test_the_texts_the_weights_and_the_notes_stay(case: tuple[Draft, int]) -> No
 def test_what_was_validly_assigned_first_stays_where_it_was(case: tuple[Draft, int]) -> None:
     draft, n = case
     assume(not is_whole_from_zero(draft, n))
-    mended = repair_draft(draft, n).draft
+    mended = repair_draft(draft, n)[0]
     seen: set[int] = set()
     for before, after in zip(draft.dimensions, mended.dimensions, strict=True):
         first = {index for index in before.indices if 1 <= index <= n} - seen
@@ -202,7 +200,6 @@ def test_a_repair_is_told_exactly_where_something_changed_and_repairing_again_ch
     case: tuple[Draft, int],
 ) -> None:
     draft, n = case
-    mended = repair_draft(draft, n)
-    assert bool(mended.repairs) == (mended.draft != draft)
-    again = repair_draft(mended.draft, n)
-    assert again == Repaired(mended.draft, ())
+    repaired, repairs = repair_draft(draft, n)
+    assert bool(repairs) == (repaired != draft)
+    assert repair_draft(repaired, n) == (repaired, ())

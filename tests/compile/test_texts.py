@@ -1,6 +1,7 @@
 """The texts for other schemes: set into the task where the generator delivers them, and nowhere made up."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric import Criterion, Message, ProtocolRubric, Rubric, ScriptedModel, Task
-from prorubric.compile.compiler import Compiler, GeneratorConfig
+from prorubric.compile.compiler import Compiled, Compiler, GeneratorConfig
 from prorubric.compile.draft import Fault
-from prorubric.compile.prompt import Question, find_domain, load_prompt, render_prompt
-from prorubric.compile.texts import QUESTIONS, TEXTS, TextName, WithTexts, _read_each, add_texts, make_text_schema
-from prorubric.compile.work import Plan, process
+from prorubric.compile.prompt import Question, find_domain, load_generator_prompt, render_generator_prompt
+from prorubric.compile.texts import QUESTIONS, TEXTS, TextName, add_texts, make_text_schema, parse_text
+from prorubric.compile.work import CompilePlan, CompileWorker
 from prorubric.judge.readings import list_items
 from prorubric.judge.texts import list_rewritten, read_one
-from prorubric.llm.model import Failure, Outcome, Request
+from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.rubric.labels import LABELS
 from tests.llm.asking import run
 
@@ -48,24 +49,29 @@ GOOD: dict[TextName, Any] = {"k1": ONE, "rewritten": REWRITTEN, "labels": LABELL
 
 
 def test_many_items_left_out_are_counted() -> None:
-    found = _read_each({"criteria": {"1": "a"}}, "rewritten", 12)
+    found = parse_text(Reply('{"criteria": {"1": "a"}}'), "rewritten", 12)
     said = "Item 2, 3, 4, 5, 6, 7, 8, 9 and 3 more is left out; every item needs its own."
-    assert found == (Fault("left out", said),)
+    assert found == Fault("left out", said)
 
 
-def add(*replies: object, names: tuple[TextName, ...], **config: Any) -> tuple[WithTexts, list[Request]]:
+def add(*replies: object, names: tuple[TextName, ...], **config: Any) -> tuple[Compiled, list[Request]]:
     """What these replies add to the task; what is neither text nor an outcome is sent as JSON."""
     waiting: list[str | Outcome] = [
         reply if isinstance(reply, str | Failure) else json.dumps(reply) for reply in replies
     ]
     model = ScriptedModel(lambda _: waiting.pop(0))
-    return run(add_texts(Compiler(model, GeneratorConfig(**config)), TASK, names)), model.requests
+    made = run(add_texts(Compiler(model, GeneratorConfig(**config)), Compiled(TASK, "kept"), names))
+    return replace(made, task=without_lineage(made.task)), model.requests
+
+
+def without_lineage(task: Task) -> Task:
+    return task.model_copy(update={"meta": {key: value for key, value in task.meta.items() if key != "compile"}})
 
 
 class TestGood:
     def test_one_standard_for_everything(self) -> None:
         made, _ = add(ONE, names=("k1",))
-        assert made == WithTexts(TASK.model_copy(update={"meta": {"id": 7, "k1": ONE}}), {}, ())
+        assert made == Compiled(TASK.model_copy(update={"meta": {"id": 7, "k1": ONE}}), "kept")
         assert read_one(made.task) == (ONE["name"], ONE["description"])
         assert [item.text for item in list_items(made.task, "one-dimension")] == [
             "All of it: The baby goes in and the parent knows why. Fails if she waits."
@@ -73,7 +79,7 @@ class TestGood:
 
     def test_criteria_restated_one_by_one(self) -> None:
         made, _ = add(REWRITTEN, names=("rewritten",))
-        assert made == WithTexts(TASK.model_copy(update={"meta": {"id": 7, "rewritten": RESTATED}}), {}, ())
+        assert made == Compiled(TASK.model_copy(update={"meta": {"id": 7, "rewritten": RESTATED}}), "kept")
         assert list_rewritten(made.task) == tuple(RESTATED)
 
     def test_labels_replace_the_label_and_leave_everything_else(self) -> None:
@@ -92,14 +98,14 @@ class TestGood:
         made, requests = add(ONE, REWRITTEN, LABELLED, names=TEXTS)
         assert made.task.meta == {"id": 7, "k1": ONE, "rewritten": RESTATED}
         assert made.task.rubric.criteria[0].tags == ("level:example", "label:critical")
-        assert (made.failed, len(requests)) == ({}, 3)
+        assert (made.failed_texts, len(requests)) == ({}, 3)
 
     @pytest.mark.parametrize("name", TEXTS)
     def test_each_has_its_own_question_in_the_domain_of_the_task(self, name: TextName) -> None:
         _, requests = add(GOOD[name], names=(name,))
         assert requests == [
             Request(
-                render_prompt(load_prompt(QUESTIONS[name], "medicine"), TASK),
+                render_generator_prompt(load_generator_prompt(QUESTIONS[name], "medicine"), TASK),
                 max_tokens=3000,
                 temperature=0.0,
                 schema=make_text_schema(name, 3),
@@ -202,27 +208,27 @@ class TestBroken:
         self, name: TextName, reply: object, fault: Fault
     ) -> None:
         made, requests = add(reply, reply, reply, names=(name,))
-        assert made == WithTexts(TASK, {name: fault.message}, (fault,) * 3)
+        assert made == Compiled(TASK, "kept", failed_texts={name: fault}, faults=(fault,) * 3)
         assert [request.draw for request in requests] == [0, 1, 2]
-        assert f"- {fault.message}\n" in requests[1].messages[-1].content
+        assert f"- {fault.detail}\n" in requests[1].messages[-1].content
 
     @pytest.mark.parametrize(("name", "reply", "fault"), BROKEN)
     def test_a_good_reply_to_the_next_question_is_used(self, name: TextName, reply: object, fault: Fault) -> None:
         made, requests = add(reply, GOOD[name], names=(name,))
         assert made.task == add(GOOD[name], names=(name,))[0].task
-        assert (made.failed, made.faults, len(requests)) == ({}, (fault,), 2)
+        assert (made.failed_texts, made.faults, len(requests)) == ({}, (fault,), 2)
 
     @pytest.mark.parametrize("name", TEXTS)
     def test_a_call_without_a_reply_is_the_reason(self, name: TextName) -> None:
         failure = Failure("timeout", "too slow")
         made, requests = add(failure, names=(name,))
-        assert made == WithTexts(TASK, {name: "too slow"}, (), failure=failure)
+        assert made == Compiled(TASK, "kept", failed_texts={name: Fault("timeout", "too slow")}, failure=failure)
         assert len(requests) == 1
 
     def test_one_that_fails_does_not_keep_the_others_back(self) -> None:
         made, _ = add(ONE, "no", LABELLED, names=TEXTS, reasks=0)
-        assert made.failed == {
-            "rewritten": "There is no complete JSON object in the reply.",
+        assert made.failed_texts == {
+            "rewritten": Fault("no object", "There is no complete JSON object in the reply."),
         }
         assert made.task.meta == {"id": 7, "k1": ONE}
         assert made.task.rubric.criteria[1].tags == ("label:needless",)
@@ -230,8 +236,8 @@ class TestBroken:
     def test_an_older_text_stays_where_a_new_one_could_not_be_had(self) -> None:
         task = TASK.model_copy(update={"meta": {"k1": ONE}})
         model = ScriptedModel(["no"])
-        made = run(add_texts(Compiler(model, GeneratorConfig(reasks=0)), task, ("k1",)))
-        assert made.task == task
+        made = run(add_texts(Compiler(model, GeneratorConfig(reasks=0)), Compiled(task, "kept"), ("k1",)))
+        assert without_lineage(made.task) == task
 
 
 values = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from([*LABELS, "Fails if not."])
@@ -247,7 +253,7 @@ values = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sa
 )
 def test_nothing_is_ever_in_the_task_that_the_reply_did_not_say(name: TextName, reply: str) -> None:
     made, _ = add(reply, names=(name,), reasks=0)
-    if made.failed:
+    if made.failed_texts:
         assert made.task == TASK
         return
     said = json.loads(reply)
@@ -272,12 +278,12 @@ def test_the_schema_asks_for_exactly_what_is_read(name: TextName) -> None:
 
 
 def sha256(question: Question) -> str:
-    return load_prompt(question, find_domain(TASK.domain)).sha256
+    return load_generator_prompt(question, find_domain(TASK.domain)).sha256
 
 
 def test_a_task_says_who_wrote_its_texts_with_which_prompt_and_how_often_it_was_asked() -> None:
     labels = '{"labels": {"1": "Critical", "2": "normal", "3": "needless"}}'
-    done = run(process(Compiler(ScriptedModel(["no", labels])), TASK, Plan("none", ("labels",))))
+    done = run(CompileWorker(Compiler(ScriptedModel(["no", labels])), CompilePlan("none", ("labels",))).run(TASK))
     reason = "There is no complete JSON object in the reply."
     about = {"generator": "scripted", "prompt_sha256": sha256("label"), "attempts": 2, "faults": [[reason]]}
     assert done.task.meta["compile"] == {"texts": {"labels": about}}
@@ -289,16 +295,17 @@ def test_a_task_says_who_wrote_its_texts_with_which_prompt_and_how_often_it_was_
 
 
 def test_a_task_says_which_texts_it_lacks_and_why() -> None:
-    done = run(process(Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0)), TASK, Plan("none", ("k1",))))
+    compiler = Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0))
+    done = run(CompileWorker(compiler, CompilePlan("none", ("k1",))).run(TASK))
     reason = "There is no complete JSON object in the reply."
-    assert (done.state, done.failed_texts) == ("kept", {"k1": reason})
+    assert (done.state, done.failed_texts) == ("kept", {"k1": Fault("no object", reason)})
     about = {"generator": "scripted", "prompt_sha256": sha256("one"), "attempts": 1, "faults": [[reason]]}
     assert done.task.meta == {"id": 7, "compile": {"texts": {"k1": about}, "failed_texts": {"k1": reason}}}
 
 
 def test_a_task_without_the_text_that_is_to_be_baked_is_excluded() -> None:
-    plan = Plan("none", transforms=("rewritten",))
-    done = run(process(Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0)), TASK, plan))
+    plan = CompilePlan("none", transforms=("rewritten",))
+    done = run(CompileWorker(Compiler(ScriptedModel(["no"]), GeneratorConfig(reasks=0)), plan).run(TASK))
     reason = "There is no complete JSON object in the reply."
     assert (done.state, done.reason) == ("excluded", "no text for rewritten")
     about = {"generator": "scripted", "prompt_sha256": sha256("restate"), "attempts": 1, "faults": [[reason]]}

@@ -27,8 +27,7 @@ from prorubric.llm.http import HttpConfig
 from prorubric.runs.folder import claim_folder
 from prorubric.runs.run import Progress
 from prorubric.verbs.audit import audit_rewards, make_audit_setting, run_audit
-from prorubric.verbs.compile import compile_rubrics
-from prorubric.verbs.compile_config import CompileConfig
+from prorubric.verbs.compile import CompileConfig, compile_rubrics
 from tests.audit import judges
 from tests.audit.shapes import TOPICS, make_responses, make_tasks, save_shape
 from tests.llm.server import MisbehavingServer, wait_until

@@ -10,11 +10,11 @@ import pytest
 import prorubric.compile as compile_module
 from prorubric import CompileConfig, compile_rubrics, load_tasks, save_tasks
 from prorubric.cli.app import run as run_program
+from prorubric.compile import outputs
 from prorubric.compile.compiler import GeneratorConfig
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.forms import render_task
-from prorubric.verbs import compile_outputs as outputs
 from tests.compile.generating import make_tasks
 from tests.llm.server import MisbehavingServer
 
@@ -157,10 +157,19 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
         ({"group": "none"}, "there is nothing to do; name --texts or --transform"),
         ({"transform": ("raw-and",), "engine": "ray"}, "--engine ray spreads the calls to a model"),
         ({"generator": "rules", "engine": "ray"}, "--engine ray spreads the calls to a model"),
-        ({"transform": ("weighted", "rewritten")}, "--transform weighted drops criteria, .* name it last"),
-        ({"transform": ("appropriateness", "appropriateness")}, "--transform names appropriateness twice"),
-        ({"transform": ("raw-and", "no-failure")}, "each of these writes the descriptions; name one"),
-        ({"transform": ("appropriateness", "raw-and")}, "name that one after it"),
+        (
+            {"transform": ("weighted", "rewritten")},
+            "weighted,rewritten: weighted drops criteria that rewritten needs; name",
+        ),
+        ({"transform": ("appropriateness", "appropriateness")}, ": appropriateness is applied already; name each once"),
+        (
+            {"transform": ("raw-and", "no-failure")},
+            "no-failure and raw-and both write the descriptions; name each",
+        ),
+        (
+            {"transform": ("appropriateness", "raw-and")},
+            "raw-and would change the appropriateness text; name",
+        ),
         ({"generator": "lexical"}, "lexical/2 gives probabilities and writes no text"),
         ({"generator": "nothing"}, "no generator is called 'nothing'; known forms: rules"),
         ({"generator": "gpt-4o"}, "https://api.openai.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY$"),
@@ -201,7 +210,7 @@ def test_a_transform_is_set_into_a_task_once(folder: Path) -> None:
     assert compile_rubrics(first).kept == 30
     again = CompileConfig(str(folder / "once.jsonl"), out=folder / "twice.jsonl", transform=("appropriateness",))
     result = compile_rubrics(again)
-    assert (result.kept, result.reasons) == (0, {"appropriateness is set into the task already": 30})
+    assert (result.kept, result.reasons) == (0, {"appropriateness is applied already": 30})
     assert result.dimensions == {}
 
 
@@ -345,7 +354,7 @@ class TestSecondCommand:
     def test_the_fixed_criterion_is_never_grouped_with_the_others(self, folder: Path) -> None:
         compile_rubrics(make_config(folder, generator="rules"))
         self.bake(folder, "appropriateness")
-        reason = "appropriateness is set into the task; compile the file that it was made from"
+        reason = "appropriateness is applied already; compile the file it was made from"
         assert self.bake(folder, "anew", of="appropriateness.jsonl", generator="rules") == (0, {reason: 30})
 
     def test_what_no_failure_found_is_counted_by_the_run_that_sets_it_in(self, folder: Path) -> None:

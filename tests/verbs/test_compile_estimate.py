@@ -10,7 +10,7 @@ from prorubric.compile.compiler import GeneratorConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import Failure, Outcome, Request
-from prorubric.verbs.compile_estimate import CompileEstimate, estimate_compile
+from prorubric.verbs.compile import CompileEstimate, estimate_compile
 from tests.compile.generating import make_tasks
 from tests.llm.asking import count_replies
 from tests.llm.server import MisbehavingServer

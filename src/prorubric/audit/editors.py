@@ -182,7 +182,7 @@ def _make_request(case: EditCase, kind: EditKind, criteria: Sequence[int]) -> Re
 def _read_reply(case: EditCase, kind: EditKind, criteria: tuple[int, ...], reply: Reply) -> MadeEdit:
     found = find_object(reply)
     if isinstance(found, Fault):
-        raise NoEditError(found.kind, found.message)
+        raise NoEditError(found.kind, found.detail)
     text, aimed = kind.question.read(EditReply(case, criteria, found))
     edit = MadeEdit.of(kind.name, case.answer, text, aimed)
     kind.verify(case, edit)

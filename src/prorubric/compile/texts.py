@@ -1,23 +1,25 @@
-"""The texts that some schemes read beside the dimensions, each from one question to the generator.
+"""Texts that some schemes read instead of the dimensions; the generator writes each for one question.
 
 `k1` is one standard for the whole checklist (in `meta["k1"]`), `rewritten` restates the criteria one by one (in
-`meta["rewritten"]`), `labels` says how much each criterion matters (as tags, for `weighted`). A text that the
-generator does not deliver is not there, and the task says why; nothing is filled in.
+`meta["rewritten"]`), `labels` says how much each criterion matters (as tags, for `weighted`). A text that the generator
+does not deliver stays missing, and the task says why.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
 from prorubric.compile.check import show_indices
-from prorubric.compile.compiler import Asked, Compiler
+from prorubric.compile.compiler import Compiled, Compiler, add_lineage, make_object_schema
 from prorubric.compile.draft import Fault, find_object
 from prorubric.compile.prompt import Question
-from prorubric.llm.model import Failure, Reply
+from prorubric.llm.model import Reply
 from prorubric.rubric.labels import LABEL_TAG, LABELS
-from prorubric.rubric.records import Criterion, Rubric, Task
+from prorubric.rubric.records import Rubric, Task
 from prorubric.text.failures import has_failure_clause
 from prorubric.text.show import is_blank, shorten
 
@@ -25,125 +27,90 @@ TextName = Literal["k1", "rewritten", "labels"]
 TEXTS: tuple[TextName, ...] = ("k1", "rewritten", "labels")
 
 QUESTIONS: dict[TextName, Question] = {"k1": "one", "rewritten": "restate", "labels": "label"}
+_KEYS: dict[TextName, str] = {"k1": "description", "rewritten": "criteria", "labels": "labels"}
 
 
-@dataclass(frozen=True, slots=True)
-class WithTexts:
-    """A task with the texts that could be made, and the reasons for those that could not."""
-
-    task: Task
-    failed: Mapping[TextName, str]
-    faults: tuple[Fault, ...] = ()
-    lineage: Mapping[TextName, JsonValue] = field(default_factory=dict, compare=False)
-    """How each text was asked for."""
-    failure: Failure | None = None
-    """What the last failed call said, where one got no reply."""
-
-
-async def add_texts(compiler: Compiler, task: Task, names: tuple[TextName, ...]) -> WithTexts:
-    """Ask for each text and set it into the task."""
-    failed: dict[TextName, str] = {}
-    faults: list[Fault] = []
-    lineage: dict[TextName, JsonValue] = {}
-    failure = None
+async def add_texts(compiler: Compiler, done: Compiled, names: tuple[TextName, ...]) -> Compiled:
+    """Ask for each text and add it to the task."""
+    task, n = done.task, len(done.task.rubric)
+    faults, failed, failure = [*done.faults], dict(done.failed_texts), done.failure
+    lineage: dict[str, JsonValue] = {}
     for name in names:
-        asked = await _ask(compiler, task, name)
-        lineage[name] = _describe(compiler, task, name, asked)
-        faults += [fault for attempt in asked.faults for fault in attempt]
-        failure = asked.failure or failure
-        if asked.found is None:
-            failed[name] = asked.failure.reason if asked.failure else asked.faults[-1][0].message
+        question = QUESTIONS[name]
+        asked = await compiler.ask(question, task, partial(parse_text, name=name, n=n), make_text_schema(name, n))
+        about: dict[str, JsonValue] = {
+            "generator": compiler.name,
+            "prompt_sha256": compiler.prompt_for(question, task.domain).sha256,
+            "attempts": asked.attempts,
+        }
+        if asked.faults:
+            about["faults"] = [[fault.detail for fault in attempt] for attempt in asked.faults]
+        lineage[name] = about
+        faults += chain.from_iterable(asked.faults)
+        if asked.found is not None:
+            task = _set_text(task, name, asked.found)
+        elif asked.failure is not None:
+            failure = asked.failure
+            failed[name] = Fault(failure.kind, failure.reason)
         else:
-            task = _set(task, name, asked.found)
-    return WithTexts(task, failed, tuple(faults), lineage, failure)
+            failed[name] = asked.faults[-1][0]
+    task = add_lineage(task, {"texts": lineage})
+    if failed:
+        task = add_lineage(task, {"failed_texts": {name: fault.detail for name, fault in failed.items()}})
+    return replace(done, task=task, faults=tuple(faults), failed_texts=failed, failure=failure)
 
 
-def _describe(compiler: Compiler, task: Task, name: TextName, asked: Asked[dict[str, str]]) -> dict[str, JsonValue]:
-    about: dict[str, JsonValue] = {
-        "generator": compiler.name,
-        "prompt_sha256": compiler.prompt_for(QUESTIONS[name], task.domain).sha256,
-        "attempts": asked.attempts,
-    }
-    if asked.faults:
-        about["faults"] = [[fault.message for fault in faults] for faults in asked.faults]
-    return about
+def parse_text(reply: Reply, name: TextName, n: int) -> dict[str, str] | Fault:
+    """The text in a reply: name and description for `k1`, else one entry for each of the n items."""
+    found = find_object(reply, (_KEYS[name],))
+    if isinstance(found, Fault):
+        return found
+    return _read_one(found) if name == "k1" else _read_each(found, name, n)
 
 
-async def _ask(compiler: Compiler, task: Task, name: TextName) -> Asked[dict[str, str]]:
-    n = len(task.rubric)
-
-    def read(reply: Reply) -> dict[str, str] | tuple[Fault, ...]:
-        found = find_object(reply, (_KEYS.get(name, "description"),))
-        if isinstance(found, Fault):
-            return (found,)
-        return _read_one(found) if name == "k1" else _read_each(found, name, n)
-
-    return await compiler.ask(QUESTIONS[name], task, read, make_text_schema(name, n))
-
-
-def _read_one(found: Mapping[str, Any]) -> dict[str, str] | tuple[Fault, ...]:
+def _read_one(found: Mapping[str, Any]) -> dict[str, str] | Fault:
     texts = {key: found.get(key) for key in ("name", "description")}
     for key, text in texts.items():
         if not isinstance(text, str) or is_blank(text):
-            return (Fault(f"no {key}", f"There is no {key}."),)
+            return Fault(f"no {key}", f"There is no {key}.")
     if not has_failure_clause(str(texts["description"])):
-        return (Fault("clause", 'The description does not say what makes an answer fail; end with "Fails if …".'),)
+        return Fault("clause", 'The description does not say what makes an answer fail; end with "Fails if …".')
     return {key: str(text).strip() for key, text in texts.items()}
 
 
-def _read_each(found: Mapping[str, Any], name: TextName, n: int) -> dict[str, str] | tuple[Fault, ...]:
-    key = "criteria" if name == "rewritten" else "labels"
-    rows = found.get(key)
+def _read_each(found: Mapping[str, Any], name: TextName, n: int) -> dict[str, str] | Fault:
+    rows = found.get(_KEYS[name])
     if not isinstance(rows, dict):
-        return (Fault("no object", f'There is no object under "{key}".'),)
-    wanted = {str(index) for index in range(1, n + 1)}
-    missing = sorted(map(int, wanted - rows.keys()))
-    if missing:
-        return (Fault("left out", f"Item {show_indices(missing)} is left out; every item needs its own."),)
-    strangers = [other for other in rows if other not in wanted]
-    if strangers:
-        return (Fault("out of range", f"There is no item {shorten(strangers[0])}; they are numbered from 1 to {n}."),)
-    bad = [index for index, value in rows.items() if not _is_usable(value, name)]
-    if bad:
-        allowed = "a text" if name == "rewritten" else f"one of {', '.join(LABELS)}"
-        value = shorten(repr(rows[bad[0]]), 40)
-        return (Fault("not allowed", f"Item {bad[0]} has {value}; give {allowed}."),)
-    return {index: rows[index].strip() for index in sorted(wanted, key=int)}
+        return Fault("no object", f'There is no object under "{_KEYS[name]}".')
+    wanted = [str(index) for index in range(1, n + 1)]
+    if missing := [int(index) for index in wanted if index not in rows]:
+        return Fault("left out", f"Item {show_indices(missing)} is left out; every item needs its own.")
+    for index, value in rows.items():
+        if index not in wanted:
+            return Fault("out of range", f"There is no item {shorten(index)}; they are numbered from 1 to {n}.")
+        is_text = isinstance(value, str) and not is_blank(value)
+        if not is_text or (name == "labels" and value.strip().lower() not in LABELS):
+            allowed = "a text" if name == "rewritten" else f"one of {', '.join(LABELS)}"
+            return Fault("not allowed", f"Item {index} has {shorten(repr(value), 40)}; give {allowed}.")
+    return {index: rows[index].strip() for index in wanted}
 
 
-def _is_usable(value: object, name: TextName) -> bool:
-    if not isinstance(value, str) or is_blank(value):
-        return False
-    return name == "rewritten" or value.strip().lower() in LABELS
-
-
-def _set(task: Task, name: TextName, found: dict[str, str]) -> Task:
-    if name == "labels":
-        criteria = (
-            _label(criterion, found[str(index)].lower()) for index, criterion in enumerate(task.rubric.criteria, 1)
-        )
-        return task.model_copy(update={"rubric": Rubric(criteria=tuple(criteria))})
-    value: JsonValue = {**found} if name == "k1" else [*found.values()]
-    return task.model_copy(update={"meta": {**task.meta, name: value}})
-
-
-def _label(criterion: Criterion, label: str) -> Criterion:
-    others = tuple(tag for tag in criterion.tags if not tag.startswith(LABEL_TAG))
-    return criterion.model_copy(update={"tags": (*others, LABEL_TAG + label)})
+def _set_text(task: Task, name: TextName, found: dict[str, str]) -> Task:
+    if name != "labels":
+        value: JsonValue = {**found} if name == "k1" else [*found.values()]
+        return task.model_copy(update={"meta": {**task.meta, name: value}})
+    criteria = []
+    for criterion, label in zip(task.rubric.criteria, found.values(), strict=True):
+        others = (tag for tag in criterion.tags if not tag.startswith(LABEL_TAG))
+        criteria.append(criterion.model_copy(update={"tags": (*others, LABEL_TAG + label.lower())}))
+    return task.model_copy(update={"rubric": Rubric(criteria=tuple(criteria))})
 
 
 def make_text_schema(name: TextName, n: int) -> dict[str, Any]:
     """The JSON schema of a reply with a text for n criteria."""
     text: dict[str, Any] = {"type": "string"}
     if name == "k1":
-        return _object({"name": text, "description": text})
+        return make_object_schema({"name": text, "description": text})
     if name == "labels":
         text = {"type": "string", "enum": [*LABELS]}
-    return _object({_KEYS[name]: _object({str(index): text for index in range(1, n + 1)})})
-
-
-_KEYS: dict[TextName, str] = {"rewritten": "criteria", "labels": "labels"}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+    return make_object_schema({_KEYS[name]: make_object_schema({str(index): text for index in range(1, n + 1)})})

@@ -1,48 +1,102 @@
-"""`compile_rubrics`: a file of checklists becomes a file of tasks with dimensions, and every task is accounted for.
+"""`compile_rubrics`: turn a file of checklists into a file of tasks with dimensions, and account for every task.
 
-Every reply is in the journal before it is used, so that a run that was stopped, or killed, is finished by running it
-again: only the calls that are missing are made. Tasks stream through in the order of the file. Those that are kept or
-repaired are in OUT, those that are excluded, with the reason, in OUT's `.excluded` file, rows that could not be read
-in its `.rejects` file; the manifest has the counts. The files appear when the run is complete.
+Every reply is in the journal before it is used, so running the same command again finishes a run that was stopped or
+killed: only the missing calls are made. Tasks are streamed in the order of the file. Kept and repaired tasks go to OUT,
+excluded ones with their reason to OUT's `.excluded` file, unreadable rows to its `.rejects` file; the manifest has the
+counts. The files appear when the run is complete.
 """
 
-import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import ExitStack, aclosing
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from collections import Counter
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import KW_ONLY, field, replace
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from platform import python_version
-from typing import Any
+from typing import Annotated, Any
 
-from prorubric.compile.compiler import RULES, Compiler
-from prorubric.compile.prompt import DOMAINS, Question, load_prompt
-from prorubric.compile.texts import QUESTIONS
-from prorubric.compile.work import TEXT_OF, CompileJob, CompileWorker, Done, Plan, Row, Tally
-from prorubric.datasets.load import Stream, open_tasks
-from prorubric.datasets.rejects import REJECT_SCHEMA, Reject
+from pydantic import BeforeValidator, Field
+
+from prorubric.compile.bake import DESCRIBING, NEEDS_DIMENSIONS, Transform, find_conflict, list_baked
+from prorubric.compile.compiler import RULES, Compiled, Compiler, GeneratorConfig
+from prorubric.compile.outputs import CompileOutputs
+from prorubric.compile.prompt import DOMAINS, Question, load_generator_prompt
+from prorubric.compile.texts import QUESTIONS, TextName, add_texts
+from prorubric.compile.work import TEXT_OF, CompileJob, CompilePlan, CompileWorker, Group
+from prorubric.datasets.load import Stream, TaskOptions, open_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.files.arrow import TASK_SCHEMA
-from prorubric.files.write import WriteRow, hash_file, open_rows, remove_partials, write_json
-from prorubric.llm.accounting import Usage, estimate_cost
-from prorubric.llm.make import FORMS, hint_at_model, make_text_model
-from prorubric.llm.model import Model
+from prorubric.files.write import hash_file, open_rows, write_json
+from prorubric.llm.http import HttpConfig
+from prorubric.llm.make import FORMS, hint_at_model, require_text
+from prorubric.llm.own import OwnModel
+from prorubric.llm.prompt_file import read_prompt
 from prorubric.llm.together import run_in_order, run_sync
-from prorubric.rubric.base import Record
+from prorubric.rubric.base import config_record, split_commas
+from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
-from prorubric.runs.engines import Workplace, run_job
-from prorubric.runs.run import Run, RunOptions
-from prorubric.runs.stop import Stop, stop_on_signals
-from prorubric.verbs.compile_config import CompileConfig, make_plan
-from prorubric.verbs.compile_outputs import announce_outputs, claim_outputs
+from prorubric.runs.engines import Engine, Workplace, run_job, take_until_stopped
+from prorubric.runs.estimate import Estimate, Questions, Replay, open_existing
+from prorubric.runs.folder import Setting, describe_run
+from prorubric.runs.run import OnProgress, Run, RunOptions, RunResult
+from prorubric.runs.stop import stop_on_signals
+from prorubric.text.show import shorten
 
 _ONE_WORD = (RULES, "smollm2", "lexical")
 _SHOWN_FAILURES = 5
+_LONGEST_FAILURE = 120
 _MOST_SILENT = 50
-"""So many tasks in a row without a reply end a run: the generator is not there, and each would be waited for."""
+"""After this many tasks in a row without a reply the run ends: the generator is not there."""
+_REPLY_TOKENS: dict[Question, int] = {"group": 700, "one": 250, "restate": 1000, "label": 200}
+"""The usual length of replies, for checklists of 10 to 30 items."""
+_COUNTED = ("reasons", "attempts", "faults", "text_faults", "failure_sentences", "failed_texts", "dimensions")
+"""What the result counts by name."""
+_IDENTITY = "tasks out format subset split limit strict generator group texts transform generation".split()
+"""The options that decide what the files hold."""
 
 
-class CompileResult(Record):
+@config_record
+class CompileFiles(TaskOptions, RunOptions):
+    """What is compiled, by which generator, into which file."""
+
+    tasks: Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
+    """Tasks file, or the id of a Hugging Face dataset."""
+    _: KW_ONLY
+    out: Path | None = None
+    """File to write: .jsonl, .json (also .gz, .zst) or .parquet. The same command finishes an interrupted run."""
+    generator: str = ""
+    """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
+    group: Group | None = None
+    """Which tasks get new dimensions: by default all, or none if only --transform is given."""
+    texts: Annotated[tuple[TextName, ...], BeforeValidator(split_commas)] = ()
+    """Extra texts for the generator to write: k1, rewritten, labels, for the schemes k1, rewritten and weighted."""
+    transform: Annotated[tuple[Transform, ...], BeforeValidator(split_commas)] = ()
+    """Controls to apply to the tasks, in this order."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Compile only the first N tasks, to try a generator before paying for all of them."""
+    overwrite: bool = False
+    """Replace an existing output."""
+    engine: Engine = "local"
+    """Where to run: on this machine, or in Ray actors on many machines."""
+    workers: Annotated[int, Field(ge=1)] = 2
+    """Ray: number of actors."""
+
+
+@config_record
+class CompileConfig(CompileFiles):
+    """A whole run: its files, how the generator is asked, how its endpoint is treated."""
+
+    _: KW_ONLY
+    generation: GeneratorConfig = field(default_factory=GeneratorConfig)
+    http: HttpConfig = field(default_factory=HttpConfig)
+
+    @property
+    def has_model(self) -> bool:
+        """True if a model is called, as opposed to the rules or nothing."""
+        return self.generator not in ("", RULES)
+
+
+class CompileResult(RunResult):
     """What became of every task, and what it cost."""
 
     generator: str
@@ -52,9 +106,7 @@ class CompileResult(Record):
     repaired: int
     excluded: int
     left_out: dict[str, int]
-    """Rows that hold nothing of the subset."""
-    rejected: int
-    """Rows that could not be read, or whose id was taken."""
+    """Rows without a criterion of the subset."""
     reasons: dict[str, int]
     """Why tasks were excluded."""
     attempts: dict[str, int]
@@ -70,38 +122,18 @@ class CompileResult(Record):
     repairs: int
     dimensions: dict[str, int]
     """Tasks by how many dimensions they have."""
-    calls: int
-    """Questions, with those that needed no call."""
-    cached: int
-    """Those of them that needed none."""
-    repeated: int
-    """Those of the cached that came before in this run; the journal of earlier runs answered the others."""
-    damaged: int
-    """Replies that were damaged in the journal and asked for again."""
-    failed_calls: dict[str, int]
     failures: dict[str, int]
-    """Why tasks got no reply, in the words of the failed calls; rare ones together as `other reasons`."""
-    retries: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    """US dollars at list price for the calls that were made now; None where the price or the tokens are not known."""
-    cost_with_journal: float | None
+    """Why tasks got no reply, in the words of the failed calls; rare ones are counted as `other reasons`."""
     files: dict[str, str]
     sha256: dict[str, str | None]
-    seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is."""
+class CompileEstimate(Estimate):
+    """What a compile run would take."""
 
+    generator: str
     tasks: int
-    excluded: int
-    usage: Usage
-
-
-OnProgress = Callable[[Progress], None]
+    rejected: int
 
 
 def compile_rubrics(
@@ -109,203 +141,205 @@ def compile_rubrics(
 ) -> CompileResult:
     """Compile every task of a file.
 
-    Ctrl-C lets the calls that are under way finish, so that they are not paid for twice, and then raises
-    `KeyboardInterrupt`; a second one ends the run at once. `on_stop` is told of the first.
+    Ctrl-C lets the calls in flight finish, so they are not paid for twice, and then raises `KeyboardInterrupt`; a
+    second one ends the run at once. `on_stop` is called at the first.
     """
-    return run_sync(_run(config, on_progress, on_stop))
+    with Run(config, config.http, on_progress) as run:
+        run.stop.listeners += [on_stop] if on_stop else []
+        return run_sync(_compile(config, run))
 
 
-def make_generator(config: CompileConfig, usage: Usage) -> Model | None:
-    """The generator, or None where there is none or it is no model."""
-    if config.generator and not any(sign in config.generator for sign in ":/") and config.generator not in _ONE_WORD:
-        raise ConfigError(
-            f"no generator is called {config.generator!r}; known forms: {RULES}, {FORMS.removeprefix('lexical, ')}; "
-            f"{hint_at_model(config.generator, (RULES, 'smollm2'), config.http)}"
-        )
-    return make_text_model(config.generator, config.http, usage) if config.generator not in ("", RULES) else None
+def estimate_compile(config: CompileConfig) -> CompileEstimate:
+    """Count the calls, tokens and money of a run without making a call."""
+    with Run(config, config.http) as run:
+        return run_sync(_estimate(config, run))
 
 
-async def _run(
-    config: CompileConfig, on_progress: OnProgress | None, on_stop: Callable[[], None] | None
-) -> CompileResult:
-    plan = make_plan(config)
-    with claim_outputs(config) as outputs:
-        return await _compile(config, plan, outputs, on_progress, on_stop)
-
-
-async def _compile(
-    config: CompileConfig,
-    plan: Plan,
-    outputs: dict[str, Path],
-    on_progress: OnProgress | None,
-    on_stop: Callable[[], None] | None,
-) -> CompileResult:
-    started, tally = time.monotonic(), Tally()
-    run = Run(RunOptions(journal=config.journal, prices=config.prices), config.http)
-    usage, stop = run.gate.usage.setdefault(config.generator, Usage()), run.stop
-    prices = run.gate.prices
-    remove_partials(*outputs.values())
-    stop.listeners += [on_stop] if on_stop else []
-    with ExitStack() as stack, stop_on_signals(stop):
-        write = {
-            name: stack.enter_context(open_rows(outputs[name], schema))
-            for name, schema in (("tasks", TASK_SCHEMA), ("excluded", TASK_SCHEMA), ("rejects", REJECT_SCHEMA))
-        }
-        rejects = _Rejects(write["rejects"])
-        stream = open_tasks(config, rejects.add)
-        tasks = take_tasks(stream, config.limit, stop)
-        place = Workplace(config.http, outputs["journal"], config.engine, config.workers)
-        results = _run_tasks(config, plan, tasks, run, place)
-        async with aclosing(results):
-            async for done in results:
-                tally.add(done)
-                if tally.silent == _MOST_SILENT and not stop.asked:  # then nobody was asked
-                    raise ModelError(
-                        f"{config.generator}: the last {_MOST_SILENT} tasks got no reply ({tally.last_failure}); what "
-                        "was paid for is in the journal, and the same command goes on when the generator answers"
-                    )
-                write["excluded" if done.state == "excluded" else "tasks"](done.task)
-                if on_progress:
-                    on_progress(Progress(tally.tasks, tally.states["excluded"], usage))
-        if stop.asked:
-            raise KeyboardInterrupt
-        _check_not_empty(config, stream, tally, rejects)
-        announce_outputs(outputs, config)
-    files = _tidy(outputs, tally, rejects.count)
-    result = _summarize(config, tally, usage, files, stream.read, rejects.count).model_copy(
-        update={
-            "left_out": {f"no criterion of the subset {config.subset}": stream.skipped} if stream.skipped else {},
-            "cost": estimate_cost(usage, prices),
-            "cost_with_journal": estimate_cost(usage, prices, with_cached=True),
-            "seconds": round(time.monotonic() - started, 3),
-        }
-    )
-    write_json(outputs["manifest"], {**_describe(config, plan), **result.model_dump(mode="json")})
-    return result
-
-
-async def _run_tasks(
-    config: CompileConfig, plan: Plan, tasks: Iterator[Task], run: Run, place: Workplace
-) -> AsyncGenerator[Done[Row], None]:
-    """Every task through the plan, in order, by the engine that the configuration names."""
-    if make_generator(config, run.gate.usage[config.generator]) is not None:
-        results = run_job(CompileJob(config.generator, plan), tasks, run, place)
+def make_compile_plan(config: CompileConfig) -> CompilePlan:
+    """What is done to each task; `ConfigError` if the options do not fit together."""
+    generator, has_model = config.generator, config.has_model
+    if generator and not any(sign in generator for sign in ":/") and generator not in _ONE_WORD:
+        hint = hint_at_model(generator, (RULES, "smollm2"), config.http)
+        known = f"{RULES}, {FORMS.removeprefix('lexical, ')}"
+        raise ConfigError(f"no generator is called {generator!r}; known forms: {known}; {hint}")
+    if config.group is not None or not config.transform:
+        group = config.group or "all"
     else:
-        worker = CompileWorker(Compiler(None, plan.generation, plan.own_prompt), plan)
-        results = run_in_order((worker.run(task) for task in tasks), place.window)
-    async with aclosing(results):
-        async for done in results:
-            yield done
+        # Existing dimensions are what is transformed; missing ones are made if a transform needs them.
+        needs_dimensions = any(name in NEEDS_DIMENSIONS for name in config.transform)
+        group = "missing" if generator and needs_dimensions else "none"
+    if group != "none" and not generator:
+        raise ConfigError(f"--generator is missing; name a model, or {RULES} to do without one")
+    if config.texts and not has_model:
+        raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
+    if config.engine == "ray" and not has_model:
+        raise ConfigError("--engine ray spreads the calls to a model, and there is none; leave it out")
+    for position, name in enumerate(config.transform):
+        conflict = find_conflict(config.transform[:position], name)
+        if conflict is not None:
+            order = f"name each once: at most one of {', '.join(DESCRIBING)}, then the others, weighted last"
+            raise ConfigError(f"--transform {','.join(config.transform)}: {conflict}; {order}")
+    if group == "none" and not config.texts and not config.transform:
+        raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
+    own = config.generation.prompt_file
+    own_prompt = None if own is None else read_prompt(own)
+    return CompilePlan(group, config.texts, config.transform, config.generation, own_prompt)
 
 
-class _Rejects:
-    """Rows that were left out, written down as they come."""
-
-    def __init__(self, write: WriteRow) -> None:
-        self.count = 0
-        self.first: Reject | None = None
-        self._write = write
-
-    def add(self, reject: Reject) -> None:
-        self.count += 1
-        self.first = self.first or reject
-        self._write(asdict(reject))
+def name_outputs(config: CompileConfig) -> CompileOutputs:
+    """The files of a run."""
+    if config.out is None:
+        raise ConfigError("--out is missing; name the file to write, such as compiled.jsonl")
+    deciding = [getattr(config, name) for name in _IDENTITY]
+    return CompileOutputs.of(config.out, config.journal, sha256(repr(deciding).encode()).hexdigest())
 
 
-def take_tasks(stream: Stream[Task], limit: int | None = None, stop: Stop | None = None) -> Iterator[Task]:
-    """The tasks, until there are enough or somebody asks to stop."""
-    for count, task in enumerate(stream, 1):
-        if stop is not None and stop.asked:
-            return
-        yield task
-        if count == limit:
-            return
+async def _compile(config: CompileConfig, run: Run) -> CompileResult:
+    plan, outputs, tally = make_compile_plan(config), name_outputs(config), _Tally()
+    with outputs.claim(config.tasks, config.overwrite):
+        stream = open_tasks(config, run.rejects.add)
+        tasks = take_until_stopped(islice(stream, config.limit), run.stop)
+        place = Workplace(config.http, outputs.journal, config.engine, config.workers)
+        if config.has_model:
+            require_text(run.models.make(config.generator))  # before there is a journal
+            results = run_job(CompileJob(config.generator, plan), tasks, run, place)
+        else:
+            worker = CompileWorker(Compiler(None, plan.generation, plan.own_prompt), plan)
+            results = run_in_order((worker.run(task) for task in tasks), place.window)
+        with (
+            stop_on_signals(run.stop),
+            open_rows(outputs.tasks, TASK_SCHEMA) as write_task,
+            open_rows(outputs.excluded, TASK_SCHEMA) as write_excluded,
+        ):
+            async with aclosing(results):
+                async for done in results:
+                    tally.add(done)
+                    if tally.silent == _MOST_SILENT and not run.stop.asked:  # after a stop, no task gets a reply
+                        raise ModelError(
+                            f"{config.generator}: the last {_MOST_SILENT} tasks got no reply ({tally.last_failure}); "
+                            "what was paid for is in the journal, and the same command goes on when it answers"
+                        )
+                    (write_excluded if done.state == "excluded" else write_task)(render_task(done.task))
+                    excluded = tally.counts["states"]["excluded"]
+                    run.tell(tally.tasks, note=f"{excluded:,} excluded, {run.count_failures():,} calls failed")
+            run.check_stopped()
+            if not tally.tasks:
+                subset = f"no task has a criterion of the subset {config.subset}"
+                why = run.rejects.first(config.tasks) or (subset if stream.skipped else "the file is empty")
+                raise SourceError(f"{config.tasks}: no task could be read; {why}")
+            outputs.announce()
+        return _finish(config, plan, outputs, tally, stream, run)
 
 
-def _check_not_empty(config: CompileConfig, stream: Stream[Task], tally: Tally, rejects: _Rejects) -> None:
-    if not tally.tasks:
-        skipped = f"no task has a criterion of the subset {config.subset}" if stream.skipped else "the file is empty"
-        raise SourceError(f"{config.tasks}: no task could be read; {rejects.first or skipped}")
+class _Tally:
+    """What has been counted over the tasks so far, by the names of the result."""
+
+    def __init__(self) -> None:
+        self.tasks = self.repairs = 0
+        self.counts = {name: Counter[str]() for name in ("states", "failures", *_COUNTED)}
+        self.last_failure = ""
+        self.silent = 0
+        """How many tasks in a row got no reply."""
+
+    def add(self, done: Compiled) -> None:
+        counts = self.counts
+        self.tasks += 1
+        self.repairs += len(done.repairs)
+        counts["states"][done.state] += 1
+        if done.exclusion is not None:
+            counts["reasons"][done.exclusion.kind] += 1
+        elif done.task.protocol is not None:
+            counts["dimensions"][str(len(done.task.protocol))] += 1
+        if done.attempts:
+            counts["attempts"][str(done.attempts)] += 1
+        counts["faults"].update(fault.kind for fault in done.faults)
+        counts["text_faults"].update(fault.kind for fault in done.text_faults)
+        counts["failed_texts"].update(done.failed_texts.keys())
+        counts["failure_sentences"].update(done.failure_sentences)
+        # An endpoint that refuses a question is there, and may answer the next.
+        self.silent = self.silent + 1 if done.failure and not done.failure.is_refusal else 0
+        if done.failure:
+            self.last_failure = shorten(done.failure.reason, _LONGEST_FAILURE)
+            counts["failures"][self.last_failure] += 1
+
+    def describe(self) -> dict[str, Any]:
+        """The fields of a `CompileResult`: counts by number in order, others the most frequent first."""
+        found: dict[str, Any] = {name: dict(self.counts[name].most_common()) for name in _COUNTED}
+        for name in ("attempts", "dimensions"):
+            found[name] = dict(sorted(found[name].items(), key=lambda pair: int(pair[0])))
+        failures = dict(self.counts["failures"].most_common(_SHOWN_FAILURES))
+        if others := self.counts["failures"].total() - sum(failures.values()):
+            failures["other reasons"] = others
+        states = {name: self.counts["states"][name] for name in ("kept", "repaired", "excluded")}
+        return {**states, **found, "failures": failures, "repairs": self.repairs}
 
 
-def _tidy(outputs: dict[str, Path], tally: Tally, rejects: int) -> dict[str, Path]:
-    """The files that hold something; the others are removed, also those of an earlier run."""
-    empty = [
-        *(["excluded"] if not tally.states["excluded"] else []),
-        *(["rejects"] if not rejects else []),
-    ]
-    for name in empty:
-        outputs[name].unlink(missing_ok=True)
-    return {name: path for name, path in outputs.items() if name not in empty and (name == "manifest" or path.exists())}
-
-
-def _describe(config: CompileConfig, plan: Plan) -> dict[str, Any]:
-    """Everything resolved, for the manifest. There is no key in it: keys live in the environment."""
-    settings = {key: _plain(value) for key, value in asdict(config).items()}
-    return {
-        "verb": "compile",
-        "config": {**settings, "group": plan.group},
-        "prompts": _hash_prompts(config, plan) if config.generator not in ("", RULES) else {},
-        "versions": {"prorubric": version("prorubric"), "python": python_version()},
-    }
-
-
-def _hash_prompts(config: CompileConfig, plan: Plan) -> dict[str, dict[str, str]]:
-    """The hash of every prompt that a task could be asked with, by question and domain."""
-    texts = [*plan.texts, *(TEXT_OF[name] for name in plan.transforms if name in TEXT_OF)]
-    questions: list[Question] = [QUESTIONS[name] for name in texts]
-    if plan.group != "none":
-        questions.insert(0, "group")
-    own, path = {"group": plan.own_prompt}, config.generation.prompt_file
-    return {
-        question: {domain: load_prompt(question, domain, own.get(question), path).sha256 for domain in DOMAINS}
-        for question in questions
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return str(value) if isinstance(value, Path) else value
-
-
-def _summarize(
-    config: CompileConfig, tally: Tally, usage: Usage, files: dict[str, Path], read: int, rejected: int
+def _finish(
+    config: CompileConfig, plan: CompilePlan, outputs: CompileOutputs, tally: _Tally, stream: Stream[Task], run: Run
 ) -> CompileResult:
-    failures = dict(tally.failures.most_common(_SHOWN_FAILURES))
-    if others := tally.failures.total() - sum(failures.values()):
-        failures["other reasons"] = others
-    return CompileResult(
+    """Write the manifest, and remove files that hold nothing, also those of an earlier run."""
+    run.rejects.save(outputs.rejects)
+    if not tally.counts["states"]["excluded"]:
+        outputs.excluded.unlink()
+    files = {name: path for name, path in outputs.paths.items() if path.exists() or name == "manifest"}
+    result = CompileResult(
         generator=config.generator,
-        read=read,
-        kept=tally.states["kept"],
-        repaired=tally.states["repaired"],
-        excluded=tally.states["excluded"],
-        left_out={},
-        rejected=rejected,
-        reasons=dict(tally.reasons.most_common()),
-        attempts={str(count): tasks for count, tasks in sorted(tally.attempts.items())},
-        faults=dict(tally.faults.most_common()),
-        text_faults=dict(tally.text_faults.most_common()),
-        failure_sentences=dict(tally.failure_sentences),
-        failed_texts=dict(tally.failed_texts.most_common()),
-        repairs=tally.repairs,
-        dimensions={str(count): tasks for count, tasks in sorted(tally.dimensions.items())},
-        calls=usage.calls,
-        cached=usage.cached,
-        repeated=usage.repeated,
-        damaged=usage.damaged,
-        failed_calls={**usage.failures},
-        failures=failures,
-        retries=usage.retries,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cost=None,
-        cost_with_journal=None,
+        read=stream.read,
+        left_out={f"no criterion of the subset {config.subset}": stream.skipped} if stream.skipped else {},
         files={name: str(path) for name, path in files.items()},
         sha256={
             "input": hash_file(Path(config.tasks)),
             **{name: hash_file(files[name]) for name in ("tasks", "excluded") if name in files},
         },
-        seconds=0.0,
+        **tally.describe(),
+        **run.describe(),
     )
+    questions: list[Question] = ["group"] if plan.group != "none" else []
+    questions += [QUESTIONS[name] for name in (*plan.texts, *(TEXT_OF[t] for t in plan.transforms if t in TEXT_OF))]
+    own, prompt_file = {"group": plan.own_prompt}, config.generation.prompt_file
+    prompts = {
+        question: {
+            domain: load_generator_prompt(question, domain, own.get(question), prompt_file).sha256 for domain in DOMAINS
+        }
+        for question in (questions if config.has_model else ())
+    }
+    about = describe_run(Setting("compile", replace(config, group=plan.group), {"files": outputs.identity}))
+    write_json(outputs.manifest, {**about, "prompts": prompts, **result.model_dump(mode="json")})
+    return result
+
+
+async def _estimate(config: CompileConfig, run: Run) -> CompileEstimate:
+    """Put the questions of a run to a replay of its journal, task by task, up to the first that it cannot answer."""
+    plan, count = make_compile_plan(config), 0
+    question: Question = "group"
+    model = require_text(run.models.make(config.generator)) if config.has_model else None
+    journal_path = config.journal or (name_outputs(config).journal if config.out else None)
+    with open_existing(journal_path if model else None) as journal:
+        questions, replay = Questions(journal), None
+        if model is not None:
+            replay = Replay(
+                model,
+                questions,
+                usual=lambda _: _REPLY_TOKENS[question],
+                retries=lambda request: config.generation.reasks - request.draw,
+                shows_reply=True,
+            )
+        compiler = Compiler(replay, config.generation, plan.own_prompt)
+        for task in islice(open_tasks(config, run.rejects.add), config.limit):
+            count += 1
+            if replay is None:
+                continue
+            if plan.needs_grouping(task):
+                if "appropriateness" in list_baked(task):
+                    continue
+                question = "group"
+                made = await compiler.compile(task)
+                if made.state == "excluded" and made.failure is None:  # for good: nothing else is asked about it
+                    continue
+            for name in plan.list_texts(task):
+                question = QUESTIONS[name]
+                await add_texts(compiler, Compiled(task, "kept"), (name,))
+    if not isinstance(model, OwnModel):  # the run may use the same object
+        await compiler.close()
+    fields = questions.price("" if model is None else model.name, run.gate.prices)
+    return CompileEstimate(generator=config.generator, tasks=count, rejected=run.rejects.count, **fields)

@@ -14,7 +14,7 @@ from prorubric.aggregate.score import Score, score
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.folder import PAGE
 from prorubric.audit.records import AuditResult
-from prorubric.compile.compare import CompareConfig, compare_tasks
+from prorubric.compile.compare import compare_tasks
 from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_RESPONSES, SAMPLE_TASKS, SampleAnswer, load_samples
 from prorubric.errors import ConfigError
 from prorubric.files.write import open_rows, write_json
@@ -26,8 +26,7 @@ from prorubric.runs.folder import CONFIG, SUMMARY, TASKS, Setting, describe_run,
 from prorubric.runs.run import OnProgress
 from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_score_row, render_verdict_row
 from prorubric.verbs.audit import audit_rewards
-from prorubric.verbs.compile import compile_rubrics
-from prorubric.verbs.compile_config import CompileConfig
+from prorubric.verbs.compile import CompileConfig, compile_rubrics
 from prorubric.verbs.lint import LintConfig, LintResult, lint_tasks
 
 _SHOWN_TASKS = 2
@@ -93,7 +92,7 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     (config.out / SUMMARY).unlink(missing_ok=True)
     compiled = config.out / f"{_BY_RULES}.jsonl"
     compile_rubrics(CompileConfig(str(SAMPLE_TASKS), out=compiled, generator="rules", overwrite=True))
-    agreement = compare_tasks(CompareConfig(compiled, SAMPLE_TASKS)).agreement
+    agreement = compare_tasks(compiled, SAMPLE_TASKS).agreement
     answers = list(load_samples())
     scored = {
         name: [score(pick_verdicts(answer, find_scheme(name)), answer.task, name) for answer in answers]
