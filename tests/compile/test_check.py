@@ -116,7 +116,7 @@ class TestStructure:
             ),
         ],
     )
-    def test_what_no_repair_can_mend_is_the_reason_to_exclude(self, draft: Draft, reason: str) -> None:
+    def test_what_cannot_be_repaired_is_the_reason_to_exclude(self, draft: Draft, reason: str) -> None:
         n = max((index for dimension in draft.dimensions for index in dimension.indices), default=2)
         exclusion = find_exclusion(draft, n)
         assert exclusion is not None

@@ -243,7 +243,7 @@ class TestRepaired:
         kept, _ = compile_with(MISSING, GOOD, repaired="exclude")
         assert kept.state == "kept"
 
-    def test_what_no_repair_could_mend_is_excluded_for_its_own_reason_also_then(self) -> None:
+    def test_what_cannot_be_repaired_is_excluded_for_its_own_reason_then_too(self) -> None:
         made, _ = compile_with(*[SIX] * 3, task=SIX_ITEMS, repaired="exclude")
         assert made.reason == "more than five dimensions"
 

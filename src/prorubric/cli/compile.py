@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from prorubric.cli.money import DryRun, describe_calls, print_estimate, say_estimate, show_cost
+from prorubric.cli.money import DryRun, print_calls, print_estimate, say_estimate
 from prorubric.cli.options import allow_off, read_http
 from prorubric.cli.output import JsonFlag, count, literal, make_console, print_json, say
 from prorubric.cli.progress import show_progress
@@ -102,14 +102,7 @@ def _print_result(result: CompileResult, console: Console) -> None:
     if result.failures:
         console.print("the same command with --overwrite asks again for what got no reply, and for nothing else")
     if result.calls:
-        failed = sum(result.failed_calls.values())
-        calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
-        console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
-    if result.damaged:
-        console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
-    if result.prompt_tokens or result.unmetered:
-        tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
-        console.print(f"{tokens}, {show_cost(result.cost, result.unmetered)}", soft_wrap=True)
+        print_calls(result, console)
     for name, path in result.files.items():
         console.print(literal(f"{name}: {path}"), soft_wrap=True)
 

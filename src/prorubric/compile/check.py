@@ -77,13 +77,9 @@ def find_faults(draft: Draft, n: int) -> list[Fault]:
 
 def find_exclusion(draft: Draft, n: int) -> Fault | None:
     """Why a repaired draft cannot be kept, or None."""
-    faults = find_faults(draft, n)
     # Too many dimensions, then one that lost all its criteria, say more than what else may be wrong.
-    kinds = [fault.kind for fault in faults]
-    for kind in ("too many", "no items", *kinds):
-        if kind in kinds:
-            return Fault(_EXCLUSIONS.get(kind, kind), faults[kinds.index(kind)].detail)
-    return None
+    faults = sorted(find_faults(draft, n), key=lambda fault: (fault.kind != "too many", fault.kind != "no items"))
+    return Fault(_EXCLUSIONS.get(faults[0].kind, faults[0].kind), faults[0].detail) if faults else None
 
 
 _EXCLUSIONS = {

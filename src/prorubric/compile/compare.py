@@ -1,13 +1,9 @@
 """`compare_tasks`: how far two compilations of the same tasks agree, figure by figure.
 
-Two files of compiled tasks are joined by id. For each task that both have compiled from the same rubric: the adjusted
-Rand index of the two partitions, and for either side the number of dimensions, how evenly criteria and weight are
-spread over them, how many of them have a failure clause and how long their descriptions are. No model is called, and
-none of these figures says which of the two is better.
-
-A task that cannot be compared is left out with its reason, and every row of both files is counted: compared, in one
-file only, left out, or unreadable. B is read first and only its outlines are kept (labels, a digest, a few numbers, no
-text); A is streamed.
+Two files of compiled tasks are joined by id. Tasks that both have compiled from the same rubric get the adjusted Rand
+index of the two partitions, and figures for each side that describe the dimensions; none of them says which side is
+better. Every row of both files is counted: compared, in one file only, left out with its reason, or unreadable. B is
+read first and only its outlines are kept (labels, a digest, a few numbers, no text); A is streamed.
 """
 
 import hashlib
