@@ -170,7 +170,7 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
             {"transform": ("appropriateness", "raw-and")},
             "raw-and would change the appropriateness text; name",
         ),
-        ({"generator": "lexical"}, "lexical/2 gives probabilities and writes no text"),
+        ({"generator": "lexical"}, "lexical/2 gives probabilities and does not write text"),
         ({"generator": "nothing"}, "no generator is called 'nothing'; known forms: rules"),
         ({"generator": "gpt-4o"}, "https://api.openai.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY$"),
         ({"generator": "rules", "generation": GeneratorConfig(prompt_file=Path("none.txt"))}, "none.txt: the prompt"),
