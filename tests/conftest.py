@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The machine may be busy, so no deadline; in CI the same examples every time, so that a failure can be repeated.
+from tests.thorough import IS_THOROUGH, few_or
+
+# The machine may be busy, so no deadline; in CI the same examples every time, so a failure can be repeated.
 settings.register_profile(
-    "project", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
+    "project",
+    deadline=None,
+    derandomize=IS_THOROUGH,
+    max_examples=few_or(100),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
 

@@ -17,6 +17,7 @@ from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from tests.llm.asking import run
 from tests.strategies import tasks
+from tests.thorough import few_or
 
 ITEMS = {
     "Sends the six-week-old with a fever in tonight": 5,
@@ -427,7 +428,7 @@ replies = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=few_or(150))
 @given(
     task=tasks(with_protocol=None),
     said=st.lists(replies, min_size=3, max_size=3),

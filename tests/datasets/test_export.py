@@ -89,7 +89,9 @@ def convert(source: Path, out: Path, **options: Any) -> ConvertResult:
 class TestRoundTrips:
     @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
     @pytest.mark.parametrize("to", TARGETS)
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=few_or(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    )
     @given(drawn=st.lists(tasks(positive=False, with_protocol=None), min_size=1, max_size=3))
     def test_any_tasks_come_back_exactly(
         self, tmp_path_factory: pytest.TempPathFactory, to: Target, suffix: str, drawn: list[Task]
@@ -335,7 +337,7 @@ class TestContradictions:
         assert f"one.jsonl:1: {said}" in reject_one(tmp_path, row, to)
 
     @pytest.mark.parametrize("to", FOREIGN)
-    @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=few_or(100), suppress_health_check=[HealthCheck.too_slow])
     @given(data=st.data())
     def test_a_row_of_ours_with_junk_in_it_is_a_task_or_a_reject(
         self, tmp_path_factory: pytest.TempPathFactory, to: str, data: st.DataObject
@@ -467,6 +469,7 @@ CONVERT_ALL = """
 import sys
 from pathlib import Path
 from prorubric import ConvertConfig, convert_tasks
+from tests.thorough import few_or
 
 convert_tasks(ConvertConfig(sys.argv[1], Path(sys.argv[2]), to=sys.argv[3], format="tasks"))
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))

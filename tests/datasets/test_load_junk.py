@@ -17,6 +17,7 @@ from prorubric.errors import SourceError
 from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.forms import parse_task, render_task
 from tests.datasets.rows import ROWS, RUBRICHUB_SFT, read
+from tests.thorough import few_or
 
 # Keys that some source looks for, so that junk stands where a value is read.
 KEYS = st.sampled_from(
@@ -109,7 +110,7 @@ def write(folder: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 @pytest.mark.parametrize("name", FORMATS[1:])
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=few_or(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_row_of_junk_is_a_task_or_a_reject(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
@@ -121,7 +122,7 @@ def test_a_row_of_junk_is_a_task_or_a_reject(
 
 
 @pytest.mark.parametrize("name", FORMATS[1:])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=few_or(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_what_is_loaded_from_junk_survives_a_file(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
@@ -131,7 +132,7 @@ def test_what_is_loaded_from_junk_survives_a_file(
     assert [parse_task(parse_json(render_json(render_task(task)))) for task in tasks] == tasks
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=few_or(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=st.lists(st.sampled_from(FORMATS[1:]).flatmap(junk_rows), min_size=1, max_size=6))
 def test_a_file_of_junk_is_recognised_or_refused(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]
@@ -151,7 +152,7 @@ def looks_like_utf_16(content: bytes) -> bool:
     return content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[:4].count(0) >= 2
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=few_or(200), deadline=None)
 @given(lines=st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line), max_size=6))
 def test_any_bytes_in_a_line_are_a_reject_or_blank(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]

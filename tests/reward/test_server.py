@@ -24,6 +24,7 @@ from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward.judging import truth
 from tests.reward.serving import Answer, JudgeAt, RunningServer, wait_until
+from tests.thorough import few_or
 
 TASKS = [make_task([5, 3, -2, 1], [[1, 3], [2, 4]]).model_copy(update={"id": f"task {i}"}) for i in range(3)]
 STRANGER = make_task([2, -1, 4], [[1, 2], [3]]).model_copy(update={"id": "a stranger"})
@@ -364,7 +365,7 @@ class TestBadRequests:
         "responses_create_params response_length output verifier_metadata rubric".split()
     )
 
-    @settings(max_examples=150)
+    @settings(max_examples=few_or(150))
     @given(
         route=st.sampled_from([*ASK]),
         change=st.dictionaries(keys, json_values, max_size=3),

@@ -16,10 +16,11 @@ from prorubric import load_tasks, save_tasks
 from tests.compile.generating import make_tasks
 from tests.compile.running import AT_ONCE, count_replies, finish, start
 from tests.llm.server import MisbehavingServer, wait_until
+from tests.thorough import few_or
 
 TASKS = 300
 MANY_TASKS = 1_500
-KILLS = 12
+KILLS = few_or(12)
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_run_killed_at_a_dozen_random_moments_loses_nothing_and_does_nothing_twice(
+def test_a_run_killed_at_random_moments_loses_nothing_and_does_nothing_twice(
     folder: Path, server: MisbehavingServer
 ) -> None:
     save_tasks(folder / "tasks.jsonl", make_tasks(MANY_TASKS))
