@@ -34,6 +34,7 @@ from tests.datasets.rows import HEALTHBENCH, ROWS, TASK, VERL, read, read_one, r
 from tests.datasets.test_load_junk import spoilt
 from tests.datasets.test_load_memory import make_task
 from tests.strategies import tasks
+from tests.thorough import few_or
 
 FOREIGN = ("verl", "trl", "healthbench")
 SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".jsonl.zst", ".parquet")
