@@ -470,7 +470,6 @@ CONVERT_ALL = """
 import sys
 from pathlib import Path
 from prorubric import ConvertConfig, convert_tasks
-from tests.thorough import few_or
 
 convert_tasks(ConvertConfig(sys.argv[1], Path(sys.argv[2]), to=sys.argv[3], format="tasks"))
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
