@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric import Criterion, Message, ProtocolRubric, Rubric, Task, load_samples, save_tasks
-from prorubric.compile.compare import (
-    Mean,
-    adjusted_rand,
-    balance,
-    compare_tasks,
-    describe_protocol,
-)
+from prorubric.compile.compare import Mean, adjusted_rand, balance, compare_tasks, describe_protocol
 from prorubric.compile.rules import draft_by_rules
 
 PLAIN = "The reader knows what to do."

@@ -16,8 +16,8 @@ from prorubric.datasets.rejects import Reject, Rejects, RejectWarning
 from prorubric.datasets.sources import FORMATS
 from prorubric.datasets.sources.plain import EXAMPLE
 from prorubric.errors import ConfigError, RowError, SourceError
-from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.rubric.forms import parse_task, render_task
+from prorubric.rubric.save import TASK_SCHEMA
 from tests.datasets.rows import HEALTHBENCH, ROWS, RUBRICHUB_SFT, TASK, read, write_jsonl
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".json.gz", ".jsonl.zst", ".json.zst", ".parquet")

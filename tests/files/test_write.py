@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from prorubric import Response, Task, load_responses, load_tasks, save_responses, save_tasks
 from prorubric.datasets.responses import parse_response
 from prorubric.errors import RubricError, SourceError
-from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.files.json import parse_json, render_json
 from prorubric.files.write import open_rows, split_suffix, write_json
 from prorubric.rubric.forms import parse_task, render_response, render_task
+from prorubric.rubric.save import TASK_SCHEMA
 from tests.strategies import json_values, responses, tasks
 
 SUFFIXES = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".json", ".json.gz", ".parquet"]

@@ -7,7 +7,7 @@ import pytest
 
 from prorubric import CalibrateConfig, calibrate_judge
 from prorubric.cli.app import run as run_program
-from prorubric.datasets.labels import LabelledItem, load_labels
+from prorubric.datasets.people_labels import LabelledItem, load_labels
 from prorubric.errors import SourceError
 from prorubric.judge.agreement import Confusion, count_pairs
 from tests.llm.asking import count_replies

@@ -14,12 +14,7 @@ from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
 from prorubric.audit.models import AuditModels
 from prorubric.audit.price_list import PROBES, probe_prices
 from prorubric.audit.summary import Found, share_unknown
-from prorubric.audit.tasks import (
-    NO_DIMENSIONS,
-    add_dimensions,
-    keep_judgeable,
-    need_dimensions,
-)
+from prorubric.audit.tasks import NO_DIMENSIONS, add_dimensions, keep_judgeable, need_dimensions
 from prorubric.compile.compiler import LINEAGE, RULES
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import SourceError

@@ -10,9 +10,9 @@ from typing import Any
 
 from prorubric.datasets.shapes import parse_messages
 from prorubric.errors import RubricError
-from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.records import Task
+from prorubric.rubric.save import TASK_SCHEMA
 from prorubric.text.show import shorten
 
 OWN_KEY = "prorubric"

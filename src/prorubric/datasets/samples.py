@@ -43,7 +43,8 @@ class SampleAnswer:
 def load_samples() -> Iterator[SampleAnswer]:
     """The 48 answers of the sample pack, task by task."""
     tasks = {task.id: task for task in load_tasks(SAMPLE_TASKS, "tasks", strict=True)}
-    verdicts = {(row["task_id"], row["sample"]): row for row in _read_verdicts()}
+    rows = (row.value or {} for row in read_rows(SAMPLE_VERDICTS))
+    verdicts = {(row["task_id"], row["sample"]): row for row in rows}
     for response in load_responses(SAMPLE_RESPONSES, strict=True):
         task, row = tasks[response.task_id], verdicts[response.task_id, response.sample]
         yield SampleAnswer(task, response, row["kind"], row["note"], _complete(task, row))
@@ -64,9 +65,3 @@ def _complete(task: Task, row: Mapping[str, Any]) -> dict[str, tuple[Verdict, ..
         "one-dimension": (all(verdicts["dimensions"]),),
         "criteria-rewritten": verdicts["criteria"],
     }
-
-
-def _read_verdicts() -> Iterator[dict[str, Any]]:
-    for row in read_rows(SAMPLE_VERDICTS):
-        if row.value is not None:
-            yield row.value

@@ -163,9 +163,11 @@ def make_criterion(item: Item, position: int, default: float | None = None) -> C
 def parse_messages(value: Any) -> tuple[Message, ...]:
     """A conversation: a list of messages, JSON text of one, or plain text as a single user message."""
     turns = unwrap_json(value)
-    if isinstance(value, str) and not _is_conversation(turns):
+    are_objects = isinstance(turns, list) and all(isinstance(turn, Mapping) for turn in turns)
+    # A text that merely looks like JSON, such as a list to be sorted, is a prompt.
+    if isinstance(value, str) and not (turns and are_objects and all("role" in turn for turn in turns)):
         return (Message(role="user", content=value),)
-    if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
+    if not are_objects:
         raise RubricError(
             "the prompt is not a conversation", shorten(repr(turns)), remedy="give text or a list of messages"
         )
@@ -258,23 +260,19 @@ def _read_entry(entry: Any, position: int) -> Iterator[Item]:
     name = entry.get("name") or entry.get("dimension")
     for part in parts:
         for item in _read_entry(unwrap_json(part), position):
-            weight = _multiply(outer, item, position)
+            # The weight of the dimension times that of the criterion inside it; one of the two may be missing.
+            inner = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "")
+            weight = outer if inner is None else inner
+            if outer is not None and inner is not None:
+                if outer < 0 and inner < 0:
+                    raise RubricError(
+                        "dimension and criterion are both negative",
+                        f"{outer:g} × {inner:g}",
+                        remedy="keep one minus",
+                        place=f"criterion {position}",
+                    )
+                weight = outer * inner
             yield Item(item.text, weight, item.tier, (*item.tags, *([f"dimension:{name}"] if name else [])))
-
-
-def _multiply(outer: float | None, item: Item, position: int) -> float | None:
-    """Weight of the dimension times weight or tier of the criterion inside it; one of the two may be missing."""
-    inner = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "")
-    if outer is None or inner is None:
-        return outer if inner is None else inner
-    if outer < 0 and inner < 0:
-        raise RubricError(
-            "dimension and criterion are both negative",
-            f"{outer:g} × {inner:g}",
-            remedy="keep one minus",
-            place=f"criterion {position}",
-        )
-    return outer * inner
 
 
 def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
@@ -333,11 +331,6 @@ def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
         except OverflowError:
             wrong = "the weight is too large"
     raise RubricError(wrong, shorten(repr(value)), remedy="give a number other than 0", place=f"criterion {position}")
-
-
-def _is_conversation(turns: Any) -> bool:
-    """True for messages; a text that merely looks like JSON, such as a list to be sorted, is a prompt."""
-    return isinstance(turns, list) and bool(turns) and all(isinstance(t, Mapping) and "role" in t for t in turns)
 
 
 def _read_content(content: Any) -> str:

@@ -1,4 +1,4 @@
-"""What pyarrow does here: parquet, zstd, and the columns of our own forms.
+"""What pyarrow does here: parquet and zstd.
 
 It takes longer to load than all the rest of what reads and writes rows, so `files` loads this module only for a file
 that calls for it.
@@ -18,40 +18,6 @@ from prorubric.files.json import render_json
 from prorubric.files.read import MAX_FILE
 from prorubric.files.write import WriteRow
 from prorubric.text.show import shorten
-
-TASK_SCHEMA = pa.schema(
-    {
-        "id": pa.string(),
-        "messages": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
-        "domain": pa.string(),
-        "source": pa.string(),
-        "rubric": pa.list_(
-            pa.struct({"criterion": pa.string(), "weight": pa.float64(), "tags": pa.list_(pa.string())})
-        ),
-        "protocol": pa.list_(
-            pa.struct(
-                {
-                    "name": pa.string(),
-                    "description": pa.string(),
-                    "indices": pa.list_(pa.int64()),
-                    "weight": pa.float64(),
-                }
-            )
-        ),
-        "reference": pa.string(),
-        "meta": pa.string(),
-    }
-)
-RESPONSE_SCHEMA = pa.schema(
-    {
-        "task_id": pa.string(),
-        "response": pa.string(),
-        "sample": pa.int64(),
-        "model": pa.string(),
-        "tokens": pa.int64(),
-        "meta": pa.string(),
-    }
-)
 
 _BATCH = 256
 _ZSTD = "zstd"
@@ -128,14 +94,11 @@ def _find_misfit(rows: list[dict[str, Any]], schema: pa.Schema, before: int, err
         try:
             pa.RecordBatch.from_pylist([row], schema=schema)
         except _MISFITS as own:
-            found, error = f"row {number}{_render_name(row)}", own
+            key = next((key for key in ("id", "task_id") if row.get(key) is not None), None)
+            name = "" if key is None else f" ({key} {shorten(repr(row[key]))})"
+            found, error = f"row {number}{name}", own
             break
     return RubricError(f"{found} does not fit into parquet ({shorten(str(error))}); change it or write jsonl")
-
-
-def _render_name(row: Mapping[str, Any]) -> str:
-    key = next((key for key in ("id", "task_id") if row.get(key) is not None), None)
-    return "" if key is None else f" ({key} {shorten(repr(row[key]))})"
 
 
 def _as_cell(value: JsonValue, column: pa.DataType) -> JsonValue:

@@ -36,11 +36,8 @@ def open_csv(path: Path, heads: Sequence[str]) -> Iterator[WriteRow]:
 def render_html(heads: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
     """A plain table; numbers with three digits, None as a dash."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(_show(row.get(name)))}</td>' for name in heads)}</tr>" for row in rows
-    )
+    body = ""
+    for values in ([row.get(name) for name in heads] for row in rows):
+        shown = ("–" if v is None else f"{v:.3f}" if isinstance(v, float) else str(v) for v in values)
+        body += f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in shown)}</tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _show(value: object) -> str:
-    return "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,7 +1,7 @@
-"""Files written whole or not at all: rows as jsonl (also .gz, .zst), as a JSON array or parquet; small JSON; locks.
+"""Files written whole or not at all: rows as jsonl (also .gz, .zst), as a JSON array or parquet; small JSON.
 
 A file that cannot be written is a `SourceError` that names it. What is written appears under its name only when it is
-complete, and the same rows give the same bytes. `rows` reads them.
+complete, and the same rows give the same bytes.
 """
 
 import errno
@@ -11,7 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -57,9 +57,21 @@ def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
     try:
         with ExitStack() as stack:
             with _blaming(path):
-                write = stack.enter_context(_open_writer(partial, kind, compression, schema))
+                if kind == ".parquet":
+                    from prorubric.files.arrow import write_parquet  # noqa: PLC0415 - slow to load, and rarely needed
+
+                    write = stack.enter_context(write_parquet(partial, schema))
+                else:
+                    write = stack.enter_context(_write_lines(partial, compression, as_array=kind == ".json"))
+
+            def write_row(row: Mapping[str, Any]) -> None:
+                try:
+                    write(row)
+                except OSError as error:
+                    raise _cannot_write(path, error) from error
+
             try:
-                yield _make_blaming(write, path)
+                yield write_row
             except BaseException:
                 # The first error is the one to know of: a full disk would complain again of what is left to write.
                 with suppress(OSError):
@@ -100,18 +112,10 @@ def hash_file(path: Path) -> str | None:
 
 
 def remove_partials(*paths: Path) -> None:
-    """Remove what killed processes left of these files. Only for whoever holds the lock: nobody else writes them."""
+    """Remove what killed processes left of these files. Only for the process that holds the lock."""
     for path in paths:
         for partial in path.parent.glob(f".{glob.escape(path.name)}.partial-*"):
             partial.unlink(missing_ok=True)
-
-
-def _open_writer(path: Path, kind: str, compression: str, schema: "pa.Schema") -> AbstractContextManager[WriteRow]:
-    if kind == ".parquet":
-        from prorubric.files.arrow import write_parquet  # noqa: PLC0415 - slow to load, and rarely needed
-
-        return write_parquet(path, schema)
-    return _line_writer(path, compression, as_array=kind == ".json")
 
 
 @contextmanager
@@ -123,25 +127,15 @@ def _blaming(path: Path) -> Iterator[None]:
         raise _cannot_write(path, error) from error
 
 
-def _make_blaming(write: WriteRow, path: Path) -> WriteRow:
-    def write_row(row: Mapping[str, Any]) -> None:
-        try:
-            write(row)
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-
-    return write_row
-
-
 def _cannot_write(path: Path, error: OSError) -> SourceError:
     # By its number: pyarrow wraps the system's words into many of its own.
     reason = os.strerror(error.errno) if error.errno else shorten(str(error))
     remedy = "make room" if error.errno in _NO_ROOM else "check the place"
-    return SourceError(f"{path}: cannot be written ({reason}); {remedy} and run it again")
+    return SourceError("cannot be written", reason, remedy=f"{remedy} and run it again", place=path)
 
 
 @contextmanager
-def _line_writer(path: Path, compression: str, as_array: bool) -> Iterator[WriteRow]:
+def _write_lines(path: Path, compression: str, as_array: bool) -> Iterator[WriteRow]:
     opening, between, closing = (b"[\n", b",\n", b"\n]\n") if as_array else (b"", b"\n", b"\n")
     with ExitStack() as stack:
         stream: Any = stack.enter_context(path.open("wb"))

@@ -24,16 +24,29 @@ _MESSAGE_KEYS = ("role", "content")
 def parse_task(row: Mapping[str, Any]) -> Task:
     """A row in our own form as a task; raises `RubricError` with the place inside the row."""
     _check_keys(row, TASK_KEYS, "task")
-    rubric = Rubric(criteria=tuple(_parse_criterion(item, i) for i, item in enumerate(_items(row, "rubric"), 1)))
+    criteria = []
+    for position, item in enumerate(_items(row, "rubric"), 1):
+        place = f"criterion {position}"
+        _check_keys(item, CRITERION_KEYS, place)
+        tags = item["tags"] if item.get("tags") is not None else ()
+        try:
+            criteria.append(Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags))
+        except RubricError as error:
+            raise error.at(place) from None
+    rubric = Rubric(criteria=tuple(criteria))
     protocol = None
     if row.get("protocol") is not None:
         dimensions = _items(row, "protocol")
         for position, dimension in enumerate(dimensions, 1):
             _check_keys(dimension, _DIMENSION_KEYS, f"dimension {position}")
         protocol = ProtocolRubric.of(rubric, dimensions)
+    messages = []
+    for position, item in enumerate(_items(row, "messages"), 1):
+        _check_keys(item, _MESSAGE_KEYS, f"message {position}")
+        messages.append(Message(role=item.get("role"), content=item.get("content")))
     return Task(
         id=row.get("id"),
-        messages=tuple(_parse_message(item, i) for i, item in enumerate(_items(row, "messages"), 1)),
+        messages=tuple(messages),
         rubric=rubric,
         protocol=protocol,
         domain=row.get("domain"),
@@ -85,21 +98,6 @@ def render_response(response: Response) -> dict[str, JsonValue]:
         "meta": dict(response.meta) or None,
     }
     return {key: value for key, value in row.items() if value is not None}
-
-
-def _parse_criterion(item: Mapping[str, Any], position: int) -> Criterion:
-    place = f"criterion {position}"
-    _check_keys(item, CRITERION_KEYS, place)
-    try:
-        tags = item["tags"] if item.get("tags") is not None else ()
-        return Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags)
-    except RubricError as error:
-        raise error.at(place) from None
-
-
-def _parse_message(item: Mapping[str, Any], position: int) -> Message:
-    _check_keys(item, _MESSAGE_KEYS, f"message {position}")
-    return Message(role=item.get("role"), content=item.get("content"))
 
 
 def _parse_meta(value: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from prorubric.errors import InvalidValueError, RubricError
 from prorubric.rubric.base import Record
@@ -24,6 +24,18 @@ _StrictText = Annotated[str, Field(strict=True)]
 _Index = Annotated[int, Field(strict=True)]
 _LARGEST_INTEGER = 2**63 - 1
 _Count = Annotated[int, Field(strict=True, ge=0, le=_LARGEST_INTEGER)]
+
+
+def _refuse_large_integers(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _refuse_large_integers(inner)
+    elif isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        raise InvalidValueError("an integer does not fit into 64 bits", str(value), remedy="store it as text")
+    return value
+
+
+_Meta = Annotated[dict[str, JsonValue], AfterValidator(_refuse_large_integers)]
 
 
 class Criterion(Record):
@@ -185,7 +197,7 @@ class Task(Record):
     source: str | None = None
     reference: str | None = None
     """The source's own answer or notes, used as an anchor where items contradict each other."""
-    meta: dict[str, JsonValue] = Field(default_factory=dict)
+    meta: _Meta = Field(default_factory=dict)
     """Whatever else the source said; JSON values only."""
 
     @field_validator("id")
@@ -202,16 +214,19 @@ class Task(Record):
             raise InvalidValueError("the conversation is empty", remedy="give at least one message with text")
         return messages
 
-    @field_validator("meta")
-    @classmethod
-    def _meta_survives_a_file(cls, meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        _refuse_large_integers(meta)
-        return meta
-
     @model_validator(mode="after")
     def _protocol_belongs_to_the_rubric(self) -> Self:
-        if self.protocol is not None:
-            _check_protocol(self.protocol, self.rubric)
+        dimensions = self.protocol.dimensions if self.protocol else ()
+        if dimensions:
+            _check_partition([dimension.indices for dimension in dimensions], len(self.rubric))
+        for position, dimension in enumerate(dimensions, 1):
+            derived = self.rubric.weight_of(dimension.indices)
+            if dimension.weight != derived:
+                raise InvalidValueError(
+                    "a dimension does not weigh what its criteria weigh",
+                    f"dimension {position} weighs {dimension.weight:g}, its criteria add up to {derived:g}",
+                    remedy="make it with ProtocolRubric.of(rubric, …)",
+                )
         return self
 
 
@@ -224,14 +239,8 @@ class Response(Record):
     """Which of several answers to the same task this is."""
     model: str | None = None
     tokens: _Count | None = None
-    meta: dict[str, JsonValue] = Field(default_factory=dict)
+    meta: _Meta = Field(default_factory=dict)
     """Whatever else the file said; JSON values only."""
-
-    @field_validator("meta")
-    @classmethod
-    def _meta_survives_a_file(cls, meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        _refuse_large_integers(meta)
-        return meta
 
 
 def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> None:
@@ -255,18 +264,6 @@ def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> N
         raise InvalidValueError("a criterion is in no dimension", detail, remedy=allowed)
 
 
-def _check_protocol(protocol: ProtocolRubric, rubric: Rubric) -> None:
-    _check_partition([dimension.indices for dimension in protocol.dimensions], len(rubric))
-    for position, dimension in enumerate(protocol.dimensions, 1):
-        derived = rubric.weight_of(dimension.indices)
-        if dimension.weight != derived:
-            raise InvalidValueError(
-                "a dimension does not weigh what its criteria weigh",
-                f"dimension {position} weighs {dimension.weight:g}, its criteria add up to {derived:g}",
-                remedy="make it with ProtocolRubric.of(rubric, …)",
-            )
-
-
 def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
     indices = part.get("indices")
     whole = isinstance(indices, tuple | list) or (
@@ -281,11 +278,3 @@ def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
             place=f"ProtocolRubric: dimension {position}",
         )
     return read
-
-
-def _refuse_large_integers(value: JsonValue) -> None:
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            _refuse_large_integers(inner)
-    elif isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
-        raise InvalidValueError("an integer does not fit into 64 bits", str(value), remedy="store it as text")

@@ -20,12 +20,12 @@ import pyarrow as pa
 from pydantic import JsonValue
 
 from prorubric.errors import ConfigError, UnjudgedError
-from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.files.json import render_json
 from prorubric.files.write import open_rows
 from prorubric.reward.reward import Case, Reward, RewardConfig, RubricReward
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
+from prorubric.rubric.save import TASK_SCHEMA
 from prorubric.train.known import describe_unknown
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from prorubric.datasets.labels import LabelFormat, LabelledItem, load_labels
+from prorubric.datasets.people_labels import LabelFormat, LabelledItem, load_labels
 from prorubric.errors import SourceError
 from prorubric.judge.agreement import Agreement, compare_with_people
 from prorubric.judge.judge import Judge, JudgeConfig, judge_stream

@@ -25,7 +25,6 @@ from prorubric.compile.texts import QUESTIONS, TextName, add_texts
 from prorubric.compile.work import TEXT_OF, CompileJob, CompilePlan, CompileWorker, Group
 from prorubric.datasets.load import Stream, TaskOptions, open_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
-from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.files.write import hash_file, open_rows, write_json
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.make import FORMS, hint_at_model, require_text
@@ -35,6 +34,7 @@ from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.base import config_record, split_commas
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
+from prorubric.rubric.save import TASK_SCHEMA
 from prorubric.runs.engines import Engine, Workplace, run_job, take_until_stopped
 from prorubric.runs.estimate import Estimate, Questions, Replay, open_existing
 from prorubric.runs.folder import Setting, describe_run

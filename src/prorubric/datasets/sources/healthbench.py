@@ -77,10 +77,21 @@ def render(task: Task) -> dict[str, JsonValue]:
     """The task as one row with the upstream columns."""
     row, meta = render_task(task), dict(task.meta)
     tags, canary = meta.get("example_tags"), meta.get("canary")
+    are_texts = isinstance(tags, list) and bool(tags) and all(isinstance(tag, str) for tag in tags)
+    # Upstream readers ask for all three keys of an ideal completion.
+    ideal: dict[str, JsonValue] | None = (
+        None
+        if task.reference is None
+        else {
+            "ideal_completion": task.reference,
+            "ideal_completions_group": None,
+            "ideal_completions_ref_completions": None,
+        }
+    )
     upstream: dict[str, JsonValue] = {
         # Only what upstream could have said as well moves into its columns; anything else stays in meta.
-        "example_tags": meta.pop("example_tags") if _are_texts(tags) else [],
-        "ideal_completions_data": _render_ideal(task.reference),
+        "example_tags": meta.pop("example_tags") if are_texts else [],
+        "ideal_completions_data": ideal,
         "prompt": row["messages"],
         "prompt_id": task.id,
         "rubrics": _rename_key(row["rubric"], "weight", "points"),
@@ -109,17 +120,6 @@ def _parse_own(row: Mapping[str, Any]) -> Task:
     )
 
 
-def _render_ideal(reference: str | None) -> dict[str, JsonValue] | None:
-    """Upstream readers ask for all three keys where there is an ideal completion."""
-    if reference is None:
-        return None
-    return {
-        "ideal_completion": reference,
-        "ideal_completions_group": None,
-        "ideal_completions_ref_completions": None,
-    }
-
-
 def _rename_key(items: Any, old: str, new: str) -> Any:
     """Criteria with one key under another name; what is no list of objects stays, to be refused with the rest."""
     if not isinstance(items, list):
@@ -128,7 +128,3 @@ def _rename_key(items: Any, old: str, new: str) -> Any:
         {new if key == old else key: value for key, value in item.items()} if isinstance(item, Mapping) else item
         for item in items
     ]
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)

@@ -9,16 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from prorubric.datasets.ids import make_id
-from prorubric.datasets.shapes import (
-    CATEGORY_PREFIX,
-    Item,
-    make_criterion,
-    make_meta,
-    parse_messages,
-    read_first,
-    read_items,
-)
-from prorubric.rubric.records import Criterion, Rubric, Task
+from prorubric.datasets.shapes import CATEGORY_PREFIX, make_criterion, make_meta, parse_messages, read_first, read_items
+from prorubric.rubric.records import Rubric, Task
 from prorubric.text.criteria import read_direction
 
 NAME = "rar"
@@ -37,7 +29,15 @@ def fits(row: Mapping[str, Any]) -> bool:
 def parse(row: Mapping[str, Any]) -> Task:
     """One row."""
     messages = parse_messages(row["question"] if row.get("question") is not None else row.get("prompt"))
-    rubric = Rubric(criteria=tuple(_read_criterion(item, i) for i, item in enumerate(read_items(row.get("rubric")), 1)))
+    criteria = []
+    for position, item in enumerate(read_items(row.get("rubric")), 1):
+        criterion = make_criterion(item, position)
+        if item.tier == "pitfall" or criterion.weight < 0:
+            is_duty = read_direction(criterion.text) == "requirement"
+            weight = abs(criterion.weight) if is_duty else -abs(criterion.weight)
+            criterion = criterion.model_copy(update={"weight": weight})
+        criteria.append(criterion)
+    rubric = Rubric(criteria=tuple(criteria))
     given = row.get("id") if row.get("id") is not None else row.get("question_id")
     return Task(
         id=str(given) if given is not None else make_id(messages, rubric),
@@ -48,13 +48,3 @@ def parse(row: Mapping[str, Any]) -> Task:
         reference=row.get("reference_answer") or None,
         meta=make_meta({key: value for key, value in row.items() if key not in _KNOWN_KEYS and value != ""}),
     )
-
-
-def _read_criterion(item: Item, position: int) -> Criterion:
-    criterion = make_criterion(item, position)
-    pitfall = item.tier == "pitfall" or criterion.weight < 0
-    if not pitfall:
-        return criterion
-    duty = read_direction(criterion.text) == "requirement"
-    size = abs(criterion.weight)
-    return Criterion(text=criterion.text, weight=size if duty else -size, tags=criterion.tags)

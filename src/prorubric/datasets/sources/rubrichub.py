@@ -28,9 +28,11 @@ def parse(row: Mapping[str, Any]) -> Task:
     rubrics = next((row[key] for key in ("Rubrics", "rubrics") if row.get(key) is not None), None)
     messages = parse_messages(row["prompt"] if row.get("prompt") is not None else row.get("query"))
     rubric = make_rubric(rubrics if rubrics is not None else _nested(row))
+    places = (row, read_object(row.get("extra_info")))
+    given = next((place[key] for place in places for key in ("id", "sample_id") if place.get(key) is not None), None)
     ability = str(row.get("ability") or row.get("data_source") or row.get("source") or "")
     return Task(
-        id=_read_id(row) or make_id(messages, rubric),
+        id=str(given) if given is not None else make_id(messages, rubric),
         messages=messages,
         rubric=rubric,
         domain=next((domain for key, domain in _DOMAINS.items() if key in ability.lower()), None),
@@ -38,12 +40,6 @@ def parse(row: Mapping[str, Any]) -> Task:
         reference=read_object(row.get("reward_model")).get("ground_truth") or None,
         meta={"ability": ability} if ability else {},
     )
-
-
-def _read_id(row: Mapping[str, Any]) -> str | None:
-    places = (row, read_object(row.get("extra_info")))
-    found = next((place[key] for place in places for key in ("id", "sample_id") if place.get(key) is not None), None)
-    return None if found is None else str(found)
 
 
 def _nested(row: Mapping[str, Any]) -> Any:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prorubric.files.arrow import TASK_SCHEMA
 from prorubric.rubric.forms import CRITERION_KEYS, TASK_KEYS, parse_task, render_task
+from prorubric.rubric.save import TASK_SCHEMA
 
 NAME = "tasks"
 SCHEMA = TASK_SCHEMA

@@ -62,15 +62,10 @@ def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
     if missing:
         raise RubricError(f"the column {missing[0]} is empty", remedy="expected K-QA's table")
     columns = sorted(name for name in row if name.startswith("label_"))
-    labels = tuple(_read_kqa_label(row[name]) for name in columns)
+    words = [str(row[name] or "").strip().lower() for name in columns]
+    if unknown := [word for word in words if word and word not in _ENTAILED]:
+        allowed = f"allowed: {', '.join(_ENTAILED)}, or nothing for no opinion"
+        raise RubricError("unknown label", repr(unknown[0]), remedy=allowed)
     tags = [f"category:{row['category_x']}"] if row.get("category_x") else []
     tags += [f"model:{row['llm_x']}"] if row.get("llm_x") else []
-    return LabelledItem(row["Question"], row["answer"], row["claim"], labels, tuple(tags))
-
-
-def _read_kqa_label(value: Any) -> bool | None:
-    word = str(value or "").strip().lower()
-    if word and word not in _ENTAILED:
-        allowed = f"allowed: {', '.join(_ENTAILED)}, or nothing for no opinion"
-        raise RubricError("unknown label", repr(value), remedy=allowed)
-    return _ENTAILED.get(word)
+    return LabelledItem(row["Question"], row["answer"], row["claim"], tuple(map(_ENTAILED.get, words)), tuple(tags))
