@@ -55,19 +55,18 @@ class LexicalModel:
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:  # noqa: ARG002
         """One probability for each statement; the conversation is not read."""
-        words = [set(map(stem, set(WORD.findall(one.lower())) - STOP_WORDS)) for one in split_sentences(response)]
-        windows = [set[str]().union(*words[start : start + WINDOW]) for start in range(len(words) or 1)]
-        return [_judge(statement, windows) for statement in statements]
+        said = [set(map(stem, set(WORD.findall(one.lower())) - STOP_WORDS)) for one in split_sentences(response)]
+        windows = [set[str]().union(*said[start : start + WINDOW]) for start in range(len(said) or 1)]
+        probabilities: list[float] = []
+        for statement in statements:
+            about, negated = split_negation(statement.lower())
+            words = set(find_content_words(about))
+            present = 0.5
+            if words:
+                share = max(len(words & window) for window in windows) / len(words)
+                present = 1.0 / (1.0 + math.exp(-STEEPNESS * (share - MIDPOINT)))
+            probabilities.append(1.0 - present if negated else present)
+        return probabilities
 
     async def close(self) -> None:
         """There is nothing to close."""
-
-
-def _judge(statement: str, windows: Sequence[set[str]]) -> float:
-    about, negated = split_negation(statement.lower())
-    words = set(find_content_words(about))
-    if not words:
-        return 0.5
-    share = max(len(words & window) for window in windows) / len(words)
-    present = 1.0 / (1.0 + math.exp(-STEEPNESS * (share - MIDPOINT)))
-    return 1.0 - present if negated else present

@@ -3,16 +3,14 @@
 Texts are compared sentence by sentence, cut also where the editor says that its own sentences begin and end.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from prorubric.audit.edits.kind import MadeEdit
 from prorubric.report.page import Html, element, join, own_words
-from prorubric.text.sentences import LARGEST_TABLE
+from prorubric.text.sentences import LARGEST_TABLE, split_sentences
 
-_ENDS = re.compile(r"(?:(?<=[.!?])[\"'”’)]*\s+|(?<=[。！？])\s*|\n\s*)")
 _KEPT_AROUND = 2
 """Sentences without a change that are shown before and after one."""
 
@@ -34,7 +32,7 @@ def render_text(text: str) -> Html:
 
 
 def _cut(text: str, marked: Sequence[str]) -> list[str]:
-    cuts = {0, len(text)} | {end.end() for end in _ENDS.finditer(text)}
+    cuts = {0, *accumulate(map(len, split_sentences(text)))}
     for sentence in filter(None, marked):
         start = text.find(sentence)
         if start >= 0:

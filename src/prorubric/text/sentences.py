@@ -7,9 +7,10 @@ and neither does one before a small letter. Any text can be split: one without a
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 LARGEST_TABLE = 250_000
 """Pairs of sentences; comparing more would take minutes."""
@@ -34,27 +35,23 @@ _BULLET = re.compile(r"[ \t]*[-*+•·][ \t]+")
 
 def split_sentences(text: str) -> list[str]:
     """The sentences with everything between them; `"".join` of them is the text."""
+    blocks = [block.span() for block in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
+    cuts, start = [0], 0
+    for block_start, block_end in [*blocks, (len(text), len(text))]:
+        for end in _END.finditer(text, start, block_start):
+            if end.end() == block_start or not _goes_on(text, cuts[-1], end):
+                cuts.append(end.end())
+        cuts += (block_start, block_end)
+        start = block_end
     pieces: list[str] = []
-    for piece in _cut(text):
+    for piece_start, piece_end in pairwise(cuts):
+        piece = text[piece_start:piece_end]
         # White space alone belongs to the sentence before it, or at the beginning to the first one.
         if pieces and (not piece.strip() or not pieces[-1].strip()):
             pieces[-1] += piece
-        else:
+        elif piece:
             pieces.append(piece)
     return pieces
-
-
-def _cut(text: str) -> Iterator[str]:
-    blocks = [block.span() for block in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
-    start = 0
-    for block_start, block_end in [*blocks, (len(text), len(text))]:
-        for end in _END.finditer(text, start, block_start):
-            if end.end() == block_start or not _goes_on(text, start, end):
-                yield text[start : end.end()]
-                start = end.end()
-        yield text[start:block_start]
-        yield text[block_start:block_end]
-        start = block_end
 
 
 def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:

@@ -5,10 +5,9 @@ texts, so other languages lose little. Each character of Chinese, Japanese and K
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
-from threading import Lock
 
 # One East Asian character, or a run of letters and digits that may hold a decimal point: "38.5", "1,000".
 WORD = re.compile(
@@ -19,7 +18,6 @@ LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _LONGEST_WORD = 30
 _FEW_WORDS = 8
 _ENGLISH_SHARE = 0.05
-_stemming = Lock()
 
 
 @cache
@@ -39,16 +37,11 @@ def stem(word: str) -> str:
     """The stem of a lower-case English word. A string too long to be a word is returned unchanged."""
     if len(word) > _LONGEST_WORD:
         return word
-    with _stemming:  # a Snowball stemmer keeps the word in its own state
-        return _load_stemmer()(word)
-
-
-@cache
-def _load_stemmer() -> Callable[[str], str]:
     import snowballstemmer  # noqa: PLC0415 - 0.2 s, for the tables of every language
 
-    stem_word: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
-    return stem_word
+    # A stemmer holds the word that it works on, so threads cannot share one.
+    stemmed: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stemmed
 
 
 def is_content(word: str) -> bool:
