@@ -51,16 +51,16 @@ class TestSamplePack:
         assert lines[start : start + 6] == [
             "additive: would pay for padding: yes",
             f"  {because[0]}",
-            "  mean reward 43.7 of 100; 0% of 12 groups tied, 3.8 distinct rewards in a group",
+            "  mean reward 44.5 of 100; 0% of 12 groups tied, 3.8 distinct rewards in a group",
             "conjunctive: would pay for padding: unclear",
             f"  {because[1]}",
-            "  mean reward 8.3 of 100; 42% of 12 groups tied, 1.7 distinct rewards in a group",
+            "  mean reward 10.3 of 100; 33% of 12 groups tied, 1.8 distinct rewards in a group",
         ]
         assert [(round(line["mean"], 1), round(line["tied"], 2)) for line in summary["headline"]] == [
-            (43.7, 0.0),
-            (8.3, 0.42),
+            (44.5, 0.0),
+            (10.3, 0.33),
         ]
-        assert because[1].endswith("; 71% of the answers earn 2 or less of 100")
+        assert because[1].endswith("; 65% of the answers earn 2 or less of 100")
 
     def test_the_table_shows_every_mean_with_its_interval(self, sample: tuple[list[str], dict[str, Any]]) -> None:
         lines, summary = sample
