@@ -7,6 +7,7 @@ import pytest
 from prorubric import Response, save_responses
 from prorubric.cli import progress
 from prorubric.datasets.samples import SAMPLE_RESPONSES, SAMPLE_TASKS
+from prorubric.runs.run import Progress
 from tests.cli.program import run_in_terminal
 
 
@@ -16,7 +17,7 @@ def test_a_pipe_gets_a_plain_line_now_and_then(
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
     save_responses(tmp_path / "r.jsonl", [Response(task_id="t", text="x", sample=i) for i in range(8)])
     with progress.show_progress("judging", "response", tmp_path / "r.jsonl") as tell:
-        tell(4, "3 verdicts unknown, 2 calls failed")
+        tell(Progress(4, note="3 verdicts unknown, 2 calls failed"))
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith("judging: 4 of 8 responses, ")
@@ -27,7 +28,7 @@ def test_a_pipe_is_not_flooded(tmp_path: Path, capsys: pytest.CaptureFixture[str
     save_responses(tmp_path / "r.jsonl", [])
     with progress.show_progress("judging", "response", tmp_path / "r.jsonl") as tell:
         for number in range(100):
-            tell(number, "")
+            tell(Progress(number))
     assert capsys.readouterr().err == ""
 
 

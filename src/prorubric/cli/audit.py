@@ -50,8 +50,8 @@ def audit(
     if any(may_cost(model, config.prices) for model in models if model):
         estimate = estimate_audit(config)
         say_estimate(count(estimate.answers, "answer"), estimate, exact=False)
-    with show_progress("judging", "text") as show:
-        result = audit_rewards(config, lambda now: show(now.done, "", now.total))
+    with show_progress("judging", "text") as on_progress:
+        result = audit_rewards(config, on_progress)
     if json:
         print_json(result)
     else:

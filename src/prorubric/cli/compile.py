@@ -67,8 +67,8 @@ def compile(  # noqa: A001 - the verb's name; each option is one of the command 
         stopping = (
             "stopping: finishing the calls in flight; run the same command again to continue (Ctrl-C again to quit now)"
         )
-    with show_progress("compiling", "task", Path(config.tasks)) as show:
-        result = compile_rubrics(config, lambda now: show(now.done, now.note), lambda: say(stopping))
+    with show_progress("compiling", "task", Path(config.tasks)) as on_progress:
+        result = compile_rubrics(config, on_progress, lambda: say(stopping))
     print_json(result) if json else _print_result(result, make_console())
     return 1 if result.excluded or result.rejected or result.failed_texts else 0
 

@@ -40,8 +40,8 @@ def demo(
 ) -> int:
     """Lint, compile, score and audit the sample pack, offline unless a judge is named."""
     config = DemoConfig(**vars(files), http=read_http(http))
-    with show_progress("judging", "text") as show:
-        result = run_demo(config, lambda now: show(now.done, "", now.total))
+    with show_progress("judging", "text") as on_progress:
+        result = run_demo(config, on_progress)
     if json:
         print_json(result)
     else:

@@ -47,8 +47,8 @@ def judge(
     if may_cost(config.judge, config.prices):
         estimate = estimate_judging(config)
         say_estimate(count(estimate.responses, "response"), estimate)
-    with show_progress("judging", "response", config.responses if config.limit is None else None) as show:
-        result = judge_responses(config, lambda now: show(now.done, now.note, now.total))
+    with show_progress("judging", "response", config.responses if config.limit is None else None) as on_progress:
+        result = judge_responses(config, on_progress)
     if json:
         print_json(result)
     else:

@@ -42,8 +42,8 @@ _SIGNS = {"met": ("+", "green"), "named": ("~", "yellow"), "wrong": ("x", "red")
 @lab.command
 def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonFlag = False) -> int:
     """Train a policy on a reward and measure coverage g and appropriateness c; finished runs are kept."""
-    with show_progress("lab", "step") as show:
-        result = run_lab(config, lambda now: show(now.done, now.note, now.total))
+    with show_progress("lab", "step") as on_progress:
+        result = run_lab(config, on_progress)
     print_json(result) if json else print_tables(result, make_console())
     return 0
 
@@ -51,8 +51,8 @@ def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonF
 @lab.command
 def compare(config: Annotated[LabCompareConfig, Parameter(name="*")] = _COMPARE, *, json: JsonFlag = False) -> int:
     """Compare all schemes over several seeds; figures and a report page are written to the folder."""
-    with show_progress("lab", "step") as show:
-        result = compare_schemes(config, lambda now: show(now.done, now.note, now.total))
+    with show_progress("lab", "step") as on_progress:
+        result = compare_schemes(config, on_progress)
     if json:
         print_json(result)
     else:

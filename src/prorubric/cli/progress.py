@@ -6,80 +6,56 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from prorubric.cli.output import count, say
 from prorubric.errors import SourceError
 from prorubric.files.read import count_rows
+from prorubric.runs.run import OnProgress, Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class Show(Protocol):
-    """Told how many are done, in a few words what went wrong, and of how many where that was not known before."""
-
-    def __call__(self, done: int, note: str, total: int | None = None) -> None:
-        """Show it."""
-
-
 @contextmanager
-def show_progress(verb: str, noun: str, path: Path | None = None) -> Iterator[Show]:
-    """A function that shows how far a run is; `path`, where there is one, holds a row for each thing to do."""
-    total = _count(path) if path else None
-    # A bar is drawn with escape codes, which somebody who sets NO_COLOR does not want.
-    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
-        with _make_bar() as bar:
-            yield _make_bar_writer(bar, bar.add_task(verb, total=total, rate=0.0, note=""), total)
-    else:
-        yield _make_line_writer(verb, noun, total)
-
-
-def _count(path: Path) -> int | None:
+def show_progress(verb: str, noun: str, path: Path | None = None) -> Iterator[OnProgress]:
+    """A function that shows how far a run is; `path`, if given, holds a row for each thing to do."""
     try:
-        return count_rows(path)
+        known = count_rows(path) if path else None
     except SourceError:  # a dataset by its id has no rows to count, and a wrong name is refused where it is read
-        return None
-
-
-def _make_bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]:.1f}/s"),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-
-
-def _make_bar_writer(bar: Progress, row: TaskID, known: int | None) -> Show:
-    started = time.monotonic()
-
-    def write(done: int, note: str, total: int | None = None) -> None:
-        rate = done / max(time.monotonic() - started, 1e-9)
-        bar.update(row, completed=done, total=total or known, rate=rate, note=note)
-
-    return write
-
-
-def _make_line_writer(verb: str, noun: str, known: int | None) -> Show:
+        known = None
     started = said = time.monotonic()
 
-    def write(done: int, note: str, total: int | None = None) -> None:
+    def write_line(now: Progress) -> None:
         nonlocal said
-        total = total or known
         moment = time.monotonic()
         if moment - said < _SECONDS_BETWEEN_LINES:
             return
         said = moment
-        rate = done / (moment - started)
-        left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
-        wrong = f", {note}" if note else ""
-        say(f"{verb}: {done:,} of {count(total, noun) if total else '?'}, {rate:.1f}/s{wrong}{left}")
+        total, rate = now.total or known, now.done / (moment - started)
+        left = f", {(total - now.done) / rate:.0f} s left" if total and rate else ""
+        note = f", {now.note}" if now.note else ""
+        say(f"{verb}: {now.done:,} of {count(total, noun) if total else '?'}, {rate:.1f}/s{note}{left}")
 
-    return write
+    # A bar is drawn with escape codes, which somebody who sets NO_COLOR does not want.
+    if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
+        yield write_line
+        return
+    columns = (TextColumn("{task.fields[rate]:.1f}/s"), TextColumn("{task.fields[note]}"), TimeRemainingColumn())
+    with Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        row = bar.add_task(verb, total=known, rate=0.0, note="")
+
+        def draw(now: Progress) -> None:
+            rate = now.done / max(time.monotonic() - started, 1e-9)
+            bar.update(row, completed=now.done, total=now.total or known, rate=rate, note=now.note)
+
+        yield draw
