@@ -12,7 +12,7 @@ from prorubric import CompileConfig, compile_rubrics, load_tasks, save_tasks
 from prorubric.cli.app import run as run_program
 from prorubric.compile import outputs
 from prorubric.compile.compiler import GeneratorConfig
-from prorubric.errors import ConfigError, ModelError, SourceError
+from prorubric.errors import ConfigError, ModelError, SourceError, StoppedError
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.forms import render_task
 from tests.compile.generating import make_tasks
@@ -468,3 +468,12 @@ def test_a_prompt_file_is_read_once_before_the_first_call(folder: Path, server: 
 
     assert compile_rubrics(config, remove).kept == 30
     assert all("Think of the runner." in e.body["messages"][1]["content"] for e in server.exchanges)
+
+
+def test_a_budget_ends_the_run_and_a_larger_one_goes_on(folder: Path, server: MisbehavingServer) -> None:
+    with pytest.raises(StoppedError, match=r"--max-calls 7 is reached; what was paid for is in the journal"):
+        compile_rubrics(make_config(folder, server, max_calls=7))
+    assert server.calls == 7
+    assert sorted(path.name for path in folder.glob("out*")) == ["out.journal.sqlite"]
+    result = compile_rubrics(make_config(folder, server, max_calls=30))
+    assert (result.kept, result.cached, result.stopped, server.calls) == (30, 7, "", 30)
