@@ -55,24 +55,24 @@ class RunResult(Record):
     """Questions, including those that needed no call."""
     cached: int
     """Questions that needed none."""
-    repeated: int
+    repeated: int = 0
     """Cached questions that came up before in this run; the journal of earlier runs answered the others."""
-    damaged: int
+    damaged: int = 0
     """Replies that were damaged in the journal and asked for again."""
     failed_calls: dict[str, int]
-    retries: int
-    prompt_tokens: int
+    retries: int = 0
+    prompt_tokens: int = 0
     """Tokens of the calls made by this run."""
-    completion_tokens: int
-    unmetered: int
+    completion_tokens: int = 0
+    unmetered: int = 0
     """Replies for which the endpoint did not count tokens."""
     cost: float | None
     """US dollars at list price for the calls made by this run; None if the price or the tokens are not known."""
-    cost_with_journal: float | None
+    cost_with_journal: float | None = None
     """The same including what the replies from the journal once cost."""
     stopped: str = ""
     """Why the run ended early; empty if it is complete."""
-    seconds: float
+    seconds: float = 0.0
 
 
 class Run:
