@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from prorubric.llm.journal import Journal
+from tests.llm import asking
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +37,7 @@ def count_replies(folder: Path) -> int:
     if not path.exists():
         return 0
     with Journal(path) as journal:
-        return journal.counts()["replies"]
+        return asking.count_replies(journal)
 
 
 def is_running(process: int) -> bool:
