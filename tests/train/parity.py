@@ -93,7 +93,7 @@ def decide(item: str, response: str, levels: bool = False) -> Verdict:
 def decide_all(task: Task, response: str, scheme: str) -> list[Verdict]:
     """The verdicts that a scheme reads, in order."""
     return [
-        decide(item.text, response, levels=reading == "levels")
+        decide(item.text, response, levels=reading.name == "levels")
         for reading in find_scheme(scheme).readings
         for item in list_items(task, reading)
     ]

@@ -13,7 +13,7 @@ from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.files.read import read_rows
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.rubric.forms import render_task
-from prorubric.train.ms_swift import ProRubricORM, fill_unknown, register, save_rows
+from prorubric.train.ms_swift import ProRubricORM, register, save_rows
 from tests.train.parity import SCHEMES, load_pairs, render_rewards, reward_options
 from tests.train.running import ROOT, run_in, start_in, trainers
 
@@ -88,21 +88,6 @@ def test_the_example_takes_a_step(run: dict[str, Any], folder: Path, tmp_path: P
     assert "'rewards/ProRubricORM/mean'" in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("values", "filled"),
-    [
-        ([1.0, None, 0.5, 0.25, None, None], [1.0, 0.75, 0.5, 0.25, 0.25, 0.25]),
-        ([None, None, None, 0.5, 0.25, 0.0], [0.25, 0.25, 0.25, 0.5, 0.25, 0.0]),
-        ([None] * 6, [0.0] * 6),
-        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
-    ],
-)
-def test_an_unknown_reward_is_the_mean_of_its_groups_known_ones(
-    values: list[float | None], filled: list[float]
-) -> None:
-    assert fill_unknown(values, ["a"] * 3 + ["b"] * 3) == filled
-
-
 async def test_an_unknown_reward_raises_where_a_process_has_a_part_of_the_group(parity: Path) -> None:
     pairs = load_pairs(parity)
     unknown = next(pair for pair in pairs if pair.expected["prorubric"] is None)
@@ -112,7 +97,7 @@ async def test_an_unknown_reward_raises_where_a_process_has_a_part_of_the_group(
     whole = ProRubricORM(SimpleNamespace(num_generations=len(group)), config=config)
     assert len(await whole(texts, **columns)) == len(group)
     part = ProRubricORM(SimpleNamespace(num_generations=2 * len(group)), config=config)
-    said = rf"the reward is unknown, .* this process has {len(group)} of {2 * len(group)} responses; let per_device"
+    said = rf"the reward is unknown, .* this process has {len(group)} of {2 * len(group)} responses; make per_device"
     with pytest.raises(UnjudgedError, match=said):
         await part(texts, **columns)
     assert len(await part(texts, **columns, split=["val"] * len(group))) == len(group)
@@ -136,7 +121,7 @@ async def test_length_costs_in_training_only() -> None:
     ids, tasks = [[1] * 5, [[1] * 6, [1] * 4]], [TASK, TASK]
     assert await reward(["", ""], response_token_ids=ids, task_id=tasks, split=["train", None]) == [0.0, -0.5]
     assert await reward(["", ""], response_token_ids=ids, task_id=tasks, split=["val", "test"]) == [0.0, 0.0]
-    with pytest.raises(ConfigError, match="rows of training and of validation"):
+    with pytest.raises(ConfigError, match="a batch mixes training and validation rows"):
         await reward(["", ""], response_token_ids=ids, task_id=tasks, split=["train", "val"])
 
 

@@ -142,7 +142,7 @@ def test_a_query_that_does_not_begin_with_its_prompt_is_refused(parity: Path) ->
 
 
 def test_what_is_wrong_with_the_config_is_said_when_the_file_is_loaded() -> None:
-    with pytest.raises(ConfigError, match="OpenRLHF hands over text without a count of tokens; leave out overlong"):
+    with pytest.raises(ConfigError, match="OpenRLHF passes text without a token count; leave out overlong and use"):
         make_reward_func(RewardConfig(judge="lexical", overlong=Overlong(limit=100, buffer=50)))
     with pytest.raises(SchemeError):
         make_reward_func(RewardConfig(judge="lexical", tasks=str(SAMPLE_TASKS), scheme="nothing"))

@@ -79,9 +79,9 @@ def test_an_alarm_ends_the_training_if_it_is_asked_to(run: dict[str, Any]) -> No
     assert "the score has risen by" in run["alarm"]["alarm"]
 
 
-def test_it_refuses_to_stand_beside_another_reward_function(run: dict[str, Any]) -> None:
+def test_a_second_reward_function_is_refused(run: dict[str, Any]) -> None:
     assert run["beside"].startswith(
-        "ConfigError: rubric_reward is one of 2 reward functions (rubric_reward, count_words), where TRL counts an "
+        "ConfigError: rubric_reward is one of 2 reward functions (rubric_reward, count_words), and TRL then counts an "
         "unknown reward as 0;"
     )
 

@@ -1,4 +1,4 @@
-"""verifiers: a taskset whose rows carry their own rubrics, for `vf-eval` and for what trains with it (prime-rl).
+"""verifiers: a taskset whose rows carry their own rubrics, for `vf-eval` and trainers that use tasksets (prime-rl).
 
 A taskset is a module of yours that exports this class:
 
@@ -7,12 +7,13 @@ A taskset is a module of yours that exports this class:
     __all__ = ["RubricTaskset"]
 
 and is run as `vf-eval your_module --env.taskset.tasks tasks.jsonl --env.taskset.task.judge M`. Weights may be negative,
-dimensions come along. An unknown reward raises: the trace then has an error and no reward, verifiers counts it as
-failed, and a retry rule of yours may run it again. The parts of a reward are in `trace.info["reward"]`.
+and dimensions are kept. An unknown reward raises: the trace then has an error and no reward, verifiers counts it as
+failed, and a retry rule may run it again. The parts of a reward are in `trace.info["reward"]`.
 """
 
-from collections.abc import Iterator, Sequence
-from importlib import import_module
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,21 @@ from pydantic import Field
 
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.sources import Format
-from prorubric.errors import ConfigError, MissingExtraError
+from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.reward import Overlong, RewardConfig, RubricReward, make_reward
 from prorubric.rubric.forms import render_task
-from prorubric.rubric.records import Message, Task
-from prorubric.train.known import require_value
+from prorubric.rubric.records import Task
+from prorubric.train.adapter import list_shadows, load_trainer, require_value
+
+# A base class is needed when its subclass is defined, so importing this module requires verifiers.
+vf: Any = load_trainer("verifiers.v1", "the taskset for verifiers", "verifiers")
+
+_SYSTEM_ROLES = ("system", "developer")
 
 
-def _load(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtraError.of("the taskset for verifiers", "verifiers") from None
-
-
-# A subclass needs its base when it is defined; whoever imports this module wants verifiers.
-vf: Any = _load("verifiers.v1")
-
-
-class OverlongConfig(vf.BaseConfig):  # type: ignore[misc] # there is no verifiers where types are checked
+class OverlongConfig(vf.BaseConfig):  # type: ignore[misc] # verifiers is not installed where types are checked
     """What length costs, in tokens as the endpoint counts them."""
 
     limit: int
@@ -49,7 +44,7 @@ class OverlongConfig(vf.BaseConfig):  # type: ignore[misc] # there is no verifie
 
 
 class RubricTaskConfig(vf.TaskConfig):  # type: ignore[misc]
-    """How rewards are made: `--env.taskset.task.*`, the options of `RewardConfig`."""
+    """The options of `RewardConfig`, as `--env.taskset.task.*`."""
 
     judge: str = ""
     """The judge: http://host:port/v1#name, gguf:PATH, smollm2, lexical, scripted:FILE, pkg.module:object."""
@@ -62,42 +57,35 @@ class RubricTaskConfig(vf.TaskConfig):  # type: ignore[misc]
     shadow: list[str] = Field(default_factory=list)
     """Schemes to watch; their scores become metrics `shadow/NAME`."""
     shadow_every: int = 1
-    """Shadows that need calls of their own are judged for every n-th response only."""
+    """Shadows that need extra calls are judged for every n-th response only."""
     journal: Path | None = None
-    """Replies of the judge are kept here and never asked for twice."""
+    """The file that keeps the judge's replies, so nothing is asked twice."""
     max_unknown: float = 0.2
     """A larger share of unknown rewards makes every further one fail."""
     min_batch: int = RewardConfig.min_batch
-    """The breaker looks at no fewer rewards than these."""
+    """The breaker never checks fewer rewards than these."""
     judging: dict[str, Any] = Field(default_factory=dict)
     """Options of `JudgeConfig`."""
     http: dict[str, Any] = Field(default_factory=dict)
     """Options of `HttpConfig`."""
 
     def make_reward(self) -> RubricReward:
-        """The reward of these options, one a process."""
+        """The reward of these options, one per process."""
         if not self.judge:
             raise ConfigError(
                 "no judge is named; give one with --env.taskset.task.judge, such as http://host:port/v1#name"
             )
-        return make_reward(
-            RewardConfig(
-                judge=self.judge,
-                scheme=self.scheme,
-                overlong=Overlong(**self.overlong.model_dump()) if self.overlong else None,
-                shadow=tuple(self.shadow),
-                shadow_every=self.shadow_every,
-                journal=self.journal,
-                max_unknown=self.max_unknown,
-                min_batch=self.min_batch,
-                judging=JudgeConfig(**self.judging),
-                http=HttpConfig(**self.http),
-            )
-        )
+        options = self.model_dump(include={option.name for option in fields(RewardConfig)})
+        records = {
+            "overlong": Overlong(**options["overlong"]) if self.overlong else None,
+            "judging": JudgeConfig(**self.judging),
+            "http": HttpConfig(**self.http),
+        }
+        return make_reward(RewardConfig(**{**options, **records}))
 
 
 class RubricTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """Which tasks are loaded: `--env.taskset.*`."""
+    """The tasks to load, as `--env.taskset.*`."""
 
     tasks: str = ""
     """The file of tasks, or a Hugging Face dataset by its id."""
@@ -107,10 +95,10 @@ class RubricTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
 
 
 class RubricData(vf.TaskData):  # type: ignore[misc]
-    """A row: what the policy is asked, and the task with its rubric."""
+    """A row: the prompt, and the task with its rubric."""
 
     row: dict[str, Any]
-    """The task in our own form; it is not shown to the policy."""
+    """The task; it is not shown to the policy."""
 
 
 class RubricTask(vf.Task[RubricData, vf.State, RubricTaskConfig]):  # type: ignore[misc]
@@ -118,14 +106,16 @@ class RubricTask(vf.Task[RubricData, vf.State, RubricTaskConfig]):  # type: igno
 
     @vf.reward  # type: ignore[untyped-decorator]
     async def rubric(self, trace: Any) -> float:
-        """The reward of what the policy said last; raises where it is unknown."""
-        config = self.config
-        found = await config.make_reward().reward(
-            self.data.row, _read_reply(trace), tokens=_count_tokens(trace), validation=config.validation
-        )
+        """The reward of the policy's last reply; raises if it is unknown."""
+        # To the letter: `trace.last_reply` would strip white space.
+        messages = trace.assistant_messages
+        last = (messages[-1].content or "") if messages else ""
+        text = last if trace.root_reply is None else str(trace.root_reply)
+        tokens = None if trace.usage is None else trace.usage.completion_tokens  # as the policy's endpoint counts them
+        reward = self.config.make_reward()
+        found = await reward.reward(self.data.row, text, tokens=tokens, validation=self.config.validation)
         trace.info["reward"] = found.parts.model_dump(mode="json")
-        shadows = {f"shadow/{name}": value for name, value in found.parts.shadow.items() if value is not None}
-        trace.record_metrics(shadows)
+        trace.record_metrics(list_shadows(found))
         return require_value(found)
 
 
@@ -133,7 +123,7 @@ class RubricTaskset(vf.Taskset[RubricTask, RubricTasksetConfig]):  # type: ignor
     """Tasks of a file, each with its own rubric."""
 
     def load(self) -> Iterator[RubricTask]:
-        """Every task of the file; one that the scheme does not fit is refused before anything is generated."""
+        """Every task of the file; one that does not fit the scheme is refused before anything is generated."""
         if not self.config.tasks:
             raise ConfigError("no tasks are named; give a file with --env.taskset.tasks")
         reward = self.config.task.make_reward()
@@ -143,39 +133,20 @@ class RubricTaskset(vf.Taskset[RubricTask, RubricTasksetConfig]):  # type: ignor
 
 
 def _make_data(task: Task) -> RubricData:
-    """The instructions that a conversation begins with apart from the rest: harnesses place them differently."""
-    count = next((at for at, message in enumerate(task.messages) if not _is_system(message)), len(task.messages))
-    system, turns = task.messages[:count], task.messages[count:]
+    """A row. Instructions at the start of the conversation are separate, because harnesses place them differently."""
+    system = list(takewhile(lambda message: message.role in _SYSTEM_ROLES, task.messages))
+    turns = task.messages[len(system) :]
+    prompt: str | list[dict[str, str]]
+    if len(turns) == 1 and turns[0].role == "user":
+        prompt = turns[0].content
+    elif any(message.role == "tool" for message in turns):
+        raise ConfigError(f"task {task.id!r}: a tool's message needs the call that it answers; leave the task out")
+    else:
+        roles = ["system" if message.role in _SYSTEM_ROLES else message.role for message in turns]
+        prompt = [{"role": role, "content": turn.content} for role, turn in zip(roles, turns, strict=True)]
     return RubricData(
         id=task.id,
-        prompt=_render_turns(task.id, turns),
+        prompt=prompt,
         system_prompt="\n\n".join(message.content for message in system) or None,
         row=render_task(task),
     )
-
-
-def _render_turns(task_id: str, turns: Sequence[Message]) -> str | list[dict[str, str]]:
-    if len(turns) == 1 and turns[0].role == "user":
-        return turns[0].content
-    if any(message.role == "tool" for message in turns):
-        raise ConfigError(f"task {task_id!r}: a tool's message needs the call that it answers; leave the task out")
-    return [
-        {"role": "system" if _is_system(message) else message.role, "content": message.content} for message in turns
-    ]
-
-
-def _is_system(message: Message) -> bool:
-    return message.role in ("system", "developer")
-
-
-def _read_reply(trace: Any) -> str:
-    """What the policy said last, to the letter: `trace.last_reply` would strip it."""
-    if trace.root_reply is not None:
-        return str(trace.root_reply)
-    replies = trace.assistant_messages
-    return (replies[-1].content or "") if replies else ""
-
-
-def _count_tokens(trace: Any) -> int | None:
-    """The tokens that the policy wrote, as its endpoint counts them; None where it does not."""
-    return trace.usage.completion_tokens if trace.usage is not None else None

@@ -1,86 +1,73 @@
-"""verl: a reward function for its own reward managers, and a manager that sees whole groups.
+"""verl: a reward function for its own reward managers, a manager that sees whole groups, and the paper's settings.
 
 verl has no place for an unknown reward: NaN makes NaN of a group's advantages, and None has no score. So a response
-without a reward is left out, or gets a number that `on_failure` names; then its `judge_failed` is 1.
+without a reward is left out, or gets the number that `on_failure` names; then its `judge_failed` is 1.
 
-- `compute_score` goes into verl's `naive`, `dapo` or `gdpo`, which look at one response at a time. An unknown reward
-  raises, and verl's default trainer goes on without the response. They do not say how long a response is, so that
-  `overlong` is refused: let `dapo` charge it.
-- `GroupRewardManager` takes their place. An unknown reward gets the mean of its group's known ones, which is advantage
-  0, and raises where nothing of the group is known. Length is charged here, in training only.
+- `compute_score` is for verl's `naive`, `dapo` and `gdpo`, which see one response at a time. An unknown reward raises,
+  and verl's default trainer continues without the response. They do not say how long a response is, so `overlong` is
+  refused: use `dapo` for that.
+- `GroupRewardManager` replaces them. An unknown reward gets the mean of its group's known ones, which is advantage 0,
+  and raises if nothing of the group is known. Length costs here, in training only.
 
-Both read `reward.custom_reward_function.reward_kwargs`: the options of `RewardConfig` and those of `VerlOptions`. When
-the breaker opens, or the judge cannot be used at all, every later call raises as well: verl's default trainer goes on
-without a row that raised, and stops when none is left. verl is imported only where it calls.
+Both read `reward.custom_reward_function.reward_kwargs`: the options of `RewardConfig` and of `VerlOptions`. Once the
+breaker opens, or the judge cannot be used at all, every later call raises too: verl's default trainer continues without
+a row that raised, and stops when none is left. verl is imported only inside its own calls; `render_overrides`, which
+gives the paper's runs as Hydra overrides, needs no verl at all.
 """
 
 import asyncio
 import logging
-import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from copy import copy
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from prorubric.datasets.shapes import read_object
-from prorubric.errors import BreakerError, ConfigError, ModelError, ProRubricError, UnjudgedError
+from prorubric.errors import BreakerError, ConfigError, ModelError, ProRubricError
 from prorubric.files.json import parse_json, render_json
 from prorubric.files.read import read_rows
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, make_reward
 from prorubric.rubric.base import config_record
-from prorubric.train.known import describe_unknown
-from prorubric.train.step_log import StepLog
-from prorubric.train.verl_settings import OWN_OPTIONS, VerlRun, render_overrides
-
-__all__ = [
-    "ABSENT",
-    "DIMENSIONS",
-    "UNKNOWN",
-    "GroupRewardManager",
-    "VerlOptions",
-    "VerlRun",
-    "compute_score",
-    "render_overrides",
-]
+from prorubric.train.adapter import VALIDATION_SPLITS, StepLog, list_metrics, require_no_overlong, require_value
+from prorubric.train.paper import PAPER, Variant, find_variant, make_paper_reward
 
 DIMENSIONS = 5
-"""As many verdicts on dimensions have a key of their own."""
+"""How many verdicts on dimensions get a key."""
 UNKNOWN, ABSENT = -1.0, -2.0
-"""What stands under a key where the judge gave no verdict, and where there was nothing to ask: the task has no such
-dimension, or the response was not chosen for that shadow."""
+"""The value of a key if the judge gave no verdict, and if there was nothing to judge: the task has no such dimension,
+or the response was not chosen for that shadow."""
 
 OnFailure = Annotated[float, Field(allow_inf_nan=False)] | Literal["leave_out", "midpoint"]
 
-# What a row may say of its task. verl puts more into `extra_info`, differently for each response.
-_TASK_KEYS = frozenset(
-    "id task_id task messages prompt rubric rubrics criteria protocol reference meta prorubric".split()
-)
-_NOT_OURS = ("reward_router_address", "reward_model_tokenizer")
+_log = logging.getLogger(__name__)
+_LOG_EVERY = 512
 # verl's estimators that give advantage 0 to a response at the mean of its group.
 _CENTRED = ("grpo", "grpo_vectorized", "rloo", "rloo_vectorized", "reinforce_plus_plus_baseline", "gpg")
-_VALIDATION_SPLITS = ("val", "valid", "validation", "test", "dev", "eval")
-_LOG = logging.getLogger(__name__)
-_LOG_EVERY = 512
+_VERL_KWARGS = ("reward_router_address", "reward_model_tokenizer")
+"""What verl adds to `reward_kwargs`."""
 
 
 @config_record
 class VerlOptions:
-    """What `reward_kwargs` say."""
+    """The options in `reward_kwargs`."""
 
     reward: RewardConfig
     _: KW_ONLY
     on_failure: OnFailure = "leave_out"
-    """What becomes of a response with an unknown reward. `leave_out` raises: verl's default trainer goes on without the
-    response, its older one stops. A number, or `midpoint` between the lowest and the highest that the reward could
-    still be, is trained on as if it were the reward. `GroupRewardManager` does either only where the mean of the
-    group's known rewards would not do: none is known, or the advantage estimator does not center groups."""
+    """What becomes of a response with an unknown reward. `leave_out` raises: verl's default trainer continues without
+    the response, its older one stops. A number, or `midpoint` between the lowest and the highest that the reward could
+    be, is trained on as if it were the reward. `GroupRewardManager` does either only if the mean of the group's known
+    rewards is no option: none is known, or the advantage estimator does not center groups."""
     group_wait: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 600.0
-    """`GroupRewardManager`: for how many seconds a failed row waits for the rest of its group."""
+    """`GroupRewardManager`: how many seconds a failed row waits for the rest of its group."""
     monitor: MonitorConfig | None = None
     """`GroupRewardManager`: where the steps of the training are recorded."""
 
@@ -90,39 +77,17 @@ async def compute_score(
 ) -> dict[str, float]:
     """The reward of one response, for `reward.custom_reward_function`."""
     rewarder = _find_rewarder(reward_kwargs)
-    if rewarder.options.reward.overlong is not None:
-        raise ConfigError(
-            "overlong: verl's managers do not tell a reward function how long a response is; let verl charge for "
-            "length (reward.reward_manager.name=dapo with overlong_buffer_cfg), or use GroupRewardManager"
-        )
+    require_no_overlong(
+        rewarder.options.reward,
+        "verl",
+        "let verl charge for length (reward.reward_manager.name=dapo with overlong_buffer_cfg), or use "
+        "GroupRewardManager",
+    )
     if rewarder.options.monitor is not None:
-        raise ConfigError("monitor: a reward function is not told of steps; use GroupRewardManager, or leave it out")
-    row = Row(data_source, ground_truth, read_object(extra_info))
+        raise ConfigError("monitor: verl does not tell a reward function its step; use GroupRewardManager")
+    truth = {"ground_truth": ground_truth}
+    row = _read_row({"data_source": data_source, "reward_model": truth, "extra_info": extra_info})
     return rewarder.render(await rewarder.reward(row, solution_str))
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What verl knows of the prompt that a response belongs to."""
-
-    data_source: Any
-    ground_truth: Any
-    extra_info: Mapping[str, Any]
-    prompt: Any = None
-
-    def name(self, column: str) -> str:
-        """The task's name, as far as the row gives one."""
-        named = (*(self.extra_info.get(key) for key in (column, "id", "task_id")), self.ground_truth)
-        return str(next((name for name in named if name is not None), ""))
-
-    def render(self, column: str) -> dict[str, Any]:
-        """The row as a task is looked up in it."""
-        return {
-            "data_source": self.data_source,
-            "prompt": self.prompt,
-            "reward_model": {"ground_truth": self.ground_truth},
-            "extra_info": {k: v for k, v in self.extra_info.items() if k in _TASK_KEYS or k == column},
-        }
 
 
 class Rewarder:
@@ -134,59 +99,51 @@ class Rewarder:
         self._stopped: ProRubricError | None = None
         self._seen = self._unknown = 0
 
-    async def reward(self, row: Row, text: str, tokens: int | None = None, validation: bool = False) -> Reward:
-        """Reward one response. Once the judge has been given up, all further ones raise what the first raised."""
-        self._refuse_if_stopped()
-        task = self._find_task(row)
+    async def reward(
+        self, row: Mapping[str, Any], text: str, tokens: int | None = None, validation: bool = False
+    ) -> Reward:
+        """Reward one response. After the judge has failed for good, every call raises the same error."""
+        self._raise_if_stopped()
+        column = self.options.reward.column
+        name = _name_task(row, column)
+        # A file of tasks wins over what the row carries, so one data set can serve several rubrics.
+        task = name if row["extra_info"].get(column) is None and name in self._reward.tasks else row
         try:
             found = await self._reward.reward(task, text, tokens=tokens, validation=validation)
         except (BreakerError, ModelError) as error:
             self._stopped = self._stopped or error
-            raise type(self._stopped)(str(self._stopped)) from None
-        self._refuse_if_stopped()
-        self._count(found)
-        return found
-
-    def render(self, found: Reward, group_mean: float | None = None) -> dict[str, float]:
-        """A finite score, and the same keys for every response."""
-        parts, shadow = found.parts, self.options.reward.shadow
-        verdicts = [*map(_as_number, parts.dimensions.values()), *[ABSENT] * DIMENSIONS]
-        return {
-            "score": self._stand_in(found, group_mean) if found.value is None else found.value,
-            "judge_failed": float(found.value is None),
-            "low": parts.low,
-            "high": parts.high,
-            "overlong": parts.overlong,
-            **{f"dimension_{number}": verdicts[number - 1] for number in range(1, DIMENSIONS + 1)},
-            **{f"shadow_{name}": _as_number(parts.shadow.get(name, ABSENT)) for name in shadow},
-        }
-
-    def _find_task(self, row: Row) -> object:
-        """The row as a task is looked up in it, or an id where the configured column is empty and a file has the task.
-
-        The file then wins over what the row carries: that is how one data set serves several rubrics.
-        """
-        column = self.options.reward.column
-        known = row.extra_info.get(column) is None and row.name(column) in self._reward.tasks
-        return row.name(column) if known else row.render(column)
-
-    def _refuse_if_stopped(self) -> None:
-        if self._stopped is not None:
-            raise type(self._stopped)(str(self._stopped))
-
-    def _stand_in(self, found: Reward, group_mean: float | None) -> float:
-        parts, choice = found.parts, self.options.on_failure
-        if group_mean is not None:
-            return group_mean
-        if choice == "leave_out":
-            raise UnjudgedError(describe_unknown(found))
-        return (parts.low + parts.high) / 2 + parts.overlong if choice == "midpoint" else choice
-
-    def _count(self, found: Reward) -> None:
+            raise copy(self._stopped) from None
+        self._raise_if_stopped()
         self._seen += 1
         self._unknown += found.value is None
         if self._unknown and self._seen % _LOG_EVERY == 0:
-            _LOG.warning("%d of %d rewards in this process are unknown", self._unknown, self._seen)
+            _log.warning("%d of %d rewards in this process are unknown", self._unknown, self._seen)
+        return found
+
+    def _raise_if_stopped(self) -> None:
+        if self._stopped is not None:
+            raise copy(self._stopped)
+
+    def render(self, found: Reward, group_mean: float | None = None) -> dict[str, float]:
+        """A finite score, and the same keys for every response."""
+        parts, choice = found.parts, self.options.on_failure
+        if found.value is None and group_mean is not None:
+            score = group_mean
+        elif found.value is None and choice == "midpoint":
+            score = (parts.low + parts.high) / 2 + parts.overlong
+        elif found.value is None and isinstance(choice, float):
+            score = choice
+        else:
+            score = require_value(found)
+        verdicts = [*map(_as_number, parts.dimensions.values()), *[ABSENT] * DIMENSIONS]
+        shadows = {name: parts.shadow.get(name, ABSENT) for name in self.options.reward.shadow}
+        return {
+            "score": score,
+            **list_metrics(found),
+            "overlong": parts.overlong,
+            **{f"dimension_{number}": verdicts[number - 1] for number in range(1, DIMENSIONS + 1)},
+            **{f"shadow_{name}": _as_number(value) for name, value in shadows.items()},
+        }
 
 
 @dataclass(slots=True)
@@ -198,22 +155,18 @@ class _Group:
     known: list[float] = field(default_factory=list)
     complete: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def mean(self) -> float | None:
-        """The mean of the known rewards, whatever the order they came in."""
-        return math.fsum(self.known) / len(self.known) if self.known else None
-
 
 class GroupRewardManager:
     """A reward manager for verl that sees whole groups: `reward.reward_manager.source=importlib`.
 
-    verl hands every response to a reward worker drawn by lot, so that a group is seen whole only where there is one
-    worker; more are refused. One is enough, because it waits for the judge and not for a processor.
+    verl sends every response to a random reward worker, so a group is seen whole only if there is one worker; more are
+    refused. One is enough: it waits for the judge, not for a processor.
     """
 
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any = None, **_: Any) -> None:  # noqa: ARG002 - verl's
         if config.reward.num_workers != 1:
             raise ConfigError(
-                f"reward.num_workers is {config.reward.num_workers}: verl deals the responses of a group out to all "
+                f"reward.num_workers is {config.reward.num_workers}: verl spreads the responses of a group over all "
                 "workers, and none of them would see it whole; set reward.num_workers=1"
             )
         if ((config.reward.get("reward_kwargs") or {}).get("overlong_buffer_cfg") or {}).get("enable"):
@@ -233,24 +186,38 @@ class GroupRewardManager:
 
     async def run_single(self, data: Any) -> dict[str, Any]:
         """The reward of one response; a failed one is answered when its group is complete."""
-        item = data[-1:][0]  # of several outputs of an agent the last
+        item = data[-1:][0]  # the last, if an agent has several outputs
         responses, columns = item.batch["responses"], item.non_tensor_batch
         tokens = int(item.batch["attention_mask"][-responses.shape[-1] :].sum())
         text = self._tokenizer.decode(responses[:tokens], skip_special_tokens=True)
         row = _read_row(columns)
-        validation = self._is_validation(row)
-        uid = str(columns.get("uid", row.name(self._column)))
+        # verl does not say whether it trains or validates: the row does, or the file that its task is in.
+        split, name = row["extra_info"].get("split"), _name_task(row, self._column)
+        validation = split.lower() in VALIDATION_SPLITS if isinstance(split, str) else name in self._validation_ids
+        uid = str(columns.get("uid", name))
         group = self._groups.setdefault(uid, _Group(self._sizes[validation] if "uid" in columns else 1))
         found = None
         try:
             found = await self._rewarder.reward(row, text, tokens, validation)
-        finally:
-            self._settle(uid, group, found)
+        finally:  # a response whose reward raised counts too: the others must not wait for it
+            group.seen += 1
+            if found is not None and found.value is not None:
+                group.known.append(found.value)
+            if group.seen >= group.size:
+                self._forget(uid, group)
+                group.complete.set()
         if self._log is not None and not validation:
             step = columns.get("global_steps")
             self._log.add(None if step is None else int(step), uid, found)
-        waits = found.value is None and self._centred
-        rendered = self._rewarder.render(found, await self._wait_for_mean(uid, group) if waits else None)
+        mean = None
+        if found.value is None and self._centred:
+            try:
+                await asyncio.wait_for(group.complete.wait(), self._rewarder.options.group_wait)
+            except TimeoutError:
+                _log.warning("only %d of %d responses of a group arrived; using their mean", group.seen, group.size)
+                self._forget(uid, group)
+            mean = fmean(group.known) if group.known else None
+        rendered = self._rewarder.render(found, mean)
         return {"reward_score": rendered["score"], "reward_extra_info": rendered}
 
     @classmethod
@@ -259,75 +226,62 @@ class GroupRewardManager:
         base = import_module("verl.experimental.reward_loop.reward_manager.base").RewardManagerBase
         return base.assemble_rm_scores(data, scores)
 
-    def _settle(self, uid: str, group: _Group, found: Reward | None) -> None:
-        """Count a response, also one whose reward raised: nobody must wait for it."""
-        group.seen += 1
-        if found is not None and found.value is not None:
-            group.known.append(found.value)
-        if group.seen >= group.size:
-            self._forget(uid, group)
-            group.complete.set()
-
-    async def _wait_for_mean(self, uid: str, group: _Group) -> float | None:
-        try:
-            await asyncio.wait_for(group.complete.wait(), self._rewarder.options.group_wait)
-        except TimeoutError:
-            _LOG.warning("only %d of %d responses of a group came; the mean is theirs", group.seen, group.size)
-            self._forget(uid, group)
-        return group.mean()
-
     def _forget(self, uid: str, group: _Group) -> None:
-        """What still comes after a group was given up is a group of its own, which is not this one's to drop."""
+        # Responses that arrive after a group was given up form a new group with the same uid, which must stay.
         if self._groups.get(uid) is group:
             del self._groups[uid]
 
-    def _is_validation(self, row: Row) -> bool:
-        """By the row's own word, or by the file it comes from: verl does not say whether it trains or validates."""
-        split = row.extra_info.get("split")
-        if isinstance(split, str):
-            return split.lower() in _VALIDATION_SPLITS
-        return row.name(self._column) in self._validation_ids
-
     @cached_property
     def _validation_ids(self) -> frozenset[str]:
-        validation = frozenset(_read_names(self._data.val_files, self._column))
-        both = sorted(validation.intersection(_read_names(self._data.train_files, self._column)))
+        validation, training = (
+            frozenset(_read_names(files, self._column)) for files in (self._data.val_files, self._data.train_files)
+        )
+        both = sorted(validation & training)
         if both:
             raise ConfigError(
-                f"task {both[0]!r} is in data.train_files and in data.val_files ({len(both)} are), so that nobody can "
-                "tell training from validation; hold tasks out, or give each row its split in extra_info"
+                f"{len(both)} tasks are in both data.train_files and data.val_files, such as {both[0]!r}, so training "
+                "cannot be told from validation; hold tasks out, or give each row its split in extra_info"
             )
         return validation
 
 
-def _read_row(columns: Mapping[str, Any]) -> Row:
-    prompt = columns.get("raw_prompt")
-    return Row(
-        columns.get("data_source"),
-        read_object(columns.get("reward_model")).get("ground_truth"),
-        read_object(columns.get("extra_info")),
-        None if prompt is None else list(prompt),
-    )
-
-
 def _read_names(files: Any, column: str) -> Iterator[str]:
-    """The tasks' names in verl's data files, which may lie elsewhere."""
+    """The names of the tasks in verl's data files, which may be remote."""
     copy_to_local = import_module("verl.utils.fs").copy_to_local
     for file in [files] if isinstance(files, str) else files or ():
         for row in read_rows(Path(copy_to_local(str(Path(file).expanduser())))):
-            yield _read_row(row.value or {}).name(column)
+            yield _name_task(_read_row(row.value or {}), column)
+
+
+def _read_row(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """What verl knows of the prompt of a response, in the form that a task is looked up in."""
+    prompt = columns.get("raw_prompt")
+    return {
+        "data_source": columns.get("data_source"),
+        "prompt": None if prompt is None else list(prompt),
+        "reward_model": {"ground_truth": read_object(columns.get("reward_model")).get("ground_truth")},
+        "extra_info": read_object(columns.get("extra_info")),
+    }
+
+
+def _name_task(row: Mapping[str, Any], column: str) -> str:
+    names = [*(row["extra_info"].get(key) for key in (column, "id", "task_id")), row["reward_model"]["ground_truth"]]
+    return str(next((name for name in names if name is not None), ""))
 
 
 def _find_rewarder(reward_kwargs: Mapping[str, Any]) -> Rewarder:
-    plain = {key: _as_plain(value) for key, value in reward_kwargs.items() if key not in _NOT_OURS}
+    plain = {key: _as_plain(value) for key, value in reward_kwargs.items() if key not in _VERL_KWARGS}
     return _make_rewarder(render_json(dict(sorted(plain.items()))))
 
 
 @lru_cache(maxsize=64)
 def _make_rewarder(kwargs: bytes) -> Rewarder:
-    options = parse_json(kwargs)
-    own = {key: options.pop(key) for key in OWN_OPTIONS if key in options}
-    return Rewarder(VerlOptions(RewardConfig(**options), **own))
+    return Rewarder(_make_options(RewardConfig, parse_json(kwargs)))
+
+
+def _make_options(make_reward_config: Any, options: dict[str, Any]) -> VerlOptions:
+    own = {option.name: options.pop(option.name) for option in fields(VerlOptions) if option.name in options}
+    return VerlOptions(make_reward_config(**options), **own)
 
 
 def _as_plain(value: Any) -> Any:
@@ -339,3 +293,131 @@ def _as_plain(value: Any) -> Any:
 
 def _as_number(verdict: float | None) -> float:
     return UNKNOWN if verdict is None else float(verdict)
+
+
+# Settings
+
+_MODULE = f"pkg://{__name__}"
+_ACTOR, _ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
+_FUNCTION, _MANAGER = "reward.custom_reward_function", "reward.reward_manager"
+_BUFFER = "+reward.reward_kwargs.overlong_buffer_cfg"
+_SEEDS = ("data.seed", f"{_ACTOR}.data_loader_seed", f"{_ACTOR}.fsdp_config.seed", f"{_ROLLOUT}.seed")
+_PLAIN = re.compile(r"[A-Za-z_/][\w./:-]*")
+_YAML_WORDS = ("null", "none", "true", "false", "yes", "no", "on", "off", "inf", "nan")
+
+_SHARED_SETTINGS: dict[str, Any] = {
+    "algorithm.adv_estimator": "grpo",
+    "algorithm.norm_adv_by_std_in_grpo": True,
+    "algorithm.use_kl_in_reward": False,
+    f"{_ACTOR}.kl_loss_type": "low_var_kl",
+    f"{_ACTOR}.clip_ratio_low": PAPER.clip_low,
+    f"{_ACTOR}.clip_ratio_high": PAPER.clip_high,
+    f"{_ACTOR}.ppo_mini_batch_size": PAPER.mini_batch,
+    f"{_ACTOR}.optim.lr": PAPER.learning_rate,
+    f"{_ACTOR}.optim.lr_warmup_steps": PAPER.warmup_steps,
+    f"{_ACTOR}.optim.lr_scheduler_type": "constant",
+    f"{_ACTOR}.use_dynamic_bsz": True,
+    f"{_ROLLOUT}.name": "vllm",
+    f"{_ROLLOUT}.n": PAPER.responses,
+    f"{_ROLLOUT}.temperature": PAPER.temperature,
+    f"{_ROLLOUT}.top_p": PAPER.top_p,
+    "data.train_batch_size": PAPER.prompts,
+    "data.max_prompt_length": PAPER.prompt_limit,
+    "data.filter_overlong_prompts": True,
+    "data.truncation": "error",
+    # Qwen3 without thinking.
+    "+data.apply_chat_template_kwargs.enable_thinking": False,
+    "trainer.total_training_steps": PAPER.rollouts,
+    "trainer.save_freq": PAPER.keep_every,
+    "trainer.test_freq": PAPER.keep_every,
+    "trainer.project_name": "prorubric",
+    "trainer.logger": ["console"],
+    f"{_FUNCTION}.path": _MODULE,
+    f"{_FUNCTION}.name": "compute_score",
+}
+
+
+@config_record
+class VerlRun:
+    """The settings of a run that neither the paper nor the reward gives."""
+
+    _: KW_ONLY
+    model: str
+    """The policy: a folder, or a name on the hub."""
+    train: str
+    """Rows to train on, from `prorubric convert … --to verl`."""
+    validation: str
+    """Rows to validate on, with other tasks."""
+    seed: int = PAPER.seeds[0]
+    manager: Literal["group", "dapo"] = "group"
+    """`GroupRewardManager`, or verl's `dapo`, which does not see groups and charges for length in validation too."""
+
+
+def render_overrides(variant: str | Variant, run: VerlRun, **options: Any) -> list[str]:
+    """Every override of one of the paper's runs, for `python -m verl.trainer.main_ppo`; a later override wins.
+
+    `options` are those of `RewardConfig`, of which `judge` is required, and those of `VerlOptions`. What the paper does
+    not fix (graphics cards, memory, loggers, attention kernels) keeps verl's default.
+    """
+    found = find_variant(variant)
+    chosen = _make_options(lambda **given: make_paper_reward(found, **given), options)
+    overlong = chosen.reward.overlong
+    settings = {
+        **_SHARED_SETTINGS,
+        f"{_ACTOR}.use_kl_loss": found.kl > 0,
+        f"{_ACTOR}.kl_loss_coef": found.kl,
+        # Sequences are packed by length; the longest prompt with the longest response has to fit.
+        f"{_ACTOR}.ppo_max_token_len_per_gpu": 2 * (PAPER.prompt_limit + found.response_limit),
+        "data.train_files": run.train,
+        "data.val_files": run.validation,
+        "data.max_response_length": found.response_limit,
+        "actor_rollout_ref.model.path": run.model,
+        "trainer.experiment_name": f"{variant if isinstance(variant, str) else found.scheme}-seed{run.seed}",
+        **dict.fromkeys(_SEEDS, run.seed),
+    }
+    if run.manager == "group":
+        settings["reward.num_workers"] = 1
+        settings[f"{_MANAGER}.source"] = "importlib"
+        settings[f"{_MANAGER}.name"] = "GroupRewardManager"
+        settings[f"{_MANAGER}.module.path"] = _MODULE
+    else:
+        chosen = replace(chosen, reward=replace(chosen.reward, overlong=None))
+        settings[f"{_MANAGER}.name"] = run.manager
+        if overlong is not None:  # the same cost of length, charged by verl's manager
+            settings |= {f"{_BUFFER}.enable": True, f"{_BUFFER}.log": False, f"{_BUFFER}.len": overlong.buffer}
+            settings[f"{_BUFFER}.penalty_factor"] = overlong.factor
+            settings["+reward.reward_kwargs.max_resp_len"] = overlong.limit
+    kwargs = {"scheme": chosen.reward.scheme, **_list_changes(chosen.reward), **_list_changes(chosen, skip="reward")}
+    if chosen.reward.overlong is not None:
+        kwargs["overlong.factor"] = chosen.reward.overlong.factor
+    settings |= {f"+{_FUNCTION}.reward_kwargs.{key}": value for key, value in kwargs.items()}
+    return [f"{key}={render_value(value)}" for key, value in settings.items()]
+
+
+def render_value(value: Any) -> str:
+    """A value in Hydra's grammar."""
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(render_value, value))}]"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{key}:{render_value(inner)}' for key, inner in value.items())}}}"
+    if value is None or isinstance(value, bool | int | float):
+        return "null" if value is None else str(value)
+    text = str(value)
+    if _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS:
+        return text
+    # In quotes a backslash is itself, except before a quote and at the end.
+    escaped = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), text)
+    return f"'{escaped}'"
+
+
+def _list_changes(config: Any, skip: str = "") -> dict[str, Any]:
+    """The options of a config that are not its defaults, by dotted name."""
+    changes: dict[str, Any] = {}
+    for option in fields(config):
+        value = getattr(config, option.name)
+        default = option.default if option.default_factory is MISSING else option.default_factory()
+        if option.name == skip or value == default:
+            continue
+        inner = _list_changes(value) if is_dataclass(value) and not isinstance(value, type) else {"": value}
+        changes |= {f"{option.name}.{key}".rstrip("."): inside for key, inside in inner.items()}
+    return changes

@@ -1,4 +1,4 @@
-"""Rewards that come one by one become the steps they belong to."""
+"""What adapters share: unknown rewards in a group, and rewards that arrive one by one as steps."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardParts
-from prorubric.train.step_log import StepLog
+from prorubric.train.adapter import StepLog, fill_unknown
 
 
 def make_reward(value: float | None) -> Reward:
@@ -52,3 +52,18 @@ def test_steps_are_recorded_when_they_are_full_and_in_order(
     tmp_path: Path, came: list[tuple[int | None, float | None]], steps: list[tuple[int, int, int]]
 ) -> None:
     assert record(tmp_path / "steps.jsonl", 2, came) == steps
+
+
+@pytest.mark.parametrize(
+    ("values", "filled"),
+    [
+        ([1.0, None, 0.5, 0.25, None, None], [1.0, 0.75, 0.5, 0.25, 0.25, 0.25]),
+        ([None, None, None, 0.5, 0.25, 0.0], [0.25, 0.25, 0.25, 0.5, 0.25, 0.0]),
+        ([None] * 6, [0.0] * 6),
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]),
+    ],
+)
+def test_an_unknown_reward_is_the_mean_of_its_groups_known_ones(
+    values: list[float | None], filled: list[float]
+) -> None:
+    assert fill_unknown(values, ["a"] * 3 + ["b"] * 3) == filled

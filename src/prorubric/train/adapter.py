@@ -1,0 +1,124 @@
+"""What trainer adapters share. An adapter reads what its trainer sends, calls a `RubricReward` and returns its numbers.
+
+Most trainers have no place for None, so each adapter decides what an unknown reward becomes: an error, or a number that
+the user chose (`require_value`); or the mean of the group's known rewards, which is advantage 0 (`fill_unknown`).
+"""
+
+import atexit
+import logging
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from importlib import import_module
+from statistics import fmean
+from typing import Any
+
+from prorubric.errors import ConfigError, MissingExtraError, UnjudgedError
+from prorubric.reward.monitor import Monitor, MonitorConfig, StepRecord
+from prorubric.reward.reward import Reward, RewardConfig
+
+VALIDATION_SPLITS = ("val", "valid", "validation", "test", "dev", "eval")
+"""Values of a column `split` that mark rows of a validation set."""
+
+_log = logging.getLogger(__name__)
+
+
+def load_trainer(module: str, feature: str, extra: str) -> Any:
+    """Import a module of the trainer; the error names the extra that installs it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError.of(feature, extra) from None
+
+
+def require_no_overlong(config: RewardConfig, trainer: str, instead: str) -> None:
+    """Refuse overlong shaping for a trainer that does not say how long a response is."""
+    if config.overlong is not None:
+        raise ConfigError(f"{trainer} passes text without a token count; leave out overlong and {instead}")
+
+
+def list_rows(columns: Mapping[str, Any], count: int, skip: Container[str] = ()) -> list[dict[str, Any]]:
+    """The rows of a batch that a trainer passes as columns; `skip` names its other arguments."""
+    names = [name for name, values in columns.items() if name not in skip and values is not None]
+    return [{name: columns[name][place] for name in names} for place in range(count)]
+
+
+def describe_unknown(reward: Reward) -> str:
+    """Why a reward is unknown and what it could be, in one line."""
+    parts = reward.parts
+    reasons = list(dict.fromkeys(parts.unknown)) or ["no reason given"]
+    others = f"; {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    return (
+        f"task {parts.task_id!r}: the reward is unknown, somewhere from {parts.low:g} to {parts.high:g} "
+        f"({reasons[0]}{others}); look at the judge, or raise its retries (http) and reasks (judging)"
+    )
+
+
+def require_value(reward: Reward, fallback: float | None = None) -> float:
+    """The value of a reward; an unknown one is the fallback, with a warning, or an `UnjudgedError` if there is none."""
+    if reward.value is not None:
+        return reward.value
+    if fallback is None:
+        raise UnjudgedError(describe_unknown(reward))
+    _log.warning("a response gets the fallback %g: %s", fallback, describe_unknown(reward))
+    return fallback
+
+
+def fill_unknown(values: Sequence[float | None], groups: Sequence[str]) -> list[float]:
+    """Replace each unknown value by the mean of its group's known ones, or of the batch's if its group has none."""
+    known = defaultdict(list)
+    for value, group in zip(values, groups, strict=True):
+        if value is not None:
+            known[group].append(value)
+    means = {group: fmean(found) for group, found in known.items()}
+    everywhere = [value for value in values if value is not None]
+    # If nothing is known, any number will do: all values are equal and advantages are 0.
+    fallback = fmean(everywhere) if everywhere else 0.0
+    return [means.get(group, fallback) if value is None else value for value, group in zip(values, groups, strict=True)]
+
+
+def list_metrics(reward: Reward) -> dict[str, float]:
+    """Metrics that every response has: whether the judge failed, and the bounds of the score."""
+    return {"judge_failed": float(reward.value is None), "low": reward.parts.low, "high": reward.parts.high}
+
+
+def list_shadows(reward: Reward) -> dict[str, float]:
+    """The known shadow scores of a response as metrics."""
+    return {f"shadow/{scheme}": value for scheme, value in reward.parts.shadow.items() if value is not None}
+
+
+def record_step(monitor: Monitor, step: int, rewards: Sequence[Reward], **options: Any) -> StepRecord:
+    """Record a step and log its alarms; the options are those of `Monitor.record`."""
+    record = monitor.record(step, rewards, **options)
+    for alarm in record.alarms:
+        _log.warning("step %d: %s", step, alarm)
+    return record
+
+
+class StepLog:
+    """Collects rewards that arrive one by one and records each step when it is full; an unfinished last step is lost.
+
+    Steps are recorded in order. If responses of a step are lost, it is recorded when a later one is full, and whatever
+    arrives for it after that is ignored.
+    """
+
+    def __init__(self, config: MonitorConfig, size: int) -> None:
+        self._monitor = Monitor(config)
+        atexit.register(self._monitor.close)
+        self._size = size
+        self._pending: dict[int, list[tuple[str, Reward]]] = defaultdict(list)
+        self._counted = 0
+        self._last: int | None = None
+
+    def add(self, step: int | None, group: str, reward: Reward) -> None:
+        """Add one reward. If the trainer does not say which step it is at, full steps are counted from 1."""
+        self._counted += 1
+        number = (self._counted - 1) // self._size + 1 if step is None else step
+        if self._last is not None and number <= self._last:
+            return
+        self._pending[number].append((group, reward))
+        if len(self._pending[number]) < self._size:
+            return
+        for due in sorted(pending for pending in self._pending if pending <= number):
+            groups, rewards = zip(*self._pending.pop(due), strict=True)
+            record_step(self._monitor, due, rewards, groups=groups)
+        self._last = number
