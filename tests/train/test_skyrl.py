@@ -39,7 +39,7 @@ def test_a_row_names_its_task_in_a_column_or_as_the_ground_truth(cases: dict[str
 @trainers
 def test_a_row_carries_its_task_whole_or_only_the_rubric(cases: dict[str, Any]) -> None:
     found = {place: step["reward"] for place, step in cases["carried"].items()}
-    assert found == dict.fromkeys(("ground truth", "column", "rubric and prompt"), 67 / 182)
+    assert found == dict.fromkeys(("ground truth", "column", "rubric and prompt"), 75 / 182)
 
 
 @trainers

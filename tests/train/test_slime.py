@@ -121,8 +121,8 @@ async def test_a_group_of_one_is_a_list() -> None:
     answer = next(load_samples())
     custom_rm = make_custom_rm(RewardConfig(judge="lexical", scheme="additive"))
     sample = Sample(response=answer.response.text, metadata={"task": render_task(answer.task)})
-    assert await custom_rm(ARGS, [sample]) == [67 / 182]
-    assert await custom_rm(ARGS, sample) == 67 / 182
+    assert await custom_rm(ARGS, [sample]) == [75 / 182]
+    assert await custom_rm(ARGS, sample) == 75 / 182
 
 
 async def test_too_many_unknown_rewards_stop_the_run(parity: Path) -> None:
