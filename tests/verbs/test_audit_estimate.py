@@ -136,4 +136,4 @@ class TestProgram:
         told = shown.err.split("calls to make")[0].removeprefix("6 answers: about ").strip()
         after = next(line for line in shown.out.splitlines() if " calls (0 failed, 0 retries)" in line)
         assert after.startswith(f"{told} calls (0 failed, 0 retries)")
-        assert "tokens, about $0." in after
+        assert "tokens, about $0." in shown.out
