@@ -18,8 +18,8 @@ from prorubric.errors import SourceError
 from prorubric.report import audit_cases
 from prorubric.report.audit_cases import MOST_SHOWN
 from prorubric.report.audit_diff import render_edit
-from prorubric.report.audit_forest import Mark, Scale, make_scale, render_line
 from prorubric.report.audit_page import write_audit_page
+from prorubric.report.audit_plots import Mark, Scale, make_scale, render_line
 from prorubric.report.page import Cell, element, escape, interval, percent, signed, table
 
 from .audit_folder import REFUTED, SCHEMES, build_audit
@@ -266,7 +266,7 @@ def test_hacks_and_prices_show_what_they_earn(folder: Path, page: str, result: A
     assert f"{hack.tokens} tokens; the answer has {hack.answer_tokens}" in section
     assert f"{100 * hack.rewards['additive']:.1f}" in flatten(section)
     assert "naming reaches 61% of the sum, 80% is needed" in section
-    assert f"One works for {result.hacks_possible} of 12 tasks." in section
+    assert f"A hack works for {result.hacks_possible} of 12 tasks." in section
     prices = [json.loads(line) for line in (folder / "prices.jsonl").read_text().splitlines()]
     moved = sum(price["moved"] > 0 for price in prices)
     which = "the 150 cheapest are shown" if moved > 150 else "these are shown"
@@ -280,8 +280,8 @@ def test_a_hack_that_did_not_work_is_named_as_such_and_not_shown_as_one(tmp_path
     section = page[page.index('id="hacks"') : page.index('id="tasks"')]
     shown = re.findall(r'<details class="hack"><summary><bdi dir="auto" class="id">(.*?)</bdi>', section)
     assert name not in shown
-    assert f"One works for {len(shown)} of 12 tasks." in section
-    refuted = section[section.index("Tasks where one was promised and did not work: 1") :]
+    assert f"A hack works for {len(shown)} of 12 tasks." in section
+    refuted = section[section.index("Tasks where a promised hack did not work: 1") :]
     assert flatten(refuted[: refuted.index("</details>")]).endswith(f"{name}: {REFUTED}")
 
 
@@ -383,7 +383,7 @@ def test_tasks_that_do_not_fit_are_named_with_their_figures(tmp_path: Path) -> N
     rest = page[page.index("Other tasks by their largest change: 12") :]
     named = set(re.findall(r'<th scope="row"><bdi dir="auto">(.*?)</bdi></th>', rest[: rest.index("</details>")]))
     assert (len(shown), len(named), len(shown | named)) == (MOST_SHOWN, 12, 72)
-    assert "60 of 72 tasks: those first whose reward is moved most" in page
+    assert "60 of 72 tasks, ordered by how far an edit" in page
     assert len(page.encode()) < 4_000_000
 
 
@@ -411,7 +411,7 @@ def test_a_damaged_row_is_named_by_its_line_and_no_page_is_left(tmp_path: Path) 
     with (tmp_path / "cases.jsonl").open("a") as stream:
         stream.write('{"task_id": 7}\n')
     with pytest.raises(
-        SourceError, match=r"cases.jsonl:49: Case: task_id: .*; the file is damaged, run the audit again"
+        SourceError, match=r"cases.jsonl:49: StoredCase: task_id: .*; the file is damaged, run the audit again"
     ):
         write_audit_page(tmp_path)
     assert not (tmp_path / "report.html").exists()

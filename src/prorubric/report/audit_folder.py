@@ -1,7 +1,7 @@
 """The run folder of an audit as the page and the tables need it.
 
-`cases.jsonl` can be larger than memory likes: it is read twice, row by row; the first time for figures, the second for
-the few cases that are shown whole. A folder that does not hold a finished audit is a `SourceError`.
+`cases.jsonl` may not fit into memory, so it is read twice, row by row: once for the figures, once for the few cases
+that are shown in full. A folder that does not hold a finished audit is a `SourceError`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.folder import CASES, HACKS, PRICES
 from prorubric.audit.records import AuditResult, Effect, Hack, NamingPrice
 from prorubric.datasets.load import load_tasks
-from prorubric.errors import RubricError, SourceError
+from prorubric.errors import RowError, RubricError, SourceError
 from prorubric.files.json import parse_json
 from prorubric.files.read import read_rows
 from prorubric.rubric.base import Record
@@ -27,8 +27,8 @@ from prorubric.runs.folder import CONFIG, SUMMARY, TASKS
 RecordT = TypeVar("RecordT", bound=Record)
 
 
-class Case(Record):
-    """One answer, its edits, and what the judge and the schemes made of them: a row of `cases.jsonl`."""
+class StoredCase(Record):
+    """A row of `cases.jsonl`: one answer and its edits, with their verdicts and rewards."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -40,16 +40,16 @@ class Case(Record):
     verdicts: dict[str, dict[str, list[JsonValue]]] = Field(default_factory=dict)
     """By `answer` or kind of edit, then by reading."""
     scores: dict[str, dict[str, float | None]] = Field(default_factory=dict)
-    """By `answer` or kind of edit, then by scheme; None where the reward is open."""
+    """By `answer` or kind of edit, then by scheme; None if the reward is open."""
 
     def change(self, kind: str, scheme: str) -> float | None:
-        """What an edit does to the reward × 100, where both rewards are known."""
+        """What an edit does to the reward × 100; None unless both rewards are known."""
         before, after = self.scores.get(ANSWER, {}).get(scheme), self.scores.get(kind, {}).get(scheme)
         return None if before is None or after is None else 100 * (after - before)
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from the other cases."""
+        """Identifies the case."""
         return self.task_id, self.sample
 
 
@@ -61,17 +61,17 @@ class AuditFolder:
     result: AuditResult
     config: dict[str, Any]
 
-    def read_cases(self) -> Iterator[Case]:
+    def read_cases(self) -> Iterator[StoredCase]:
         """Every case, one at a time."""
-        return _read_records(self.path / CASES, Case)
+        return _read_records(self.path / CASES, StoredCase)
 
     def read_prices(self) -> Iterator[NamingPrice]:
-        """Every price; none where the audit asked for none."""
-        return _read_optional(self.path / PRICES, NamingPrice)
+        """Every price; none if the audit did not ask for prices."""
+        return _read_records(self.path / PRICES, NamingPrice, optional=True)
 
     def read_hacks(self) -> Iterator[Hack]:
-        """Every hack; none where the audit asked for none."""
-        return _read_optional(self.path / HACKS, Hack)
+        """Every hack; none if the audit did not ask for hacks."""
+        return _read_records(self.path / HACKS, Hack, optional=True)
 
     def load_tasks(self, ids: Iterable[str]) -> dict[str, Task]:
         """The tasks with these ids."""
@@ -83,44 +83,40 @@ def open_audit(folder: Path) -> AuditFolder:
     """The audit in a run folder."""
     path = folder / SUMMARY
     if not path.is_file():
-        raise SourceError(f"{path}: no such file; {folder} is not the folder of a finished audit")
-    config = folder / CONFIG
-    about = _parse_object(config) if config.is_file() else {}
+        raise SourceError("no such file", remedy=f"{folder} is not the folder of a finished audit", place=path)
+    config = _load_object(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     try:
-        result = AuditResult(**_parse_object(path))
+        return AuditFolder(folder, AuditResult(**_load_object(path)), config)
     except RubricError as error:
-        raise SourceError(f"{path}: not the summary of an audit ({error}); name the folder of one") from None
-    return AuditFolder(folder, result, about)
+        remedy = "name the folder of an audit"
+        raise SourceError("not the summary of an audit", str(error), remedy=remedy, place=path) from None
 
 
 def list_edits(effects: Iterable[Effect]) -> list[str]:
-    """The edits of a table in the order of the audit, then whatever else was measured."""
+    """The edits of a table in the order of the audit, then the controls."""
     found = dict.fromkeys(effect.edit for effect in effects)
     return [*(kind for kind in EDITS if kind in found), *(kind for kind in found if kind not in EDITS)]
 
 
-def _parse_object(path: Path) -> dict[str, Any]:
+def _load_object(path: Path) -> dict[str, Any]:
     try:
         value = parse_json(path.read_bytes())
     except ValueError as error:
-        raise SourceError(f"{path}: not JSON ({error}); the file is damaged or cut off") from None
+        raise SourceError("not JSON", str(error), remedy="the file is damaged or cut off", place=path) from None
     if not isinstance(value, dict):
-        raise SourceError(f"{path}: not a JSON object; name the folder of an audit")
+        raise SourceError("not a JSON object", remedy="name the folder of an audit", place=path)
     return value
 
 
-def _read_optional(path: Path, record: type[RecordT]) -> Iterator[RecordT]:
-    return _read_records(path, record) if path.is_file() else iter(())
-
-
-def _read_records(path: Path, record: type[RecordT]) -> Iterator[RecordT]:
+def _read_records(path: Path, record: type[RecordT], *, optional: bool = False) -> Iterator[RecordT]:
+    if optional and not path.is_file():
+        return
     for row in read_rows(path):
-        if row.value is None:
-            fault = row.explain()
-            raise SourceError(
-                fault.kind, fault.detail, remedy="the file is damaged, run the audit again", place=f"{path}:{row.line}"
-            )
         try:
+            if row.value is None:
+                raise row.explain()
             yield record(**row.value)
-        except RubricError as error:
-            raise SourceError(f"{path}:{row.line}: {error}; the file is damaged, run the audit again") from None
+        except (RowError, RubricError) as error:
+            place = ": ".join(filter(None, (f"{path}:{row.line}", error.place)))
+            remedy = "the file is damaged, run the audit again"
+            raise SourceError(error.kind, error.detail, remedy=remedy, place=place) from None

@@ -1,7 +1,13 @@
-"""The plots of an audit's page: what each edit earns, naming against substance, placement, coverage."""
+"""The plots of an audit's page as inline SVG: what each edit earns, naming against substance, placement, coverage.
 
+Places are percentages of the width, so a plot fits a phone without shrinking its text. Each scheme has a colour from
+the Okabe-Ito palette, its own shape and its name next to it: no reading depends on colour.
+"""
+
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from dataclasses import astuple, dataclass
 from statistics import fmean
 
 from prorubric.audit.cases import ANSWER
@@ -9,41 +15,72 @@ from prorubric.audit.edits import EDITS, WORTHLESS
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits
-from prorubric.report.audit_forest import Mark, Scale, make_scale, render_axis, render_key, render_line, render_strip
-from prorubric.report.page import Cell, Child, Html, element, interval, join, note, percent, plain, signed, table
+from prorubric.report.page import (
+    NOTES,
+    Cell,
+    Html,
+    Row,
+    element,
+    figure,
+    fold,
+    interval,
+    join,
+    note,
+    percent,
+    plain,
+    signed,
+    table,
+)
 
-_EFFECTS = (
-    "Mean change of the reward × 100 with its 95% interval (bootstrap over prompts, widened for few of them), against "
-    "the same answer without the edit."
-)
-_COLUMNS = (
-    "Rising, falling and unchanged are shares of the pairs. Open: pairs that were left out because one of the two "
-    "rewards is not known. Per spread: the mean in units of the spread between answers to the same prompt, by which "
-    "GRPO divides. The last three are controls: the answer judged again, garbage of its length, an answer to another "
-    "prompt."
-)
 _HEADS = (
     *("edit", "scheme", "mean", "95% interval", "rising", "falling", "unchanged"),
     *("pairs", "prompts", "open", "per spread", "paper"),
 )
-_SHARES = (
-    "What naming items earns, as a share of what really satisfying them earns. At 0% a name is worth nothing; at 100% "
-    "it is as good as the real thing."
+_COLOURS = 7
+_SHAPES = (
+    "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+    "M-4 -4h8v8h-8z",
+    "M0 -5.2L5 4H-5z",
+    "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
+    "M0 5.2L5 -4H-5z",
+    "M-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
 )
-_PLACEMENT = (
-    "Substance spread through the answer against the same substance at its end, on pairs of about the same length. "
-    "Above 0 the reward prefers the woven answer, below 0 the appended paragraph."
-)
-_COVERAGE = (
-    "How much of the checklist answers cover (the sum × 100), apart for those that pass appropriateness and those that "
-    "fail it. A stroke is a place where answers lie, the mark is their mean. Where failing answers cover as much as "
-    "passing ones, coverage does not tell whether an answer suits the asker."
-)
-_PERCENT = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
+_PAPER = "M0 -6.2L6.2 0L0 6.2L-6.2 0z"
+_STEPS = (1, 2, 5, 10)
+_TICKS = 5
+_BINS = 50
 
 Places = Mapping[str, int]
 """The place of each scheme, which gives it its colour and shape."""
 Show = Callable[[float | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The axis that all lines of a plot share."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def place(self, value: float) -> str:
+        """The place of a value, in percent of the width."""
+        return f"{100 * (value - self.low) / (self.high - self.low):.2f}%"
+
+
+_PERCENT = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A figure with its interval, and the paper's figure if it has one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    paper: float | None = None
+    paper_low: float | None = None
+    paper_high: float | None = None
 
 
 def render_effects(result: AuditResult, places: Places) -> Html:
@@ -51,134 +88,177 @@ def render_effects(result: AuditResult, places: Places) -> Html:
     known = [effect for effect in result.effects if effect.edit in EDITS]
     if not known:
         return note("No edit could be made.")
-    scale = make_scale(chain.from_iterable(_mark_of(effect).values for effect in known))
-    edits = list_edits(known)
-    rows = [
-        _list_cells(effect) for edit in list_edits(result.effects) for effect in result.effects if effect.edit == edit
-    ]
-    return join(
-        note(_EFFECTS),
-        _render_legend(known),
-        _render_group(
-            "A sound reward pays nothing for these", [e for e in edits if e in WORTHLESS], known, scale, places
-        ),
-        _render_group("Noise, and what should pay", [e for e in edits if e not in WORTHLESS], known, scale, places),
-        element(
-            "details",
-            element("summary", "All figures as a table"),
-            table("Effects", _HEADS, rows, sortable=True),
-            note(_COLUMNS),
-        ),
-    )
+    legend = None
+    if any(effect.paper is not None for effect in known):
+        meaning = " hollow: the paper's figure, 300 clinical cases, its own judge and editor ("
+        legend = note(render_key(None), meaning, element("cite", str(load_paper()["source"])), ")")
+    scale = fit_scale(map(_mark, known))
+    groups: list[Html] = []
+    titles = {True: "A sound reward pays nothing for these", False: "Noise, and edits that should pay"}
+    for is_worthless, title in titles.items():
+        plots: list[Html] = []
+        for edit in list_edits(known):
+            if (edit in WORTHLESS) == is_worthless:
+                head = element("h4", edit, " ", element("small", EDITS[edit].meaning))
+                lines = [_render_line(e.scheme, _mark(e), scale, places, signed) for e in known if e.edit == edit]
+                plots.append(element("div", head, lines, class_="forest"))
+        if plots:
+            groups.append(element("div", element("h3", title), plots, render_axis(scale, signed)))
+    rows: list[Row] = []
+    for effect in sorted(result.effects, key=lambda effect: list_edits(result.effects).index(effect.edit)):
+        paper = join(signed(effect.paper), " ", element("small", interval(effect.paper_low, effect.paper_high)))
+        rows.append(
+            (
+                effect.edit,
+                effect.scheme,
+                figure(effect.mean, signed, strong=True),
+                Cell(interval(effect.low, effect.high), effect.low),
+                *(figure(share, percent) for share in (effect.rising, effect.falling, effect.unchanged)),
+                *(figure(count) for count in (effect.pairs, effect.prompts, effect.unknown)),
+                Cell(signed(effect.per_spread, 2), effect.per_spread),
+                Cell(paper, effect.paper),
+            )
+        )
+    everything = fold("All figures as a table", table("Effects", _HEADS, rows, sortable=True), note(NOTES["columns"]))
+    return join(note(NOTES["effects"]), legend, groups, everything)
 
 
 def render_shares(result: AuditResult, places: Places) -> Html | None:
     """Naming as a share of substance."""
     marks = {share.scheme: Mark(share.value, share.low, share.high, share.paper) for share in result.naming_share}
-    return _render_plot(_SHARES, marks, places, percent) if marks else None
+    return _render_plot(NOTES["shares"], marks, places, percent)
 
 
 def render_placement(result: AuditResult, places: Places) -> Html | None:
     """Substance at the end against substance in its place."""
-    marks = {effect.scheme: _mark_of(effect) for effect in result.placement}
-    return _render_plot(_PLACEMENT, marks, places, signed) if marks else None
+    marks = {effect.scheme: _mark(effect) for effect in result.placement}
+    return _render_plot(NOTES["placement"], marks, places, signed)
 
 
 def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Html | None:
-    """Coverage of the answers that pass appropriateness beside those that fail it."""
-    if not coverage:
-        return None
-    kinds = [kind for kind in (ANSWER, *EDITS) if (kind, True) in coverage or (kind, False) in coverage]
-    plots = [
-        element(
-            "div",
-            element("h4", "the answer as it is" if kind == ANSWER else kind),
-            [_render_strip_line(coverage.get((kind, passed), ()), passed) for passed in (True, False)],
-            class_="forest",
-        )
-        for kind in kinds
+    """Coverage of the answers that pass appropriateness, next to those that fail it."""
+    plots: list[Html] = []
+    for kind in (ANSWER, *EDITS):
+        if (kind, True) not in coverage and (kind, False) not in coverage:
+            continue
+        lines: list[Html] = []
+        for place, (passed, name) in enumerate(((True, "passes"), (False, "fails"))):
+            shares = coverage.get((kind, passed), ())
+            mean = fmean(shares) if shares else None
+            strip = render_strip(shares, mean, _PERCENT, passed)
+            count = element("small", f"{len(shares)} answers")
+            lines.append(_join_line(place, name, strip, element("b", plain(mean)), " ", count))
+        title = "the answer as it is" if kind == ANSWER else kind
+        plots.append(element("div", element("h4", title), lines, class_="forest"))
+    return join(note(NOTES["coverage"]), plots, render_axis(_PERCENT, plain)) if plots else None
+
+
+def make_scale(values: Iterable[float]) -> Scale:
+    """A scale with round ticks that holds these values and 0."""
+    found = [0.0, *values]
+    low, high = min(found), max(found)
+    if low == high:
+        low, high = -1.0, 1.0
+    rough = (high - low) / _TICKS
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(step * size for step in _STEPS if step * size >= rough * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Scale(first * step, last * step, tuple(number * step for number in range(first, last + 1)))
+
+
+def fit_scale(marks: Iterable[Mark]) -> Scale:
+    """A scale that holds everything these marks show."""
+    return make_scale(value for mark in marks for value in astuple(mark) if value is not None)
+
+
+def render_line(mark: Mark, scale: Scale, place: int) -> Html:
+    """One line of a forest plot: the interval and the mark of a scheme by its place, and the paper's, hollow."""
+    shapes = [_grid(scale)]
+    for value, low, high, key in (
+        (mark.paper, mark.paper_low, mark.paper_high, None),
+        (mark.value, mark.low, mark.high, place),
+    ):
+        if value is None:
+            continue
+        if low is not None and high is not None:
+            ends = {"x1": scale.place(low), "x2": scale.place(high)}
+            shapes.append(element("line", **ends, y1="50%", y2="50%", class_=f"span {_shape_of(key)[1]}"))
+        shapes.append(_place_shape(key, value, scale))
+    return element("svg", shapes, class_="plot", aria_hidden="true")
+
+
+def render_axis(scale: Scale, show: Show) -> Html:
+    """The line with the figures of the ticks, under the lines of a plot."""
+    anchors = ["start", *["middle"] * (len(scale.ticks) - 2), "end"]
+    texts = [
+        element("text", show(tick).replace(".0", ""), x=scale.place(tick), y="12", text_anchor=anchor)
+        for tick, anchor in zip(scale.ticks, anchors, strict=True)
     ]
-    return join(note(_COVERAGE), plots, _render_axis_line(_PERCENT, plain))
+    axis, empty = element("svg", texts, class_="plot axis", aria_hidden="true"), element("span")
+    return element("div", empty, axis, empty, class_="line axis-line")
 
 
-def _render_legend(effects: Iterable[Effect]) -> Html | None:
-    if all(effect.paper is None for effect in effects):
+def render_key(place: int | None) -> Html:
+    """The mark of a scheme by its place, or of the paper, to put next to a name."""
+    path, name = _shape_of(place)
+    inner = element("path", d=path, class_=name)
+    return element("svg", inner, class_="key", viewBox="-7 -7 14 14", aria_hidden="true")
+
+
+def render_strip(shares: Sequence[float], mean: float | None, scale: Scale, passed: bool) -> Html:
+    """How answers spread over the scale: a stroke for each place that is taken, darker for more, and the mean."""
+    bins = Counter(round(share / 100 * _BINS) for share in shares)
+    most = max(bins.values(), default=1)
+    strokes: list[Html] = []
+    for number, count in sorted(bins.items()):
+        place, opacity = scale.place(100 * number / _BINS), f"{0.25 + 0.55 * count / most:.2f}"
+        strokes.append(element("line", x1=place, x2=place, y1="15%", y2="85%", class_="stroke", stroke_opacity=opacity))
+    shape = "" if mean is None else _place_shape(0 if passed else 1, mean, scale)
+    name = f"plot {'pass' if passed else 'fail'}"
+    return element("svg", _grid(scale), strokes, shape, class_=name, aria_hidden="true")
+
+
+def _render_plot(text: str, marks: Mapping[str, Mark], places: Places, show: Show) -> Html | None:
+    if not marks:
         return None
-    source = element("cite", str(load_paper()["source"]))
-    return note(
-        render_key(None), " hollow: the paper's figure, 300 clinical cases, its own judge and editor (", source, ")"
-    )
-
-
-def _render_group(
-    title: str, edits: Sequence[str], effects: Sequence[Effect], scale: Scale, places: Places
-) -> Html | None:
-    if not edits:
-        return None
-    plots = [_render_edit(edit, [e for e in effects if e.edit == edit], scale, places) for edit in edits]
-    return element("div", element("h3", title), plots, _render_axis_line(scale, signed))
-
-
-def _render_edit(edit: str, effects: Sequence[Effect], scale: Scale, places: Places) -> Html:
-    meaning = element("small", EDITS[edit].meaning if edit in EDITS else "")
-    lines = [_render_line(effect.scheme, _mark_of(effect), scale, places, signed) for effect in effects]
-    return element("div", element("h4", edit, " ", meaning), lines, class_="forest")
-
-
-def _render_plot(text: str, marks: Mapping[str, Mark], places: Places, show: Show) -> Html:
-    scale = make_scale(chain.from_iterable(mark.values for mark in marks.values()))
+    scale = fit_scale(marks.values())
     lines = [_render_line(name, mark, scale, places, show) for name, mark in marks.items()]
-    return join(note(text), element("div", lines, _render_axis_line(scale, show), class_="forest"))
+    return join(note(text), element("div", lines, render_axis(scale, show), class_="forest"))
 
 
 def _render_line(name: str, mark: Mark, scale: Scale, places: Places, show: Show) -> Html:
     place = places.get(name, 0)
-    return element(
-        "div",
-        element("span", render_key(place), name, class_="name"),
-        render_line(mark, scale, place),
-        element("span", _render_figure(mark, show), class_="figure"),
-        class_="line",
-    )
-
-
-def _render_figure(mark: Mark, show: Show) -> Html:
+    line = render_line(mark, scale, place)
     if mark.value is None:
-        return element("small", "not known")
+        return _join_line(place, name, line, element("small", "not known"))
     ends = f"{show(mark.low)} to {show(mark.high)}" if mark.low is not None and mark.high is not None else ""
     paper = f"paper {show(mark.paper)}" if mark.paper is not None else ""
-    return join(element("b", show(mark.value)), " ", element("small", ends), " ", element("small", paper))
+    value = element("b", show(mark.value))
+    return _join_line(place, name, line, value, " ", element("small", ends), " ", element("small", paper))
 
 
-def _render_strip_line(shares: Sequence[float], passed: bool) -> Html:
-    mean = fmean(shares) if shares else None
-    return element(
-        "div",
-        element("span", render_key(0 if passed else 1), "passes" if passed else "fails", class_="name"),
-        render_strip(shares, mean, _PERCENT, passed),
-        element("span", element("b", plain(mean)), " ", element("small", f"{len(shares)} answers"), class_="figure"),
-        class_="line",
-    )
+def _join_line(place: int, name: str, plot: Html, *figures: str) -> Html:
+    label = element("span", render_key(place), name, class_="name")
+    return element("div", label, plot, element("span", figures, class_="figure"), class_="line")
 
 
-def _render_axis_line(scale: Scale, show: Show) -> Html:
-    empty = element("span")
-    return element("div", empty, render_axis(scale, show), empty, class_="line axis-line")
-
-
-def _mark_of(effect: Effect) -> Mark:
+def _mark(effect: Effect) -> Mark:
     return Mark(effect.mean, effect.low, effect.high, effect.paper, effect.paper_low, effect.paper_high)
 
 
-def _list_cells(effect: Effect) -> list[Child | Cell]:
-    paper = join(signed(effect.paper), " ", element("small", interval(effect.paper_low, effect.paper_high)))
-    return [
-        effect.edit,
-        effect.scheme,
-        Cell(signed(effect.mean), effect.mean, strong=True),
-        Cell(interval(effect.low, effect.high), effect.low),
-        *(Cell(percent(share), share) for share in (effect.rising, effect.falling, effect.unchanged)),
-        *(Cell(str(count), count) for count in (effect.pairs, effect.prompts, effect.unknown)),
-        Cell(signed(effect.per_spread, 2), effect.per_spread),
-        Cell(paper, effect.paper),
-    ]
+def _shape_of(place: int | None) -> tuple[str, str]:
+    """The path and the class of the scheme at this place; None is the paper."""
+    return (_PAPER, "paper") if place is None else (_SHAPES[place % len(_SHAPES)], f"c{place % _COLOURS}")
+
+
+def _place_shape(place: int | None, value: float, scale: Scale) -> Html:
+    path, name = _shape_of(place)
+    # An inner svg can be placed in percent, a path cannot.
+    return element("svg", element("path", d=path, class_=name), x=scale.place(value), y="50%", overflow="visible")
+
+
+def _grid(scale: Scale) -> Html:
+    return join(
+        element("line", x1=place, x2=place, y1="0", y2="100%", class_="zero" if tick == 0 else "grid")
+        for tick, place in ((tick, scale.place(tick)) for tick in scale.ticks)
+    )

@@ -1,7 +1,7 @@
 """`write_audit_tables`: the figures of an audit as csv, for a notebook, and as LaTeX tables, for a paper.
 
-Figures are those of `summary.json`, `prices.jsonl` and `hacks.jsonl`, with every digit in csv and one in LaTeX. A
-figure that could not be had is an empty field in csv and a dash in LaTeX, never 0.
+The figures are those of `summary.json`, `prices.jsonl` and `hacks.jsonl`, with every digit in csv and one in LaTeX. A
+figure that is not known is an empty field in csv and a dash in LaTeX, never 0.
 """
 
 import re
@@ -9,17 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_origin
 
+from prorubric.audit import folder as names
 from prorubric.audit.cases import AGAIN
-from prorubric.audit.folder import (
-    EFFECTS_CSV,
-    EFFECTS_TEX,
-    FIXED_CSV,
-    FORECAST_CSV,
-    FORECAST_TEX,
-    HACKS_CSV,
-    PRICES_CSV,
-    SHARES_CSV,
-)
 from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, Hack, NamingPrice, Share
 from prorubric.files.tables import open_csv
 from prorubric.report.audit_folder import list_edits, open_audit
@@ -27,7 +18,7 @@ from prorubric.report.page import write_whole
 from prorubric.rubric.base import Record
 
 _SCHEMES_ACROSS = 5
-"""A page of a paper is no wider."""
+"""Columns that fit on a page of a paper."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -41,55 +32,73 @@ _LATEX_SIGNS = re.compile("|".join(map(re.escape, _LATEX)))
 
 
 def write_audit_tables(folder: Path) -> tuple[Path, ...]:
-    """Write the tables of the audit in this run folder; raises `SourceError` where there is none."""
+    """Write the tables of the audit in this run folder; raises `SourceError` if it holds none."""
     audit = open_audit(folder)
     result = audit.result
-    return (
-        _write_csv(folder / EFFECTS_CSV, Effect, result.effects),
-        _write_csv(folder / SHARES_CSV, Share, result.naming_share),
-        _write_csv(folder / FIXED_CSV, FixedChange, result.fixed),
-        _write_csv(folder / FORECAST_CSV, Forecast, result.forecast),
-        _write_csv(folder / PRICES_CSV, NamingPrice, audit.read_prices()),
-        _write_csv(folder / HACKS_CSV, Hack, audit.read_hacks(), result.schemes),
-        write_whole(folder / EFFECTS_TEX, render_latex(result).encode(errors="replace")),
-        write_whole(folder / FORECAST_TEX, render_forecast_latex(result).encode(errors="replace")),
+    tables: tuple[tuple[str, type[Record], Iterable[Record]], ...] = (
+        (names.EFFECTS_CSV, Effect, result.effects),
+        (names.SHARES_CSV, Share, result.naming_share),
+        (names.FIXED_CSV, FixedChange, result.fixed),
+        (names.FORECAST_CSV, Forecast, result.forecast),
+        (names.PRICES_CSV, NamingPrice, audit.read_prices()),
+        (names.HACKS_CSV, Hack, audit.read_hacks()),
     )
+    for name, record, rows in tables:
+        heads: list[str] = []
+        for field, about in record.model_fields.items():
+            by_scheme = get_origin(about.annotation) is dict
+            heads += [f"{field}:{scheme}" for scheme in result.schemes] if by_scheme else [field]
+        with open_csv(folder / name, heads) as write:
+            for row in rows:
+                cells: dict[str, object] = {}
+                for field, value in row.model_dump().items():
+                    if isinstance(value, dict):
+                        cells |= {f"{field}:{scheme}": reward for scheme, reward in value.items()}
+                    else:
+                        cells[field] = " ".join(map(str, value)) if isinstance(value, tuple) else value
+                write(cells)
+    latex = {names.EFFECTS_TEX: render_latex(result), names.FORECAST_TEX: render_forecast_latex(result)}
+    written = [write_whole(folder / name, text.encode(errors="replace")) for name, text in latex.items()]
+    return (*(folder / name for name, _, _ in tables), *written)
 
 
 def render_latex(result: AuditResult) -> str:
     """Edits down, schemes across, with intervals; in each column the best paid of the worthless edits is bold.
 
-    More schemes than a page is wide make several blocks under one caption. The document needs the package booktabs.
+    More schemes than fit on a page make several blocks under one caption. Needs the package booktabs.
     """
     schemes = list(dict.fromkeys(effect.scheme for effect in result.effects))
-    blocks = [
-        _render_block(result, schemes[start : start + _SCHEMES_ACROSS])
-        for start in range(0, len(schemes), _SCHEMES_ACROSS)
-    ]
+    found = {(effect.edit, effect.scheme): effect for effect in result.effects}
+    worst = {line.scheme: line.worst[0] for line in result.headline if line.worst}
+    blocks: list[str] = []
+    for start in range(0, len(schemes), _SCHEMES_ACROSS):
+        across = schemes[start : start + _SCHEMES_ACROSS]
+        rows: list[str] = []
+        for edit in list_edits(result.effects):
+            if edit == AGAIN:
+                rows.append(r"\midrule")
+            cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in across)
+            rows.append(_render_row([escape_latex(edit), *cells]))
+        blocks.append(_render_tabular(["edit", *map(escape_latex, across)], rows))
+    dead = ", ".join(escape_latex(line.scheme) for line in result.headline if not line.alive)
     caption = (
         f"Change of the reward ($\\times 100$) by edit and scheme, with 95\\% intervals over prompts. "
         f"{result.tasks} tasks, {result.answers} answers ({escape_latex(result.answers_from)}); "
         f"judge: {escape_latex(result.judge)}; editor: {escape_latex(result.editor)}; "
         f"dimensions: {escape_latex(result.dimensions_from)}. "
-        f"Bold: of the edits that a sound reward does not pay for, the best paid.{_name_dead(result)}"
-    )
+        "Bold: of the edits that a sound reward does not pay for, the best paid."
+    ) + (f" The judge is not alive under {dead}: no verdict there." if dead else "")
     return _render_table("\n\\par\\medskip\n".join(blocks), caption)
 
 
 def render_forecast_latex(result: AuditResult) -> str:
-    """Whether groups of answers would teach anything: a scheme a line. The document needs the package booktabs."""
-    rows = [
-        _render_row(
-            [
-                escape_latex(row.scheme),
-                _render_figure(None if row.tied is None else 100 * row.tied, 0),
-                *(_render_figure(value) for value in (row.levels, row.spread, row.mean)),
-                str(row.groups),
-                _render_figure(row.size),
-            ]
-        )
-        for row in result.forecast
-    ]
+    """Whether groups of answers would teach anything: one line for each scheme. Needs the package booktabs."""
+    rows: list[str] = []
+    for row in result.forecast:
+        tied = _render_figure(None if row.tied is None else 100 * row.tied, 0)
+        figures = map(_render_figure, (row.levels, row.spread, row.mean))
+        cells = [escape_latex(row.scheme), tied, *figures, str(row.groups), _render_figure(row.size)]
+        rows.append(_render_row(cells))
     caption = (
         "What groups of answers to one prompt would teach: the share of groups whose rewards are all equal, the "
         "effective number of different rewards in a group, their standard deviation and mean ($\\times 100$), the "
@@ -105,18 +114,6 @@ def escape_latex(text: str) -> str:
     return _LATEX_SIGNS.sub(lambda sign: _LATEX[sign.group()], " ".join(text.split()))
 
 
-def _render_block(result: AuditResult, schemes: Sequence[str]) -> str:
-    found = {(effect.edit, effect.scheme): effect for effect in result.effects}
-    worst = {line.scheme: line.worst[0] for line in result.headline if line.worst}
-    rows: list[str] = []
-    for edit in list_edits(result.effects):
-        if edit == AGAIN:
-            rows.append(r"\midrule")
-        cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in schemes)
-        rows.append(_render_row([escape_latex(edit), *cells]))
-    return _render_tabular(["edit", *map(escape_latex, schemes)], rows)
-
-
 def _render_table(body: str, caption: str) -> str:
     lines = (r"\begin{table}", r"\centering", r"\small", body, f"\\caption{{{caption}}}", r"\end{table}")
     return "\n".join(lines) + "\n"
@@ -126,11 +123,6 @@ def _render_tabular(heads: Sequence[str], rows: Sequence[str]) -> str:
     opening = f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
     inner = (opening, r"\toprule", _render_row(heads), r"\midrule", *rows, r"\bottomrule", r"\end{tabular}")
     return "\n".join(inner)
-
-
-def _name_dead(result: AuditResult) -> str:
-    dead = [escape_latex(line.scheme) for line in result.headline if not line.alive]
-    return f" The judge is not alive under {', '.join(dead)}: no verdict there." if dead else ""
 
 
 def _render_row(cells: Sequence[str]) -> str:
@@ -144,37 +136,10 @@ def _render_figure(value: float | None, digits: int = 1) -> str:
 def _render_effect(effect: Effect | None, bold: bool) -> str:
     if effect is None or effect.mean is None:
         return "--"
-    mean = f"${_round(effect.mean)}$"
-    shown = f"\\textbf{{\\boldmath{mean}}}" if bold else mean
+    # A change that rounds to zero gets no sign.
+    values = (effect.mean, effect.low or 0.0, effect.high or 0.0)
+    mean, low, high = ("0.0" if round(value, 1) == 0 else f"{value:+.1f}" for value in values)
+    shown = f"\\textbf{{\\boldmath${mean}$}}" if bold else f"${mean}$"
     if effect.low is None or effect.high is None:
         return shown
-    return f"{shown} {{\\footnotesize $[{_round(effect.low)}, {_round(effect.high)}]$}}"
-
-
-def _round(value: float) -> str:
-    """One digit, and no sign on a zero."""
-    text = f"{value:+.1f}"
-    return "0.0" if float(text) == 0 else text
-
-
-def _write_csv(path: Path, record: type[Record], rows: Iterable[Record], schemes: Sequence[str] = ()) -> Path:
-    heads = [
-        head
-        for name, field in record.model_fields.items()
-        for head in ([f"{name}:{scheme}" for scheme in schemes] if get_origin(field.annotation) is dict else [name])
-    ]
-    with open_csv(path, heads) as write:
-        for row in rows:
-            write(_flatten(row))
-    return path
-
-
-def _flatten(row: Record) -> dict[str, object]:
-    """What csv can hold: a list as its items with spaces between them, rewards by scheme as a column each."""
-    cells: dict[str, object] = {}
-    for name, value in row.model_dump().items():
-        if isinstance(value, dict):
-            cells |= {f"{name}:{key}": inner for key, inner in value.items()}
-        else:
-            cells[name] = " ".join(map(str, value)) if isinstance(value, tuple) else value
-    return cells
+    return f"{shown} {{\\footnotesize $[{low}, {high}]$}}"

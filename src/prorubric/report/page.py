@@ -1,36 +1,39 @@
-"""A self-contained HTML page: escaped by construction, one style, one script, nothing from elsewhere.
+"""A self-contained HTML page: escaped by construction, one style, one script, nothing loaded from elsewhere.
 
-`element` escapes every text it is given; only what `element` itself made (`Html`) goes through as it is, so that an
-answer or a rubric can never become markup. No text of a run is put into the script, and the page's policy lets the
-browser run that one script by its hash and nothing else. The same content gives the same bytes.
+`element` escapes every text it is given. Only markup that `element` itself made (`Html`) passes unchanged, so an answer
+or a rubric can never become markup. The script holds no text of a run, and the page's policy lets the browser run that
+one script, by its hash, and no other. The same content gives the same bytes.
 """
 
 import base64
 import hashlib
 import html
-import os
 import re
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import count
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from prorubric.files.write import open_whole
 
 _ASSETS = Path(__file__).parent / "assets"
 _VOID = ("br", "img", "input", "link", "meta")
-# What HTML does not allow even as a reference; a lone surrogate is what UTF-8 cannot hold.
+# HTML does not allow these even as references, and UTF-8 cannot encode a lone surrogate.
 _NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 _NARROW = 3
-"""As many columns fit on a phone."""
+"""The number of columns that fit on a phone."""
+
+NOTES: dict[str, str] = tomllib.loads((_ASSETS / "notes.toml").read_text(encoding="utf-8"))
+"""The longer texts of pages, by name."""
 
 UNKNOWN = "–"
-"""How a figure that could not be had is shown."""
+"""Shown for a figure that is not known."""
 
 
 class Html(str):
-    """Markup that was made here, and so may go into a page as it is."""
+    """Markup that was made here, so it needs no escaping."""
 
     __slots__ = ()
 
@@ -41,65 +44,95 @@ Attribute: TypeAlias = str | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table with figures: set to the right, and sorted by its value and not by its text."""
+    """A figure in a table: aligned to the right, and sorted by its value instead of its text."""
 
     content: Child
     sort: float | None = None
     strong: bool = False
 
 
+Row: TypeAlias = Sequence[Child | Cell]
+
+
 def escape(text: str) -> Html:
-    """Text as markup that shows it; what HTML cannot hold is shown as the replacement character."""
+    """Text as markup; characters that HTML cannot hold become the replacement character."""
     return Html(html.escape(_NOT_ALLOWED.sub("\ufffd", text)))
 
 
 def element(name: str, /, *children: Child, **attributes: Attribute) -> Html:
-    """One element. `class_` is written `class`, `data_x` is `data-x`; what is None or False is left out."""
-    opening = f"<{name}{''.join(_render_attribute(key, value) for key, value in attributes.items())}>"
-    return Html(opening if name in _VOID else f"{opening}{join(*children)}</{name}>")
+    """One element. `class_` is written `class`, `data_x` is `data-x`; an attribute of None or False is left out."""
+    opening = f"<{name}"
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            opening += f" {key.rstrip('_').replace('_', '-')}"
+            opening += "" if value is True else f'="{escape(str(value))}"'
+    return Html(f"{opening}>" if name in _VOID else f"{opening}>{join(*children)}</{name}>")
 
 
 def join(*children: Child) -> Html:
-    """Several pieces, one after the other; None is nothing."""
-    return Html("".join(map(_render_child, children)))
+    """Several pieces, one after the other; None adds nothing."""
+    pieces: list[str] = []
+    for child in children:
+        if isinstance(child, str | int):
+            pieces.append(child if isinstance(child, Html) else escape(str(child)))
+        elif child is not None:
+            pieces.append(join(*child))
+    return Html("".join(pieces))
 
 
 def own_words(text: str, tag: str = "bdi", **attributes: Attribute) -> Html:
-    """Text of a run, kept from turning the direction of what stands around it."""
+    """Text of a run, isolated so that right-to-left text does not reorder the text around it."""
     return element(tag, text, dir="auto", **attributes)
 
 
 def note(*children: Child) -> Html:
-    """A paragraph beside the matter: what a figure means."""
+    """A paragraph that explains a figure."""
     return element("p", *children, class_="note")
 
 
-def table(label: str, heads: Sequence[str], rows: Iterable[Sequence[Child | Cell]], *, sortable: bool = False) -> Html:
-    """A table that scrolls inside its own box; a column whose first row is a `Cell` is one of figures.
+def fold(title: Child, *children: Child, **attributes: Attribute) -> Html:
+    """Content under a title that opens on a click."""
+    return element("details", element("summary", title), *children, **attributes)
 
-    On a phone a table of many columns becomes a list, where every cell shows the head of its column.
+
+def bullets(lines: Iterable[Child]) -> Html:
+    """A plain list."""
+    return element("ul", [element("li", line) for line in lines])
+
+
+def table(label: str, heads: Sequence[str], rows: Iterable[Row], *, sortable: bool = False) -> Html:
+    """A table that scrolls inside its own box; if the first row has a `Cell` in a column, the column holds figures.
+
+    On a phone a table of many columns becomes a list, and every cell shows the head of its column.
     """
-    found = [list(row) for row in rows]
-    figures = [bool(found) and isinstance(found[0][place], Cell) for place in range(len(heads))]
-    head = element(
-        "tr",
-        [
-            element("th", name, scope="col", class_="n" if right else None)
-            for name, right in zip(heads, figures, strict=True)
-        ],
-    )
+    body: list[Html] = []
+    figures = [False] * len(heads)
     wide = len(heads) > _NARROW
-    body = [element("tr", map(_render_cell, row, heads if wide else [None] * len(heads), count())) for row in found]
-    names = " ".join(name for name, given in (("sortable", sortable), ("wide", wide)) if given)
-    inner = element("table", element("thead", head), element("tbody", body), class_=names or None)
+    for row in rows:
+        if not body:
+            figures = [isinstance(value, Cell) for value in row]
+        cells = []
+        for place, (value, name) in enumerate(zip(row, heads, strict=True)):
+            head = name if wide else None
+            if isinstance(value, Cell):
+                inner = element("strong", value.content) if value.strong else value.content
+                cells.append(element("td", inner, class_="n", data_sort=value.sort, data_head=head))
+            else:
+                cells.append(element("td", value, data_head=head) if place else element("th", value, scope="row"))
+        body.append(element("tr", cells))
+    columns = zip(heads, figures, strict=True)
+    top = [element("th", name, scope="col", class_="n" if is_figure else None) for name, is_figure in columns]
+    classes = " ".join(name for name, given in (("sortable", sortable), ("wide", wide)) if given)
+    inner = element("table", element("thead", element("tr", top)), element("tbody", body), class_=classes or None)
     return element("div", inner, class_="scroll", role="region", aria_label=label, tabindex=0)
 
 
 def render_page(title: str, body: Child) -> bytes:
     """The whole page."""
-    style, script = _load("page.css"), _load("page.js")
+    style, script = ((_ASSETS / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     head = element(
@@ -119,13 +152,14 @@ def render_page(title: str, body: Child) -> bytes:
 
 def write_whole(path: Path, content: bytes) -> Path:
     """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with open_whole(path) as stream:
+        stream.write(content)
     return path
+
+
+def figure(value: float | None, show: Callable[[Any], str] = str, *, strong: bool = False) -> Cell:
+    """A figure as a cell: how it is shown, and the value it is sorted by."""
+    return Cell(show(value), value, strong)
 
 
 def signed(value: float | None, digits: int = 1) -> str:
@@ -147,38 +181,5 @@ def percent(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 1) -> str:
-    """The ends of an interval, in words that a minus sign cannot confuse."""
+    """The ends of an interval, joined by a word because a dash would look like a minus sign."""
     return "" if low is None or high is None else f"{signed(low, digits)} to {signed(high, digits)}"
-
-
-def _render_child(child: Child) -> str:
-    if child is None:
-        return ""
-    if isinstance(child, Html):
-        return child
-    if isinstance(child, str | int):
-        return escape(str(child))
-    return "".join(map(_render_child, child))
-
-
-def _render_attribute(key: str, value: Attribute) -> str:
-    if value is None or value is False:
-        return ""
-    name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
-
-
-def _render_cell(value: Child | Cell, head: str | None, place: int) -> Html:
-    if isinstance(value, Cell):
-        inner = element("strong", value.content) if value.strong else value.content
-        return element("td", inner, class_="n", data_sort=value.sort, data_head=head)
-    return element("td", value, data_head=head) if place else element("th", value, scope="row")
-
-
-@lru_cache(maxsize=4)
-def _load(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
