@@ -1,7 +1,7 @@
 """One training run: GRPO on one reward in one world, measured on held-out cases every 50 steps.
 
 The untrained policy is the same for every run of a world. World, scheme, seed and steps settle a run: the same four
-give the same result. A run that meets a reward that is not a number stops; nothing stands in for it. Rewards and
+give the same result. A run that meets a reward that is not a number stops; no value replaces it. Rewards and
 advantages come from `aggregate`; the update follows the paper: clipped ratios, advantages within a group, and the mean
 over all choices of a batch ("token mean"), so a long answer counts by its length.
 """

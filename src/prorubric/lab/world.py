@@ -123,7 +123,7 @@ class WorldSpec:
     """How often the truth about an item is not what its finding says. What a policy can explain is bounded by what it
     can know: whatever its training, the paper's 4B model stays below 40 on strictly judged coverage."""
     pool_per_part: int = 5
-    """Items of each part that checklists of a family draw on: half of all, so that a family has to be read."""
+    """Items of each part that checklists of a family draw on: half of all, so a family has to be read."""
     core: int = 5
     """Items that matter in a case: one or two for each part."""
     needed_tests: tuple[int, ...] = (0, 1, 2, 2, 0)
@@ -151,7 +151,7 @@ class WorldSpec:
     # The training judge
     named_credit: float = 0.25
     """How often the lenient judge takes a mere mention for an explanation. The paper's audit: 4 to 6 named topics
-    raise the sum by 7.3 points of 100 on lists of about 30, so that a name is worth .44 of a criterion on average;
+    raise the sum by 7.3 points of 100 on lists of about 30, so a name is worth .44 of a criterion on average;
     with .9 for a presence criterion that leaves .25 for the others."""
     slack: float = 0.5
     """How often a judge who reads many requirements under one verdict overlooks an unmet one."""
@@ -161,7 +161,7 @@ class WorldSpec:
 
     # Answers
     limit: int = 800
-    """Tokens. Eight times the untrained answer, so that the overlong penalty (from half of it) sets in where the
+    """Tokens. Eight times the untrained answer, so the overlong penalty (from half of it) sets in where the
     paper's answers ended: at four times the untrained length."""
 
     @property
