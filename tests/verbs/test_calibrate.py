@@ -126,10 +126,10 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            ({"labels": []}, r"labels are \[\]"),
-            ({"tags": 2**64}, "tags are 18446744073709551616; give a list of texts"),
-            ({"labels": ["yes"]}, "give a list of true, false or null"),
-            ({"labels": None}, "labels are None"),
+            ({"labels": []}, r"labels are not a list of true, false or null \(\[\]\); give one for each person"),
+            ({"tags": 2**64}, r"tags are not a list of texts \(18446744073709551616\); give one, or leave them out"),
+            ({"labels": ["yes"]}, r"labels are not a list of true, false or null \(\['yes'\]\)"),
+            ({"labels": None}, r"labels are not a list of true, false or null \(None\)"),
             ({"criterion": " "}, "must be text"),
             ({"response": 3}, "must be text"),
         ],
