@@ -158,7 +158,7 @@ def test_rejected_rows_that_are_not_listed_are_counted(tmp_path: Path) -> None:
     assert '<li><bdi dir="auto">5 more are in rejects.jsonl</bdi></li>' in page
 
 
-def test_a_dead_judge_is_said_first_with_the_checks_that_failed(page: str, result: AuditResult) -> None:
+def test_a_dead_judge_comes_first_with_the_failed_checks(page: str, result: AuditResult) -> None:
     failed = [check for check in result.checks if not check.passed]
     alarm = re.search(r'<div class="alarm".*?</div>', page)
     assert alarm is not None
@@ -191,7 +191,7 @@ def test_a_check_that_could_not_be_made_is_neither_passed_nor_failed(tmp_path: P
         ("rules_dimensions", True, "The dimensions come from rules."),
     ],
 )
-def test_a_weak_part_is_said_loudly_and_only_where_it_took_part(
+def test_a_weak_part_is_announced_only_if_it_took_part(
     field: str, value: str | bool, said: str, folder: Path, page: str, tmp_path: Path
 ) -> None:
     assert said not in page
@@ -219,7 +219,7 @@ def test_each_edit_has_a_line_for_each_scheme_with_mean_and_interval(page: str, 
     assert [line[1] for line in lines] == [interval(effect.low, effect.high) for effect in expected]
 
 
-def test_the_papers_figures_stand_beside_ours_where_it_has_them(page: str, result: AuditResult) -> None:
+def test_the_papers_figures_are_next_to_ours(page: str, result: AuditResult) -> None:
     section = page[page.index('id="edits"') : page.index('id="naming"')]
     papers = [effect.paper for effect in result.effects if effect.paper is not None]
     assert 7.3 in papers
@@ -227,7 +227,7 @@ def test_the_papers_figures_stand_beside_ours_where_it_has_them(page: str, resul
     assert section.count('<path d="M0 -6.2') == len(papers) + 1  # and one in the legend
 
 
-def test_a_figure_that_is_not_known_is_no_zero(tmp_path: Path) -> None:
+def test_a_figure_that_is_not_known_is_not_zero(tmp_path: Path) -> None:
     result = build_audit(tmp_path)
     unknown = dict.fromkeys(("mean", "low", "high", "rising", "falling", "unchanged", "per_spread"))
     effects = [effect.model_dump() | unknown | {"pairs": 0} for effect in result.effects]

@@ -1,4 +1,4 @@
-"""The page of an audit in a real browser: it renders, opens, sorts and finds, and asks nobody for anything."""
+"""The page of an audit in a real browser: it renders, opens, sorts and finds, and loads nothing from elsewhere."""
 
 from collections.abc import Iterator
 from pathlib import Path

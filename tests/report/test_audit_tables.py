@@ -178,7 +178,7 @@ def test_the_forecast_is_a_latex_table_with_a_line_a_scheme(result: AuditResult)
     assert made[-2].endswith(r"judge: http://127.0.0.1:8000/v1\#judge; dimensions: the file of tasks.}")
 
 
-def test_a_dead_judge_is_said_in_the_caption(result: AuditResult) -> None:
+def test_a_dead_judge_is_named_in_the_caption(result: AuditResult) -> None:
     dead = [line.scheme for line in result.headline if not line.alive]
     assert dead == ["implicit"]
     assert "The judge is not alive under implicit: no verdict there.}" in render_latex(result)

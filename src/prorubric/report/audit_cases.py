@@ -155,16 +155,10 @@ def render_controls(schemes: Sequence[str]) -> Html:
     right = "prorubric" if "prorubric" in others else others[0]
     labels = [element("label", "Edit ", element("select", class_="pick-edit"))]
     for side, chosen in (("Left", left), ("Right", right)):
-        options = [
-            element(
-                "option",
-                scheme,
-                value=place,
-                data_readings=" ".join(reading.name for reading in find_scheme(scheme).readings),
-                selected=scheme == chosen,
-            )
-            for place, scheme in enumerate(schemes, 1)
-        ]
+        options: list[Html] = []
+        for place, name in enumerate(schemes, 1):
+            readings = " ".join(reading.name for reading in find_scheme(name).readings)
+            options.append(element("option", name, value=place, data_readings=readings, selected=name == chosen))
         labels.append(element("label", f"{side} ", element("select", options, class_=f"pick-{side.lower()}")))
     changed = element("label", element("input", type="checkbox", class_="pick-changed"), " only what changed")
     return element("template", element("div", labels, changed, class_="controls"), id="controls")
@@ -248,14 +242,11 @@ def _render_reading(task: Task, case: StoredCase, reading: str, kinds: Sequence[
     for place, (text, weight) in enumerate(_list_items(task, reading, len(verdicts[0]))):
         codes = [_encode(row[place], weight) if place < len(row) else "?" for row in verdicts]
         before, after = codes[0], codes[kinds.index(first)]
-        cells = [
-            element("td", _GLYPHS.get(code, code), class_=f"v {code}" if code in _GLYPHS else "v")
-            for code in (before, after)
-        ]
-        name = element("th", own_words(text), scope="row")
-        weighs = element("td", f"{weight:g}" if weight is not None else "", class_="n")
-        changed = "changed" if before != after else None
-        rows.append(element("tr", name, weighs, cells, class_=changed, data_v=" ".join(codes)))
+        cells = [element("th", own_words(text), scope="row")]
+        cells.append(element("td", f"{weight:g}" if weight is not None else "", class_="n"))
+        for code in (before, after):
+            cells.append(element("td", _GLYPHS.get(code, code), class_=f"v {code}" if code in _GLYPHS else "v"))
+        rows.append(element("tr", cells, class_="changed" if before != after else None, data_v=" ".join(codes)))
     head = [element("th", name, scope="col") for name in ("item", "weight", "before", "after")]
     inner = element("table", element("thead", element("tr", head)), element("tbody", rows), class_="verdicts")
     box = element("div", inner, class_="scroll", role="region", aria_label=reading, tabindex=0, data_reading=reading)
@@ -298,14 +289,9 @@ def _render_rubric(task: Task) -> Html:
             join(element("mark", clause.text) if clause.is_failure else clause.text, " ")
             for clause in split_clauses(dimension.description)
         ]
-        dimensions.append(
-            element(
-                "li",
-                *(own_words(dimension.name, "b"), " ", _weight(dimension.weight)),
-                element("p", description, dir="auto"),
-                element("small", f"from criteria {', '.join(map(str, dimension.indices))}"),
-            )
-        )
+        name = (own_words(dimension.name, "b"), " ", _weight(dimension.weight))
+        source = element("small", f"from criteria {', '.join(map(str, dimension.indices))}")
+        dimensions.append(element("li", name, element("p", description, dir="auto"), source))
     lineage = task.meta.get(LINEAGE)
     known = lineage if isinstance(lineage, dict) else {}
     compiled = "; ".join(f"{key}: {shorten(str(known[key]))}" for key in _LINEAGE_SHOWN if known.get(key))

@@ -47,11 +47,6 @@ class StoredCase(Record):
         before, after = self.scores.get(ANSWER, {}).get(scheme), self.scores.get(kind, {}).get(scheme)
         return None if before is None or after is None else 100 * (after - before)
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """Identifies the case."""
-        return self.task_id, self.sample
-
 
 @dataclass(frozen=True, slots=True)
 class AuditFolder:

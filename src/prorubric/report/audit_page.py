@@ -76,9 +76,8 @@ def _render_header(result: AuditResult) -> Html:
         schemes = ", ".join(dict.fromkeys(check.scheme for check in failed))
         title = f"The judge is not alive under {schemes}." if schemes else "The judge is not alive."
         lines = [join(element("b", f"{x.scheme}, {x.check}"), ": ", own_words(x.finding)) for x in failed]
-        alarm = element(
-            "div", element("strong", title), " ", NOTES["dead"], bullets(lines), class_="alarm", role="alert"
-        )
+        content = (element("strong", title), " ", NOTES["dead"], bullets(lines))
+        alarm = element("div", content, class_="alarm", role="alert")
     limits = (
         (result.judge == "lexical", "The judge is lexical.", NOTES["lexical-judge"]),
         (result.composed, "The answers are composed.", NOTES["composed-answers"]),
@@ -103,15 +102,10 @@ def _render_headline(result: AuditResult) -> Html:
         worst = f"best paid first: {', '.join(line.worst)}" if line.worst else "no edit of this kind has a known effect"
         style = f"answer {line.pays_for_padding.replace(' ', '-').translate(_NO_BRACKETS)}"
         rewards = f"mean reward {plain(line.mean)} of 100, {percent(line.tied)} of groups tied"
-        lines.append(
-            element(
-                "li",
-                element("b", line.scheme, class_="scheme"),
-                element("span", "would pay for padding: ", element("strong", line.pays_for_padding, class_=style)),
-                own_words(line.because, "span", class_="because"),
-                element("small", rewards, "; ", worst),
-            )
-        )
+        scheme = element("b", line.scheme, class_="scheme")
+        answer = element("span", "would pay for padding: ", element("strong", line.pays_for_padding, class_=style))
+        because = own_words(line.because, "span", class_="because")
+        lines.append(element("li", scheme, answer, because, element("small", rewards, "; ", worst)))
     left_out = [join(element("b", name), ": ", own_words(why)) for name, why in result.left_out.items()]
     return join(
         element("ul", lines, class_="headline"),

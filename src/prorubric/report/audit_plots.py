@@ -105,7 +105,8 @@ def render_effects(result: AuditResult, places: Places) -> Html:
         if plots:
             groups.append(element("div", element("h3", title), plots, render_axis(scale, signed)))
     rows: list[Row] = []
-    for effect in sorted(result.effects, key=lambda effect: list_edits(result.effects).index(effect.edit)):
+    order = list_edits(result.effects)
+    for effect in sorted(result.effects, key=lambda effect: order.index(effect.edit)):
         paper = join(signed(effect.paper), " ", element("small", interval(effect.paper_low, effect.paper_high)))
         rows.append(
             (
@@ -172,12 +173,10 @@ def fit_scale(marks: Iterable[Mark]) -> Scale:
 
 
 def render_line(mark: Mark, scale: Scale, place: int) -> Html:
-    """One line of a forest plot: the interval and the mark of a scheme by its place, and the paper's, hollow."""
+    """One line of a forest plot: the interval and the mark of the scheme at this place, and the paper's, hollow."""
     shapes = [_grid(scale)]
-    for value, low, high, key in (
-        (mark.paper, mark.paper_low, mark.paper_high, None),
-        (mark.value, mark.low, mark.high, place),
-    ):
+    paper, ours = (mark.paper, mark.paper_low, mark.paper_high), (mark.value, mark.low, mark.high)
+    for (value, low, high), key in ((paper, None), (ours, place)):
         if value is None:
             continue
         if low is not None and high is not None:
@@ -258,7 +257,8 @@ def _place_shape(place: int | None, value: float, scale: Scale) -> Html:
 
 
 def _grid(scale: Scale) -> Html:
-    return join(
-        element("line", x1=place, x2=place, y1="0", y2="100%", class_="zero" if tick == 0 else "grid")
-        for tick, place in ((tick, scale.place(tick)) for tick in scale.ticks)
-    )
+    lines: list[Html] = []
+    for tick in scale.ticks:
+        place, name = scale.place(tick), "zero" if tick == 0 else "grid"
+        lines.append(element("line", x1=place, x2=place, y1="0", y2="100%", class_=name))
+    return join(lines)
