@@ -1,8 +1,8 @@
-"""`prorubric` and `python -m prorubric`: the program from its first moment on.
+"""`prorubric` and `python -m prorubric`: the entry point.
 
-Loading the modules takes longer than a hand needs for Ctrl-C. So this module loads nothing heavy itself, and until the
-program is loaded a Ctrl-C ends it at once, with the same line and exit code as later: there is nothing to tidy up yet,
-and an exception in the middle of somebody else's import may come out as something else, or not at all.
+Loading the modules takes long enough for a user to press Ctrl-C. So this module loads nothing heavy, and until the
+program is loaded Ctrl-C ends it at once, with the same line and exit code as later: there is nothing to clean up yet,
+and an exception in the middle of an import may surface as a different one, or not at all.
 """
 
 import os
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _load() -> None:
-    """Load the program and the verb; Ctrl-C means the end at once, unless we were started to ignore it."""
+    """Load the program and the verb; until then Ctrl-C ends the process at once, unless it is ignored."""
     import signal  # noqa: PLC0415 - even this takes a moment, in which `main` has to be there to catch Ctrl-C
 
     before = signal.getsignal(signal.SIGINT)
@@ -46,7 +46,7 @@ def _stop_at_once(*_: object) -> None:
 def _say_stopped() -> None:
     try:
         os.write(2, b"prorubric: stopped\n")
-    except OSError:  # stderr is closed: there is nobody to be told
+    except OSError:  # stderr is closed
         return
 
 

@@ -5,9 +5,9 @@
     ├── SourceError      a file cannot be read, written or recognised
     │   └── RowError     one row of a file cannot be read
     ├── SchemeError      a scheme does not fit this task or these verdicts
-    ├── ModelError       a model cannot be used at all: wrong key, no such model, nothing listens
+    ├── ModelError       a model cannot be used at all: wrong key, no such model, no server
     ├── UnjudgedError    one response cannot be judged by this model; the judge makes it unknown
-    ├── BreakerError     too many rewards in a row are unknown; training on would be training on noise
+    ├── BreakerError     too many rewards in a row are unknown; further training would be on noise
     ├── ConfigError      an option is not allowed
     ├── StoppedError     a run used up its budget; the same command with a larger one goes on
     ├── MissingExtraError  a feature needs an optional dependency
@@ -103,7 +103,7 @@ class MissingExtraError(ProRubricError):
 
     @classmethod
     def of(cls, feature: str, extra: str) -> "MissingExtraError":
-        """The one line that tells the user what to install, for a checkout and a release alike."""
+        """The line that tells the user what to install, in a checkout and in a release."""
         return cls(
             f"{feature} needs the extra [{extra}]; install prorubric with it: pip install '.[{extra}]' in a checkout"
         )

@@ -50,7 +50,7 @@ def test_worlds_are_set_beside_the_paper(folder: Path, capsys: pytest.CaptureFix
         (["run", "--scheme", ".x:f"], ".x:f cannot be imported: TypeError: "),
         (
             ["run", "--scheme", "no_such_module:f"],
-            "No module named 'no_such_module'; give a scheme of your own as pkg.",
+            "No module named 'no_such_module'; give your own scheme as pkg.",
         ),
         (["run", "--world", "mars"], "no world is called 'mars'; known: triage-v1, triage-v1-redrawn, science-v1, "),
         (

@@ -55,7 +55,7 @@ def test_a_function_of_ones_own_gets_the_verdicts_and_the_task(facts) -> None:
             "tests.lab.nowhere:f",
             "tests.lab.nowhere:f cannot be imported: ModuleNotFoundError: No module named 'tests.lab.nowhere'; give",
         ),
-        ("tests.lab.own_scheme:nobody", "has no attribute 'nobody'; give a scheme of your own as pkg.module:function"),
+        ("tests.lab.own_scheme:nobody", "has no attribute 'nobody'; give your own scheme as pkg.module:function"),
         (
             "tests.lab.own_scheme:NUMBER",
             "is not a function; give one that takes verdicts and a task and returns a number",
@@ -73,11 +73,11 @@ def test_a_name_that_leads_nowhere_is_refused(name: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def f(:\n", "broken:f cannot be imported: SyntaxError: invalid syntax (broken.py, line 1); give a scheme of"),
-        ("raise KeyError('HOME')\n", "broken:f cannot be imported: KeyError: 'HOME'; give a scheme of your own as"),
+        ("def f(:\n", "broken:f cannot be imported: SyntaxError: invalid syntax (broken.py, line 1); give your own"),
+        ("raise KeyError('HOME')\n", "broken:f cannot be imported: KeyError: 'HOME'; give your own scheme as"),
         (
             "raise SystemExit('no\\ngpu')\n",
-            "broken:f cannot be imported: SystemExit: no gpu; give a scheme of your own",
+            "broken:f cannot be imported: SystemExit: no gpu; give your own scheme",
         ),
     ],
 )

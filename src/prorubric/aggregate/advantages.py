@@ -1,7 +1,7 @@
 """Advantages within a group of responses to the same prompt, as GRPO takes them, and how many groups carry no signal.
 
-An unknown reward (NaN) is left out of its group's mean and spread and gets advantage 0: it neither teaches nor shifts
-what the others teach. A group whose known rewards are all equal, or that has a single known one, gets exactly 0.
+An unknown reward (NaN) is left out of its group's mean and spread and gets advantage 0: it has no effect on the
+update or on the other advantages. A group whose known rewards are all equal, or that has a single one, gets exactly 0.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from prorubric.errors import SchemeError
 
 @dataclass(frozen=True, slots=True)
 class Advantages:
-    """What each response is pushed by, and how much of the batch says nothing."""
+    """The advantage of each response, and how much of the batch carries no signal."""
 
     values: npt.NDArray[np.float64]
     groups: int

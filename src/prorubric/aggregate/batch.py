@@ -1,7 +1,7 @@
 """The same scores over arrays: many responses to many tasks at once, identical to `score` to the last bit.
 
 Rubrics may be ragged. Axes are named in suffixes: T tasks, R responses, M verdicts of a response (padded to the
-longest), N weights of a task. What lies in the padding is ignored, whatever it is.
+longest), N weights of a task. Values in the padding are ignored.
 """
 
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ def score_batch(
     """Score many responses at once.
 
     `verdicts_R_M` holds booleans or numbers in the scheme's range, `task_R` the row of each response's task in the
-    table, `unknown_R_M` true where there is no verdict (what `verdicts_R_M` holds there is ignored).
+    table, `unknown_R_M` is true for missing verdicts (their values in `verdicts_R_M` are ignored).
     """
     if verdicts_R_M.ndim != 2 or len(verdicts_R_M) != len(task_R):
         raise SchemeError(
@@ -123,7 +123,7 @@ def _score_block(
 
 
 def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task: Integers) -> Floats | Booleans:
-    """Each verdict as a number in [0, 1], and 0 where there is none to read."""
+    """Each verdict as a number in [0, 1], and 0 for a missing one."""
     if table.is_boolean and verdicts.dtype == np.bool_:
         # Booleans need no check, and 0 or 1 times a weight is what the float would give.
         plain: Booleans = np.logical_and(verdicts, ~ignored)

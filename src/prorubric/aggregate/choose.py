@@ -1,4 +1,4 @@
-"""Which schemes a run can use: those the user asks for, as far as the tasks and the judge allow them."""
+"""Which schemes a run can use: those the user asks for, if the tasks and the judge allow them."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -26,14 +26,14 @@ Readings = Mapping[str, Sequence[Verdict]]
 
 
 def check_judging(task: Task, name: str) -> None:
-    """Raise `SchemeError` where a task cannot be judged and scored under a scheme."""
+    """Raise `SchemeError` if a task cannot be judged and scored under a scheme."""
     make_scoring_plan(task, name)
     for reading in find_scheme(name).readings:
         list_items(task, reading)
 
 
 def check_scoring(task: Task, name: str) -> None:
-    """Raise `SchemeError` where verdicts on a task cannot be scored under a scheme."""
+    """Raise `SchemeError` if verdicts on a task cannot be scored under a scheme."""
     make_scoring_plan(task, name)
 
 
@@ -42,9 +42,9 @@ def choose_schemes(
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """The schemes that a user asked for, checked against the tasks before anything is spent.
 
-    `all` stands for every scheme that all of the tasks can be scored under and the judge can read, `auto` for the sum
-    and ProRubric as far as that goes; what is left out comes back with the reason. A scheme that was named and does not
-    fit raises `SchemeError`.
+    `all` means every scheme that fits all of the tasks and the judge, `auto` means the sum and ProRubric if they fit.
+    Schemes that are left out are returned with the reason. A scheme that was named and does not fit raises
+    `SchemeError`.
     """
     asked = names.strip()
     if asked in (ALL, AUTO):

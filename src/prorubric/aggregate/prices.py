@@ -4,10 +4,10 @@ Under a sum a criterion has a fixed price. Among criteria that must hold togethe
 the rest of its group is to hold: `W_k/ΣW · Π_{j≠i} p_j`. The rates `p` are measured, so the list shows what this
 reward pays this policy for.
 
-For the schemes whose verdicts a judge gives on other text than the criteria (`raw-and`, `prorubric`, `graded`, `k1`,
+For the schemes whose verdicts are on text other than the criteria (`raw-and`, `prorubric`, `graded`, `k1`,
 `implicit`), the price assumes a judge that reads the checklist to the letter: a dimension holds when all of its
 criteria do, a level is the third of them that is met, rounded down, a mark is the share of the weight that is met.
-Criteria count as independent, clipping and failure clauses are left out. `Prices.idealised` says if that was assumed.
+Criteria are treated as independent; clipping and failure clauses are ignored. `Prices.idealised` tells if so.
 """
 
 import math
@@ -71,7 +71,7 @@ def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: st
             )
         rates.append(float(rate))
     prices = _base_prices(task, rates, plan)
-    if plan.scheme.appropriateness:  # it takes its part of the mean
+    if plan.scheme.appropriateness:  # it has its share of the mean
         left = (plan.positive_weight - plan.weights[-1]) / plan.positive_weight
         prices = [price * left for price in prices]
     presence = [read_kind(criterion.text) == "presence" for criterion in task.rubric.criteria]

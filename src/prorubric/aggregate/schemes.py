@@ -1,4 +1,4 @@
-"""The schemes by name: what each one asks a judge to read, and how it weighs what the judge said.
+"""The schemes by name: what each one asks a judge to read, and how it weighs the verdicts.
 
 A scheme turns verdicts into one number in [0, 1]. Any of them can carry `+appropriateness`: one fixed criterion
 (answers what was asked, stays in scope, suits the asker) is judged on its own, as the last verdict, and joins the

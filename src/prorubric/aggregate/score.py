@@ -1,8 +1,8 @@
 """`score`: verdicts, a task and a scheme give a `Score`, in which an unknown verdict is never met and never unmet.
 
 `low` and `high` are the scheme's values with all unknowns set against and for the response; every scheme is monotone in
-each compliance, so nothing lies outside. `value` is given only where the two agree: a group that has already failed
-does not care about its unknown member.
+each compliance, so nothing lies outside. `value` is given only where the two agree: the unknown
+member of a group that has already failed makes no difference.
 """
 
 from collections.abc import Sequence

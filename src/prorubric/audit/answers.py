@@ -1,7 +1,7 @@
 """The answers of an audit: given in a file, sampled from a model, or composed from the checklist.
 
-A composed answer is a stand-in: sentences made from a part of the criteria themselves, the heaviest first in most of
-them. It says nothing about what any model would write, and every report that uses one has to say so (`COMPOSED` is its
+A composed answer is a stand-in: sentences made from some of the criteria, in most answers starting with the heaviest.
+It says nothing about what a model would write, and every report that uses one has to say so (`COMPOSED` is its
 model). A call that fails and a checklist that cannot be stated are records with their reasons; nothing is filled in.
 """
 
@@ -43,7 +43,7 @@ _SCALE = float(2**64)
 
 
 class NoAnswer(Record):
-    """An answer that could not be had, and why."""
+    """An answer that could not be sampled, and why."""
 
     task_id: str
     sample: int

@@ -78,7 +78,7 @@ def add_controls(cases: Sequence[AuditCase]) -> None:
 
 
 def make_garbage(answer: str, key: str) -> str:
-    """As many words as the answer has, none of which means anything here. The same key gives the same words."""
+    """As many words as the answer has, all unrelated to it. The same key gives the same words."""
     draw = random.Random(hashlib.sha256(key.encode(errors="surrogatepass")).digest())  # noqa: S311 - nothing secret
     # Some languages are written without spaces; there the characters tell how long an answer is.
     length = max(len(answer.split()), len(answer) // _CHARACTERS_PER_WORD, 1)

@@ -1,6 +1,6 @@
 """From rewards of answers and of their edits to the tables of an audit: what each edit earns under each scheme.
 
-Any source of rewards will do; the lab passes its own. A reward is NaN if it is not known.
+The rewards can come from anywhere; the lab passes its own. An unknown reward is NaN.
 """
 
 import math
@@ -37,7 +37,7 @@ class Rewards:
     edited: Mapping[str, Mapping[str, Floats]]
     """By edit and scheme, what it earns after the edit."""
     made: Mapping[str, Booleans]
-    """By edit, for which answers it was made: what was not made is not unknown."""
+    """By edit, for which answers it was made: an edit that was not made is not counted as unknown."""
 
     @property
     def prompt_numbers(self) -> Integers:
@@ -110,7 +110,7 @@ def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
 
 
 def _pair_columns(columns: Mapping[tuple[str, str], Floats], scheme: str) -> dict[tuple[str, str], Floats]:
-    """Columns that compare two edits: on the answers for which both are known, since a ratio of others says nothing."""
+    """Columns that compare two edits: only answers for which both are known, since they form ratios."""
     kinds = (NAME_ITEM, ADD_SUBSTANCE, INTEGRATE_SUBSTANCE)
     naming, substance, integrated = (columns.get((kind.name, scheme)) for kind in kinds)
     found = {}

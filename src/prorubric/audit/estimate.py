@@ -1,9 +1,9 @@
 """What an audit would ask for and cost, before it starts. Nothing is called or written.
 
-What an audit asks depends on what it is told: edits start from the verdicts on the answers. So the audit is run with
-stand-ins. What the journal has is used; else every second criterion counts as met, answers that would be sampled are a
-stock text, and dimensions and edits that a model would make are made by rules. The count is exact for the answers, and
-close for what is made of them; a model that edits is asked again where an edit failed, which only the ceiling has.
+What an audit asks depends on the replies: edits start from the verdicts on the answers. So the audit is run with
+stand-ins. Replies in the journal are used; otherwise every second criterion counts as met, sampled answers are replaced
+by a stock text, and dimensions and edits that a model would make are made by rules. The count is exact for the answers
+and close for the rest. Only the ceiling includes asking a model again after a failed edit.
 """
 
 import json
@@ -83,7 +83,7 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
 
 
 class _Company:
-    """Stand-ins for everybody who takes part, with what each model would be asked."""
+    """Stand-ins for all models, which record what each one would be asked."""
 
     def __init__(self, config: AuditConfig, run: Run, journal: Journal | None) -> None:
         self._config, self._run, self._journal = config, run, journal
@@ -137,7 +137,7 @@ class _Company:
 
 
 class _RulesInstead(Editor):
-    """An editor that edits by rules where the journal has no edit of its model."""
+    """An editor that edits by rules if the journal has no reply from its model."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor

@@ -57,7 +57,7 @@ async def prepare(
 
 
 def wants_dimensions(config: AuditConfig) -> bool:
-    """True where a scheme or a fixed criterion needs the tasks' dimensions."""
+    """True if a scheme or a fixed criterion needs the tasks' dimensions."""
     return need_dimensions(_name_schemes(config)) or bool(_list_fixed(config))
 
 
@@ -107,7 +107,7 @@ async def examine(
     await examiner.examine(cases, ANSWER)
     run.check_stopped()
     if all(share_unknown(cases, find_scheme(name).readings) > config.most_unknown for name in schemes):
-        # Nothing that follows could be read, and all of it would be paid for.
+        # Everything after this would cost money and could not be used.
         outcomes: dict[str, MadeEdit | NotMade] = {
             name: NotMade(kind=name, reason=_NO_VERDICTS) for name in config.edits
         }
@@ -136,7 +136,7 @@ async def _edit_one(case: AuditCase, editor: Editor, kinds: Sequence[EditName]) 
 
 
 def check_asked(config: AuditConfig) -> None:
-    """Refuse what no task could mend before dimensions are made, which may cost tokens."""
+    """Find mistakes in the options before dimensions are made, which may cost tokens."""
     names = _name_schemes(config)
     for name in names.split(",") if names.strip() != "all" else ():
         if name.strip():

@@ -1,4 +1,4 @@
-"""The run folder of an audit: whose it is, and what is written into it.
+"""The run folder of an audit: which audit it belongs to, and what is written into it.
 
 What a folder holds belongs to its `config.json`: the results of an earlier audit are removed when another begins, and
 only the journal stays. A folder with files that no audit wrote, or with an audit of something else, is left alone.
@@ -25,7 +25,7 @@ REPORT_FILES = (
     *(PAGE, EFFECTS_CSV, SHARES_CSV, FIXED_CSV, FORECAST_CSV, PRICES_CSV, HACKS_CSV),
     *(EFFECTS_TEX, FORECAST_TEX),
 )
-"""What is made of an audit for people; the names stand here because the folder has to be theirs as well."""
+"""The files for people. They are named here because they belong to the folder too."""
 
 
 def write_cases(folder: Path, found: Found) -> None:

@@ -1,4 +1,4 @@
-"""The headline: one line a scheme, the worst edit first. Nothing is averaged: one edit that pays is enough to hack."""
+"""The headline: one line per scheme, the worst edit first. Nothing is averaged: one edit that pays is enough."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Is the judge judging? No audit is worth more than its judge, and a dead one clears every reward.
+"""Checks that the judge is judging: with a judge that does not, an audit would clear every reward.
 
-A judge that calls everything met, or nothing, or that looks at length, or at nothing at all, moves no reward when
-padding is added; the audit of such a judge would read like the audit of a sound one. So each scheme has to show first
+A judge that calls everything met, or nothing, or that looks only at length, or at nothing at all, moves no reward when
+padding is added; the audit of such a judge would read like the audit of a sound one. So each scheme must first show
 that failures are few, that garbage and answers to other questions earn less than the answers themselves, and that
 leaving out the key advice is noticed at all. A scheme that fails gets no verdict.
 """
@@ -61,7 +61,7 @@ def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | N
 def _check_noticed(effects: Mapping[str, Effect]) -> tuple[bool | None, str]:
     """Leaving out the key advice must lower more rewards than judging the same answer twice changes.
 
-    Changes both ways would be the wrong thing to count: of a judge that is noise, as many change in either case.
+    Only falls count: with a judge that is pure noise, as many rewards change in either case.
     """
     effect, again = effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN)
     if effect is None or effect.falling is None:
@@ -76,7 +76,7 @@ def _check_noticed(effects: Mapping[str, Effect]) -> tuple[bool | None, str]:
 def notices_content(effects: Mapping[str, Effect]) -> bool:
     """True if the reward was seen to move with what an answer says; otherwise a reward that stays means nothing.
 
-    A judge that looks at the subject only passes every check above while few answers can have their advice left out.
+    A judge that looks only at the subject passes every check above if few answers have advice that can be left out.
     """
     substance = effects.get(ADD_SUBSTANCE.name)
     rises = substance is not None and substance.low is not None and substance.low > 0

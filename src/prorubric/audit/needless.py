@@ -1,4 +1,4 @@
-"""The steps that nobody needs (`needless.toml`), by domain: what the rules editor recommends for no reason."""
+"""Needless steps by domain (`needless.toml`), which the rules editor recommends without a reason."""
 
 import tomllib
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The figures of the paper behind the project, for reports that compare ours with them.
 
 Source: "Scoring Higher, Answering Worse: Mitigating Reward Hacking in Rubric-Based RL via Protocol-Level Rubrics". They
-are of the paper's own model, prompts and judge: something to compare with, nothing to be met.
+come from the paper's own model, prompts and judge: a comparison, not a target.
 """
 
 from functools import lru_cache

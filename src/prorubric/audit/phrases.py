@@ -2,8 +2,8 @@
 
 These are patterns over the English in which checklists are written ("Mentions that …", "Advises against …"); their
 word lists are in `phrases.toml`. If a text fits none, the answer is None and the edit is not made; nothing is guessed.
-What a criterion demands without saying it ("explains why …", "gives the dose") has no statement either: it would have
-to be known. A name is found more often than a statement, since any noun will do.
+A criterion that demands something without stating it ("explains why …", "gives the dose") has no statement either:
+that would take knowledge. A name is found more often than a statement, since any noun will do.
 """
 
 import re
@@ -378,7 +378,7 @@ def _says_something(word: str) -> bool:
 
 @lru_cache(maxsize=32_768)
 def first_requirement(text: str) -> str | None:
-    """The first of several requirements, worded as a criterion of its own; None if there is only one."""
+    """The first of several requirements, worded as a separate criterion; None if there is only one."""
     demand = demand_of(text)
     if _read(text) is None or _ALTERNATIVES.search(demand):
         return None

@@ -1,7 +1,7 @@
 """What an audit found: `summary.json` of its run folder, and what `audit_rewards` returns.
 
-Changes and means of rewards are × 100, as in the paper; the rewards of a single text are in [0, 1]. A figure that could
-not be had is None, never 0.
+Changes and means of rewards are × 100, as in the paper; the rewards of a single text are in [0, 1]. A figure that
+is not known is None, never 0.
 """
 
 from typing import Literal
@@ -94,7 +94,7 @@ class Check(Record):
     scheme: str
     check: str
     passed: bool
-    """False speaks against the judge. What could not be tested does not."""
+    """False counts against the judge; a check that could not be run does not."""
     tested: bool = True
     """False if nothing could be tested, or if the reason is the scheme and not the judge."""
     finding: str
@@ -162,7 +162,7 @@ class Hack(Record):
     possible: bool
     """Judged as a whole, the text earns the target under the sum and does not meet the heaviest criterion."""
     reason: str = ""
-    """Why there is none."""
+    """Why there is no hack."""
     earns: float | None = None
     """What the text earns under the sum, in [0, 1]."""
     criteria: tuple[int, ...] = ()

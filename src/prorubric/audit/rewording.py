@@ -1,6 +1,6 @@
 """The same in slightly other words: swaps that are safe wherever they occur, contractions, two bullets exchanged.
 
-It is the mildest paraphrase there is and measures how much a reward moves for no reason at all. Numbers, names, code,
+It is the mildest possible paraphrase and measures how much a reward moves for no reason. Numbers, names, code,
 tables and quotations are left alone. The result is None if nothing can be changed.
 """
 

@@ -29,7 +29,7 @@ app = App(
     default_parameter=Parameter(negative_bool=(), negative_iterable=()),
 )
 
-# A verb's module is imported when the verb is used; its help line stands here so that `--help` imports none.
+# A verb's module is imported when the verb is used; the help lines are here so `--help` imports none of them.
 _VERBS = {
     "lint": "Check a file of rubrics before spending a token.",
     "convert": "Convert a rubric file of any supported format into a tasks file or a trainer's format.",
@@ -49,7 +49,7 @@ _HELP_WIDTH = 100
 
 
 def load_verb(arguments: Sequence[str]) -> None:
-    """Load what the verb of a command line needs, where it has a verb."""
+    """Load what the verb of a command line needs, if it has one."""
     if arguments and arguments[0] in _VERBS:
         import_module(f"prorubric.cli.{arguments[0]}")
 
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        # Of two names the second is the one that the user wrote: a file is written beside its place, then moved.
+        # Of two names the second is the one that the user wrote: a file is written under a temporary name, then moved.
         say(f"prorubric: {error.filename2 or error.filename or 'a file'}: {error.strerror or error}")
         return 2
     except KeyboardInterrupt:
@@ -97,14 +97,14 @@ def main() -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Send output to a closed stream (`>&-`) nowhere: Python has None in its place, which cannot be written to."""
+    """Discard output to a closed stream (`>&-`): Python puts None in its place, which cannot be written to."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the end
 
 
 def _find_unknown(error: CycloptsError, given: Sequence[str]) -> str:
-    """The command or option that may be misspelt; "" where all of them are known."""
+    """The command or option that may be misspelt; "" if all of them are known."""
     if isinstance(error, UnknownCommandError) and error.unused_tokens:
         word, verbs = error.unused_tokens[0], [name for name in error.app or app if not name.startswith("-")]
         kind = "option" if word.startswith("-") else "command"
@@ -136,5 +136,5 @@ def _explain(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError):
         unused = error.unused_tokens or ()
         return f"unexpected argument{'s' * (len(unused) > 1)}: {', '.join(map(repr, unused))}"
-    # Its own messages name the verb, which stands before ours already.
+    # Cyclopts' messages name the verb, which ours already begin with.
     return re.sub(r'^Command "[^"]*" parameter ', "", str(error).strip()).rstrip(".")

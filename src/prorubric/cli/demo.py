@@ -19,10 +19,10 @@ from prorubric.verbs.demo import DemoConfig, DemoFiles, DemoResult, run_demo
 _FILES, _HTTP = DemoFiles(), HttpConfig()
 
 _LEGEND = {
-    "focused": "does what was asked and leaves out what nobody needs",
+    "focused": "does what was asked and leaves out what is not needed",
     "padded": "names nearly everything on the checklist and misses the decision",
     "thin": "starts well and stops too early",
-    "needless": "answers, and also recommends something nobody needs",
+    "needless": "answers, and also recommends something unnecessary",
     "sum": "the weighted sum of the criteria (scheme additive)",
     "dims": "dimensions of criteria that must hold together (scheme prorubric)",
     "0.00*": "the padded answer scores above the focused one",
@@ -53,7 +53,7 @@ def _print_demo(result: DemoResult, console: Console) -> None:
     count = len(result.tasks)
     _print_heading(console, "1. lint: what the checklists are made of")
     print_hanging(console, Text(""), Text(_describe_lint(result)))
-    _print_heading(console, "2. compile: dimensions without a model, beside those that people wrote")
+    _print_heading(console, "2. compile: dimensions without a model, compared with those that people wrote")
     agreement = "not known" if result.rules_agreement is None else f"{result.rules_agreement:.2f}"
     console.print(f"The generator rules agrees with the pack's own dimensions by {agreement} (1 same, 0 as by chance).")
     console.print("It is the weak baseline; what follows uses the pack's own.")

@@ -1,4 +1,4 @@
-"""What a run would take, what it took, and what that costs, in the same words for every verb."""
+"""Estimates, usage and costs of a run, printed the same way by every verb."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Options that the command line can only give as text, read as what they mean; flags that can be turned off."""
+"""Options that arrive as text on the command line, parsed; flags that can be turned off."""
 
 from dataclasses import fields, replace
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ allow_off(JudgeConfig)
 
 
 def read_http(http: HttpConfig) -> HttpConfig:
-    """The endpoint's options with the leaves of `--extra-body.a.b value` as JSON: false is no text."""
+    """The endpoint's options with the leaves of `--extra-body.a.b value` as JSON: false is a boolean, not text."""
     return replace(http, extra_body=_read_leaves(http.extra_body))
 
 

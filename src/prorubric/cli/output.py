@@ -1,6 +1,6 @@
 """Where output goes: results on stdout, the rest on stderr; with `--json` only the result record is on stdout.
 
-What a file says is never read as mark-up and never reaches the terminal as a control code: it goes through `literal`.
+Text from files goes through `literal`: it is never read as mark-up and never reaches the terminal as a control code.
 """
 
 import os
@@ -20,16 +20,16 @@ _PLAIN_WIDTH = 1000
 
 
 class ResultConsole(Console):
-    """A console that goes on in silence when nobody reads any more, so that the exit code stays the verb's."""
+    """A console that stays quiet after its pipe is closed, so the exit code stays the verb's."""
 
     def on_broken_pipe(self) -> None:
-        """Somebody reads with `| head`: what they did not read is not our error."""
+        """Output cut off by `| head` is not an error."""
         self.quiet = True
         drop_stdout()
 
 
 def make_console(plain_width: int = _PLAIN_WIDTH) -> Console:
-    """A console for results. In a pipe or a file lines are never broken and never coloured; NO_COLOR is kept to."""
+    """A console for results. In a pipe or a file, lines are never wrapped or coloured; NO_COLOR is respected."""
     return ResultConsole(
         highlight=False,
         emoji=False,
@@ -55,7 +55,7 @@ def count(number: int, noun: str) -> str:
 
 
 def print_hanging(console: Console, lead: Text, text: Text) -> None:
-    """A paragraph beside its `lead`: every line of it begins at the same column."""
+    """A paragraph next to its `lead`: all of its lines begin at the same column."""
     indent = Text(" " * lead.cell_len)
     for line in text.wrap(console, max(console.width - lead.cell_len, 1)):
         line.rstrip()
@@ -80,7 +80,7 @@ def print_json(result: "BaseModel") -> None:
 
 
 def drop_stdout() -> None:
-    """Let the rest of the output go nowhere: Python would complain at exit about what it could not write."""
+    """Discard the rest of the output: Python would complain at exit about what it could not write."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

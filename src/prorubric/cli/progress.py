@@ -24,7 +24,7 @@ def show_progress(verb: str, noun: str, path: Path | None = None) -> Iterator[On
     """A function that shows how far a run is; `path`, if given, holds a row for each thing to do."""
     try:
         known = count_rows(path) if path else None
-    except SourceError:  # a dataset by its id has no rows to count, and a wrong name is refused where it is read
+    except SourceError:  # a dataset on the hub has no rows to count; a wrong name is refused on reading
         known = None
     started = said = time.monotonic()
 
@@ -39,7 +39,7 @@ def show_progress(verb: str, noun: str, path: Path | None = None) -> Iterator[On
         note = f", {now.note}" if now.note else ""
         say(f"{verb}: {now.done:,} of {count(total, noun) if total else '?'}, {rate:.1f}/s{note}{left}")
 
-    # A bar is drawn with escape codes, which somebody who sets NO_COLOR does not want.
+    # A bar is drawn with escape codes, which users who set NO_COLOR do not want.
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
         yield write_line
         return

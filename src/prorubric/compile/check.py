@@ -1,7 +1,7 @@
 """Check that a draft can become a protocol rubric: a partition with whole fields, in texts that can be judged.
 
-A draft with structural faults cannot be used. Faults of the text are a matter of degree: the generator is told about
-them, and a draft that still has them when the retries are used up is kept and its faults are recorded.
+A draft with structural faults cannot be used. Faults of the text are a matter of degree: the generator is asked to
+correct them, and a draft that still has them when the retries are used up is kept with its faults recorded.
 """
 
 import re

@@ -66,7 +66,7 @@ class GeneratorConfig:
     prompt_file: Path | None = None
     """Your own prompt instead of the built-in one, with the same sections."""
     reasks: Annotated[int, Field(ge=0, le=2)] = 2
-    """How often the generator is asked again, told what was wrong."""
+    """How often the generator is asked again, with the faults of its last reply."""
     max_tokens: Annotated[int, Field(ge=1)] = 3000
     """Longest reply in tokens."""
     text_checks: Annotated[tuple[TextCheck, ...], BeforeValidator(split_commas)] = TEXT_CHECKS
@@ -179,8 +179,8 @@ class Compiler:
 
         asked = await self.ask("group", task, read, GROUP_SCHEMA)
         if asked.found is None and candidates:
-            # One that can be used, then the fewest faults of structure, then of text; of equals the last draft, for
-            # which the generator had been told the most.
+            # One that can be used, then the fewest faults of structure, then of text; among equals the last
+            # draft, which was written with the most feedback.
             def rank(one: _Candidate) -> tuple[bool, int, int]:
                 return isinstance(self._repair(one, n), Fault), len(one.structure), len(one.text)
 

@@ -11,7 +11,7 @@ from prorubric.compile.draft import Draft
 
 
 def counts_from_zero(draft: Draft, n: int) -> bool:
-    """True if the draft uses index 0 and not the last one: every index in it may be meant one higher."""
+    """True if the draft uses index 0 and not the last one: every index in it may be off by one."""
     used = draft.indices
     return 0 in used and n not in used
 

@@ -3,7 +3,7 @@
 It does not understand a criterion. It cuts the checklist into runs of neighbours, since people tend to write related
 criteria one after the other; names each run after the kind of its criteria and the words in which it differs from the
 others; and fills a fixed text of that kind (`rules.toml`) with those words. The text is true of any good answer to such
-a question and therefore says little. It settles no contradiction and knows no priority. It exists so everything else
+a question and therefore says little. It resolves no contradictions and sets no priorities. It exists so everything else
 runs on a fresh machine, and as a floor for real generators; whatever is made with it is labelled (`LABEL`, and
 `compiler.RULES_IDENTITY` in every lineage).
 
@@ -40,7 +40,7 @@ _QUOTED = 12
 _ASIDE = "(Justification"
 
 # Chinese and Japanese words are runs of Han and katakana; hiragana and the signs of grammar separate them. Indic, Thai
-# and Arabic marks are part of a word. Any other sign is a token of its own and ends a phrase.
+# and Arabic marks are part of a word. Any other sign is a separate token and ends a phrase.
 _HAN = r"\u30a1-\u30fa\u30fc\u3400-\u9fff\uf900-\ufaff"
 _GRAMMAR = "的了是在我有和就不都也很吗呢吧啊这那你他她它们个一为与及或等到从对把被会能要可上下中请什么怎以之其"
 _LETTERS = rf"[^\W_{_HAN}\u3040-\u309f]+"

@@ -1,9 +1,9 @@
 """A task inside a row of a foreign form: what the form has no place for travels as JSON text.
 
-Text, and not an object: a reader that gives every column a type (parquet, `datasets`) fills an object up with the keys
-of its neighbours, and a task would come back with keys that it never had. Where a row says something twice, because
-the foreign reader looks in another place than we do, the two have to agree: an edit of one of them is refused, since
-nobody could say which was meant.
+It is text rather than an object because a reader that gives every column a type (parquet, `datasets`) fills objects up
+with the keys of other rows, and a task would come back with keys it never had. If a row holds something twice, because
+the foreign reader looks in a different place than we do, the two have to agree: a row in which only one was edited is
+refused as ambiguous.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def render_text(value: object) -> str:
 
 
 def parse_text(value: Any, place: str) -> Any:
-    """JSON text as the value that it holds; what is no text stays what it is, for the records to refuse."""
+    """Parse JSON text; anything but text is returned unchanged, for the records to refuse."""
     if not isinstance(value, str):
         return value
     try:
@@ -49,7 +49,7 @@ def parse_object(value: Any, place: str) -> dict[str, Any]:
 
 
 def check_prompt(prompt: Any, task: Task) -> None:
-    """Refuse a row whose prompt is another than that of the task it carries."""
+    """Refuse a row whose prompt differs from that of the task it carries."""
     if prompt is not None and parse_messages(prompt) != task.messages:
         raise RubricError("the prompt is not the conversation of the task in the row", remedy="change both or neither")
 

@@ -1,4 +1,4 @@
-"""`export_tasks`: tasks into a file of the form that somebody else reads; `load_tasks` gives the same tasks back.
+"""`export_tasks`: tasks into a file that another tool reads; `load_tasks` gives the same tasks back.
 
     tasks        our own form
     verl         columns of verl's data sets, the task in `extra_info`
@@ -51,7 +51,7 @@ def open_export(path: Path, to: Target) -> Iterator[Callable[[Task], None]]:
             try:
                 render_json(task.meta)
                 row = form.render(task)
-                if parquet:  # which would notice as well, but a thousand rows later and without knowing which it was
+                if parquet:  # pyarrow would fail a thousand rows later, without naming the task
                     orjson.dumps(row)
             except RubricError as error:
                 raise error.at(f"{path}: the task {task.id!r} cannot be written") from None

@@ -30,7 +30,7 @@ def read_hub(name: str, split: str) -> Iterator[Row]:
             remedy = "name a file (a folder laid out like a dataset needs the extra [hub])"
             raise SourceError(f"{name}: is a folder; {remedy}") from None
         raise MissingExtraError.of(f"reading the dataset {name!r} from the hub", "hub") from None
-    logging.set_verbosity_error()  # what goes wrong is said by us, once
+    logging.set_verbosity_error()  # we report errors ourselves, once
     getLogger("huggingface_hub").setLevel(ERROR)
     try:
         values = iter(load_dataset(name, split=split, streaming=True))

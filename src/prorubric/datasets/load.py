@@ -83,7 +83,7 @@ class Stream(Generic[RecordT]):
     skipped: int = 0
     """Rows that are fine and hold nothing of the chosen subset."""
     rejects: list[Reject] = field(default_factory=list)
-    """What could not be read; stays empty where `on_reject` takes the rejects."""
+    """What could not be read; stays empty if `on_reject` takes the rejects."""
     _taken: set[bytes] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[RecordT]:
@@ -163,7 +163,7 @@ def load_tasks(
 
 
 def open_tasks(source: HasTasks, on_reject: OnReject, *, unique: bool = True) -> Stream[Task]:
-    """The tasks that the options of a verb name; where ids are `unique`, only the first task with an id."""
+    """The tasks that the options of a verb name; with `unique`, only the first task with each id."""
     stream = load_tasks(
         source.tasks,
         source.format,
@@ -217,7 +217,7 @@ def _recognise(path: str | Path, rows: Iterator[Row]) -> tuple[Source, Iterator[
 
 
 def _select(task: Task, subset: Subset) -> Task | None:
-    """The task with the criteria of a subset only, or None where it has none."""
+    """The task with the criteria of a subset only, or None if it has none."""
     if subset == "all":
         return task
     wanted = subset == "consensus"

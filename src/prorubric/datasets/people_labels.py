@@ -1,8 +1,8 @@
 """Human labels on statements about responses, for comparing a judge with people.
 
 Our own form, a row each: `{"prompt", "response", "criterion", "labels": [true, false, null], "tags": […]}`, where a
-label is one person's and null is no opinion. `kqa` reads K-QA's table of physicians' labels: a claim is true of an
-answer where a physician called it entailed, and false where neutral or contradicted.
+label is one person's and null means no opinion. `kqa` reads K-QA's table of physicians' labels: a claim is true of an
+answer if a physician called it entailed, and false if neutral or contradicted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ class LabelledItem:
 
 
 def load_labels(path: Path, format: LabelFormat = "auto") -> Iterator[LabelledItem]:  # noqa: A002 - what users write
-    """The labelled items of a file; a row that cannot be read ends it, because a gold standard must be whole."""
+    """The labelled items of a file; a row that cannot be read is an error, because a gold standard must be complete."""
     kqa = format == "kqa" or (format == "auto" and path.suffix == ".csv")
     for row in read_rows(path):
         if row.value is None:

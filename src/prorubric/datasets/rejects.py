@@ -18,7 +18,7 @@ _MOST_IN_MEMORY = 1 << 20
 
 
 class RejectWarning(UserWarning):
-    """Rows of a file could not be read, and the caller did not ask to be told."""
+    """Rows of a file could not be read, and the caller passed no `on_reject`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Reject:
 
     path: str
     line: int
-    """0 where the reason is not about one row."""
+    """0 if the reason is not about one row."""
     reason: str
     """The place inside the row, what is wrong, what was found and what to do."""
     kind: str = ""
@@ -61,7 +61,7 @@ class Rejects:
         return self.kinds.total()
 
     def add(self, reject: Reject) -> None:
-        """Count one; fits wherever `on_reject` is asked for."""
+        """Count one; can be passed as `on_reject`."""
         self.kinds[reject.kind] += 1
         self._first.setdefault(reject.path, str(reject))
         if len(self._shown) < self._most_shown:

@@ -1,4 +1,4 @@
-"""Answers as people write them: a task's name, a text, and whatever else, which is kept in `meta`."""
+"""Answers as people write them: a task's name, a text, and other fields, which are kept in `meta`."""
 
 from collections import Counter
 from collections.abc import Mapping

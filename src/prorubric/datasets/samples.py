@@ -1,7 +1,7 @@
 """The sample pack: 12 prompts with checklists, dimensions, four kinds of answer each, and verdicts given by hand.
 
-It is written to illustrate and says so: the padded answers were written to name things, the focused ones not to. It
-shows what a scheme does with an answer; it is no evidence of how often such answers occur.
+It is an illustration: the padded answers were written to name things, the focused ones not to. It shows what a scheme
+does with an answer and is not evidence of how often such answers occur.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ class SampleAnswer:
     response: Response
     kind: AnswerKind
     note: str
-    """In one sentence, why the answer gets what it gets."""
+    """One sentence on why the answer gets its score."""
     verdicts: Mapping[str, tuple[Verdict, ...]]
     """By what was read: `criteria`, `dimensions`, `dimensions-no-failure`, `levels`, `mark`, `appropriateness`.
 

@@ -2,7 +2,7 @@
 
 Real files disagree on everything: lists inside JSON strings inside columns, tags as lists, structs or verifier
 settings, points as numbers, tiers or a prefix of the text, weights per dimension and per criterion. A shape is read
-here only where it has one meaning. What has none raises `RubricError` and becomes a reject. Whether a negative weight
+here only where it has one meaning. Anything else raises `RubricError` and becomes a reject. Whether a negative weight
 means "true is bad" is not decided here: polarity belongs to the source.
 """
 
@@ -43,7 +43,7 @@ _POINTS_PREFIX = re.compile(
     r"^\s*points?\s*:\s*(?P<points>[+-]?\d+(?:\.\d+)?)\s*[,;]\s*(?:item|criterion)\s*:\s*", re.IGNORECASE
 )
 _TIER = rf"\[(?P<tier>{'|'.join(TIER_WEIGHTS)})\]"
-# At either end of the text, where it is a mark; in the middle it belongs to the sentence.
+# Only at either end of the text; in the middle it belongs to the sentence.
 _LEADING_TIER = re.compile(rf"^\s*(?:\d+[.)]\s*|[-*•]\s*)?{_TIER}[\s:]*", re.IGNORECASE)
 _TRAILING_TIER = re.compile(rf"\s*{_TIER}[\s.]*$", re.IGNORECASE)
 CATEGORY_PREFIX = re.compile(
@@ -76,13 +76,13 @@ def unwrap_json(value: Any) -> Any:
 
 
 def read_object(value: Any) -> Mapping[str, Any]:
-    """An object, or JSON text of one; empty where the file has anything else in its place."""
+    """An object, or JSON text of one; empty if the file has anything else there."""
     value = unwrap_json(value)
     return value if isinstance(value, Mapping) else {}
 
 
 def read_first(value: Any) -> Mapping[str, Any]:
-    """The first criterion of a list, or of JSON text of one, where it is an object; by it formats are told apart."""
+    """The first criterion of a list, or of JSON text of one, if it is an object; it tells formats apart."""
     value = unwrap_json(value)
     first = value[0] if isinstance(value, list) and value else None
     return first if isinstance(first, Mapping) else {}
@@ -139,12 +139,12 @@ def find_numbers(entries: Any) -> Iterator[tuple[str, float]]:
 
 
 def make_rubric(value: Any) -> Rubric:
-    """Criteria whose sign means what ours means, negative a behaviour to avoid; tiers stand in for weights."""
+    """Criteria whose sign means what ours means, negative a behaviour to avoid; tiers become weights."""
     return Rubric(criteria=tuple(make_criterion(item, i) for i, item in enumerate(read_items(value), 1)))
 
 
 def make_criterion(item: Item, position: int, default: float | None = None) -> Criterion:
-    """One criterion; refused where the file gives neither a weight nor a tier, nor the source a default."""
+    """One criterion; refused if it has neither a weight nor a tier and the source has no default."""
     weight = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "", default)
     place = f"criterion {position}"
     if weight is None:
@@ -199,12 +199,12 @@ def parse_tags(value: Any) -> tuple[str, ...]:
 
 
 def make_meta(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What else a row says, without what is null; what JSON does not know, such as dates and NaN, as text."""
+    """The other fields of a row, without nulls; values that JSON does not have, such as dates and NaN, as text."""
     return {key: _as_json(value) for key, value in fields.items() if value is not None}
 
 
 def keep_rest(row: Mapping[str, Any], used: Container[str], meta_key: str | None = None) -> dict[str, Any]:
-    """What no field of a record holds, together with what the row itself calls meta."""
+    """The fields that no record holds, together with the row's own meta."""
     own = read_object(row[meta_key]) if meta_key else {}
     kept = make_meta({k: v for k, v in row.items() if k not in used and not (k == meta_key and (own or not v))})
     twice = sorted(kept.keys() & own.keys())

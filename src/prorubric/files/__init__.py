@@ -1,1 +1,1 @@
-"""Files of rows: jsonl, JSON, csv, yaml and parquet, read as a stream and written whole or not at all."""
+"""Files of rows: jsonl, JSON, csv, yaml and parquet, read as a stream and written atomically."""

@@ -18,7 +18,7 @@ _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdecimal() else byte for byte in
 def parse_json(text: bytes | str) -> Any:
     """JSON as real files hold it: NaN, lone surrogates and long integers too, for the records to refuse or keep."""
     try:
-        # orjson rounds an integer of more than 64 bits to a float without a word.
+        # orjson silently rounds an integer of more than 64 bits to a float.
         in_text = isinstance(text, str) and _LONG_INTEGER.search(text)
         in_bytes = isinstance(text, bytes) and b"0" * 20 in text.translate(_DIGITS_AS_ZEROS)
         return json.loads(text) if in_text or in_bytes else orjson.loads(text)
@@ -32,7 +32,7 @@ def render_json(value: object) -> bytes:
         text = orjson.dumps(value)
     except TypeError:
         text = json.dumps(value).encode("ascii")
-    # orjson writes null for what JSON has no word for.
+    # orjson writes null for NaN and infinities.
     if any(word in text for word in (b"null", b"NaN", b"Infinity")) and not _is_finite(value):
         raise RubricError(
             "NaN and infinities are not JSON", shorten(repr(value)), remedy="write text, or leave them out"

@@ -15,7 +15,7 @@ except ImportError:  # not a Unix
 
 @contextmanager
 def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
-    """Keep a second process out of a run: both would pay for the same calls. Where locks exist, that is.
+    """Keep a second process out of a run: both would pay for the same calls. Does nothing on systems without `fcntl`.
 
     `place` is what the user knows it by; by default the folder.
     """

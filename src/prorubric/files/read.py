@@ -115,7 +115,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 def describe_instead_of_rows(path: Path) -> str | None:
-    """What a text file without readable rows holds in their place, where that can be told; for error messages only."""
+    """What a text file without readable rows holds instead, if known; for error messages only."""
     try:
         kind, compression = split_suffix(path, SUFFIXES)
         if kind == ".parquet" or not path.is_file():
@@ -133,7 +133,7 @@ def describe_instead_of_rows(path: Path) -> str | None:
 
 
 def count_rows(path: Path) -> int | None:
-    """How many rows a file has, where that can be told without parsing it; for progress bars only."""
+    """How many rows a file has, if that can be found without parsing it; for progress bars only."""
     kind, compression = split_suffix(path, SUFFIXES)
     if not path.is_file():
         return None
@@ -233,7 +233,7 @@ def _as_row(number: int, value: object) -> Row:
 
 
 def _refuse_repeated_keys(text: bytes, value: object) -> None:
-    """Raise RowError where an object of a JSON text has a key twice, of which parsing keeps the last only."""
+    """Raise RowError if an object in a JSON text has a key twice; parsing would keep only the last."""
     # Rendered again, such an object has fewer colons; only then is the text parsed a second time, slowly.
     with suppress(TypeError):
         if text.count(b":") <= orjson.dumps(value).count(b":"):

@@ -73,7 +73,7 @@ def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
             try:
                 yield write_row
             except BaseException:
-                # The first error is the one to know of: a full disk would complain again of what is left to write.
+                # Report the first error: on a full disk, closing would fail again.
                 with suppress(OSError):
                     stack.pop_all().__exit__(*sys.exc_info())
                 raise
@@ -104,7 +104,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def hash_file(path: Path) -> str | None:
-    """The sha256 of a file, or None where there is none."""
+    """The sha256 of a file, or None if it does not exist."""
     if not path.is_file():
         return None
     with path.open("rb") as stream:
@@ -128,7 +128,7 @@ def _blaming(path: Path) -> Iterator[None]:
 
 
 def _cannot_write(path: Path, error: OSError) -> SourceError:
-    # By its number: pyarrow wraps the system's words into many of its own.
+    # By errno: pyarrow wraps the system's message into a long one.
     reason = os.strerror(error.errno) if error.errno else shorten(str(error))
     remedy = "make room" if error.errno in _NO_ROOM else "check the place"
     return SourceError("cannot be written", reason, remedy=f"{remedy} and run it again", place=path)

@@ -1,1 +1,1 @@
-"""From a task and a response to verdicts, or to the reason why there is none."""
+"""From a task and a response to verdicts, or to the reason for a missing one."""

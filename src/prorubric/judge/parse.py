@@ -4,14 +4,14 @@ A reply may be fenced, have prose around it, be wrapped in an object, be cut off
 spellings of keys and values. What has one meaning is read. Everything else is left out with its reason, for the judge
 to ask again. Nothing here ever fills in a value, and these rules keep it from reading one that was not meant:
 
-- Verdicts stand on lines of their own, or in a code fence. An object in the middle of a sentence is not read, and if it
+- Verdicts are on separate lines, or in a code fence. An object in the middle of a sentence is not read, and if it
   looks like verdicts, neither is the rest.
 - A reply that is cut off is read only if it is one object and nothing else: among prose that may be a draft.
 - Thinking before the reply is dropped. If there is another mark of thinking among prose, nothing is read.
 - Only the object under the key that was asked for counts; whatever else reads as a verdict must not contradict it.
-- A reply that names an item before the last that was not asked about counts in another way: none is taken. Nor is one
-  from a reply that names items behind the last and lacks some that were asked about.
-- Where the material holds something like a verdict, a reply is read only if it is one object and nothing else, and says
+- A reply that names an item before the last that was not asked about numbers them differently: none of its verdicts
+  is taken. Nor is one from a reply that names items after the last and lacks some that were asked about.
+- If the material holds something like a verdict, a reply is read only if it is one object and nothing else, and says
   something else than the material. Otherwise it may be a quotation, and the judge is asked again for a key that the
   material cannot contain: what lies under that one is read in any case.
 """

@@ -1,4 +1,4 @@
-"""Cases: who asks, with what, how bad it is in truth, and which findings are told. A case is a row of arrays."""
+"""Cases: who asks about what, how severe it really is, and which findings are mentioned. A case is a row of arrays."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,12 @@ class Cases:
 
     family_T: Indices
     level_T: Indices
-    """The right decision: the severity, or `ASK` where too little is told."""
+    """The right decision: the severity, or `ASK` if too few findings are mentioned."""
     truth_T_J: npt.NDArray[np.int8]
-    """+1 for a finding that is so, -1 for one that is not."""
+    """+1 for a finding that is present, -1 for one that is absent."""
     told_T_J: Bools
     side_T_I: npt.NDArray[np.int8]
-    """+1 for an item that speaks for something in truth: mostly as its finding does, and where not, nothing tells."""
+    """+1 for an item that really applies: usually as its finding suggests; when not, nothing shows it."""
     expert_T: Bools
 
     def __len__(self) -> int:
@@ -29,7 +29,7 @@ class Cases:
 
 
 def draw_cases(world: World, count: int, seed: int) -> Cases:
-    """Draw cases: severity, then findings that depend on it, then what of them is told."""
+    """Draw cases: severity, then findings that depend on it, then which of them are mentioned."""
     spec = world.spec
     rng = np.random.default_rng([spec.seed, 2, seed])
     family = rng.integers(len(world.texts.families), size=count)
@@ -50,7 +50,7 @@ def draw_cases(world: World, count: int, seed: int) -> Cases:
 
 
 def encode_cases(world: World, cases: Cases) -> npt.NDArray[np.float32]:
-    """What the policy sees: the family, the findings that are told, how many are not, and who asks."""
+    """What the policy sees: the family, the findings that are mentioned, how many are not, and who asks."""
     told = cases.truth_T_J * cases.told_T_J
     hidden = 1 - cases.told_T_J.mean(axis=1, keepdims=True)
     family = np.eye(len(world.texts.families))[cases.family_T]

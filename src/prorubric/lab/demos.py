@@ -1,7 +1,7 @@
-"""Demonstrations for the untrained policy: short answers, mostly right, by an author who knows the world and errs.
+"""Demonstrations for the untrained policy: short, mostly right answers by an author who knows the world but errs.
 
 Rates are those of a fair but imperfect assistant: the decision is right in 85 of 100 cases and comes first in 70, an
-explanation takes the right side in 80, and they say little that the case does not call for.
+explanation takes the right side in 80, and answers contain little that the case does not call for.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """What answers say: arrays read off rows of moves, the common ground of every judge and every measure.
 
 A *level* says how far a target is met: 0 not at all, 1 only named (of two requirements: one), 2 wrongly (an
-explanation on the wrong side, the right decision among others), 3 in full. Nothing here is uncertain; judges are, and
-they are elsewhere.
+explanation on the wrong side, the right decision among others), 3 in full. There is no noise here; judges
+add theirs elsewhere.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Facts:
 
     @cached_property
     def starts(self) -> Ints:
-        """The token at which each move begins; far away if it is not said."""
+        """The token at which each move begins; far away if the answer does not contain it."""
         tokens = self.world.moves.tokens_M[self.moves_R_L]
         start = np.full((len(self.row_R), len(self.world.moves.tokens_M)), _NEVER)
         np.put_along_axis(start, self.moves_R_L, np.cumsum(tokens, axis=1) - tokens, axis=1)
@@ -40,11 +40,11 @@ class Facts:
 
     @cached_property
     def said_moves(self) -> Bools:
-        """Which moves are said."""
+        """Which moves the answer contains."""
         return self.starts < _NEVER
 
     def said(self, kind: str) -> Bools:
-        """Which moves of a kind are said."""
+        """Which moves of a kind the answer contains."""
         return self.said_moves[:, self.world.moves.at[kind]]
 
     @cached_property
@@ -105,19 +105,19 @@ class Facts:
 
     @cached_property
     def wrong_manner(self) -> Bools:
-        """Where the answer speaks to somebody else."""
+        """Whether the answer speaks to someone other than the asker."""
         said = self.said("manner")
         return np.where(self.lists.cases.expert_T[self.row_R], said[:, _LAY], said[:, _EXPERT])
 
     @cached_property
     def right_manner(self) -> Bools:
-        """Where the answer shows that it knows the asker, and never speaks to somebody else."""
+        """Whether the answer shows that it knows the asker, and never speaks to anyone else."""
         said = self.said("manner")
         return np.where(self.lists.cases.expert_T[self.row_R], said[:, _EXPERT], said[:, _LAY]) & ~self.wrong_manner
 
     @cached_property
     def asks_key(self) -> Bools:
-        """Where the question is asked on which the family turns."""
+        """Whether the key question of the family is asked."""
         key = self.world.key_question_F[self.family]
         return np.take_along_axis(self.said("ask"), key[:, None], axis=1)[:, 0]
 

@@ -1,4 +1,4 @@
-"""What a faithful miniature should show, stated before the comparison, and whether it did.
+"""What a faithful miniature should show, stated before the comparison, and whether it does.
 
 A goal is judged on the rows that exist; one that lacks its rows is open, which is not the same as missed.
 """

@@ -1,4 +1,4 @@
-"""The incentive audit in the lab: the untrained policy's answers are edited move by move, and every reward is asked.
+"""The incentive audit in the lab: the untrained policy's answers are edited move by move and scored under every scheme.
 
 The edits are those of `prorubric.audit`, as moves; the tables are that package's own. An edit that is not possible for
 an answer (nothing left to name, no decision to drop) is not made, and its reward is not known.

@@ -1,4 +1,4 @@
-"""The programmed judges: a lenient one for the training, a strict one that is held out, and one for appropriateness.
+"""The programmed judges: a lenient one for training, a strict held-out one, and one for appropriateness.
 
 A judge errs at fixed rates, and its errors depend only on the case, the wording of the answer and the question asked:
 the same answer gets the same verdict each time, as from a model without sampling, and two answers that differ in one
@@ -31,7 +31,7 @@ MARK_LOSS = 2.0
 EARLY = 40
 """A decision that begins after this many tokens is behind other material: half of an untrained answer."""
 MANY_NAMES = 4
-"""So many items that are named and not explained are a list."""
+"""This many items named without an explanation count as a list."""
 
 
 _SALTS = {"lenient": 1, "strict": 2, "reading": 3, "clause": 4, "appropriateness": 5}

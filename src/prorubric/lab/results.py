@@ -1,4 +1,4 @@
-"""What runs leave behind, and one scheme's row in the tables that are made of it."""
+"""The results of runs, and one scheme's row in the tables made from them."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The rewards that the lab can train with: the project's schemes, their variants, and a function of your own.
+"""The rewards that the lab can train with: the project's schemes, their variants, and your own function.
 
 A name is a scheme of `aggregate` (`prorubric+appropriateness`), `length-matched` (additive under half the limit), a
 scheme with a KL weight (`additive-kl-0.01`), or the import path of a function, `pkg.module:function`. Such a function
@@ -83,7 +83,7 @@ def find_lab_scheme(name: str) -> LabScheme:
     if ":" not in base and base not in SCHEMES:
         raise ConfigError(
             f"the lab knows no scheme {name!r}; known: {', '.join(SCHEMES)}, {LENGTH_MATCHED}, <scheme>-kl-0.01, "
-            "or a function of your own as pkg.module:function"
+            "or your own function as pkg.module:function"
         )
     return LabScheme(name, base, kl=kl)
 
@@ -162,7 +162,7 @@ def _score_own(path: str, lists: Checklists) -> Scorer:
 def _load_own(path: str) -> tuple[OwnScheme, str]:
     """A function by its import path, and the reading that it wants."""
     module_name, _, name = path.partition(":")
-    remedy = "give a scheme of your own as pkg.module:function"
+    remedy = "give your own scheme as pkg.module:function"
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may do anything while it is imported

@@ -1,7 +1,7 @@
 """One training run: GRPO on one reward in one world, measured on held-out cases every 50 steps.
 
-The untrained policy is the same for every run of a world. World, scheme, seed and steps settle a run: the same four
-give the same result. A run that meets a reward that is not a number stops; no value replaces it. Rewards and
+The untrained policy is the same for every run of a world. World, scheme, seed and steps define a run: the same four
+give the same result. A run stops at a reward that is not a number; it is never replaced. Rewards and
 advantages come from `aggregate`; the update follows the paper: clipped ratios, advantages within a group, and the mean
 over all choices of a batch ("token mean"), so a long answer counts by its length.
 """
@@ -242,5 +242,5 @@ def _keep(rollout: Rollout) -> tuple[tuple[int, ...], ...]:
 
 
 def _stream(*numbers: int) -> int:
-    """A seed of its own for each use of randomness."""
+    """A separate seed for each use of randomness."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -107,7 +107,7 @@ class WorldSpec:
     texts: str
     _: KW_ONLY
     seed: int = 0
-    """Settles which items matter where, and enters every draw of cases; the training has seeds of its own."""
+    """Decides which items matter where, and enters every draw of cases; the training has its own seeds."""
 
     # Cases
     thin_share: float = 0.2
@@ -123,7 +123,7 @@ class WorldSpec:
     """How often the truth about an item is not what its finding says. What a policy can explain is bounded by what it
     can know: whatever its training, the paper's 4B model stays below 40 on strictly judged coverage."""
     pool_per_part: int = 5
-    """Items of each part that checklists of a family draw on: half of all, so a family has to be read."""
+    """Items of each part that checklists of a family draw on: half of all, so the policy has to read the family."""
     core: int = 5
     """Items that matter in a case: one or two for each part."""
     needed_tests: tuple[int, ...] = (0, 1, 2, 2, 0)

@@ -1,7 +1,7 @@
-"""What a run asked for, what it got and what that may have cost.
+"""What a run asked for, what it got and an estimate of the cost.
 
 Costs are estimates from list prices with a date on them. A model whose price is not known, and an endpoint that does
-not say how many tokens it used, cost None and never 0: a reader would believe the 0.
+not say how many tokens it used, cost None, never 0: readers would believe a 0.
 """
 
 import datetime
@@ -72,7 +72,7 @@ class Usage:
             self.unmetered += outcome.prompt_tokens == 0
 
     def merge(self, other: "Usage") -> None:
-        """Add what somebody else counted."""
+        """Add the counts of another `Usage`."""
         self.model = self.model or other.model
         for kind, number in other.failures.items():
             self.failures[kind] = self.failures.get(kind, 0) + number
@@ -80,7 +80,7 @@ class Usage:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def take(self) -> "Usage":
-        """What was counted so far; counting begins anew."""
+        """Return the counts so far and reset them."""
         taken = replace(self)
         self.failures = {}
         for name in _COUNTS:
@@ -100,7 +100,7 @@ class CountedModel(ModelWrapper[Model]):
         self.usage.model = self.usage.model or model.name
 
     async def complete(self, request: Request) -> Outcome:
-        """Ask the model and count what came of it. A cancelled call or a `ModelError` is no outcome."""
+        """Ask the model and count what came of it. A cancelled call or a `ModelError` is not counted."""
         outcome = await self._model.complete(request)
         if not isinstance(outcome, Reply | Failure):
             raise ModelError(f"{self.name} answered with {type(outcome).__name__}; return a Reply or a Failure")
@@ -170,7 +170,7 @@ def load_prices(source: Path | str | None = None) -> Prices:
 
 
 def _read_numbers(text: str) -> list[float]:
-    """The two numbers of `0.15,0.60`; empty where it is anything else."""
+    """The two numbers of `0.15,0.60`; empty for anything else."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -181,7 +181,7 @@ def _read_numbers(text: str) -> list[float]:
 def find_price(model: str, prices: Prices) -> Price | None:
     """The price of a model by the longest name in the table that it begins with, or of every other model, or None.
 
-    Only a release date may follow the name, so that a dearer sibling is unknown rather than cheap.
+    Only a release date may follow the name, so a more expensive sibling is unknown rather than cheap.
     """
     name = model.rpartition("#")[2].casefold()
     fits = [
@@ -191,7 +191,7 @@ def find_price(model: str, prices: Prices) -> Price | None:
 
 
 def estimate_cost(usage: Usage, prices: Prices, with_cached: bool = False) -> float | None:
-    """US dollars for the tokens of a run at list price; None where the price or the tokens are not known.
+    """US dollars for the tokens of a run at list price; None if the price or the tokens are not known.
 
     With `with_cached` also what the replies from the journal cost when they were made.
     """

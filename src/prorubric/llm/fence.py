@@ -1,4 +1,4 @@
-"""Untrusted text behind a mark that it cannot contain.
+"""Fences around untrusted text, with a mark that the text cannot contain.
 
 A response may contain anything: a fake end of its own fence, role markers, JSON that looks like a verdict,
 instructions to the judge. It is put between two lines with a mark made from a hash of the text itself, so a policy

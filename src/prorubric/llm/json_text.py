@@ -1,7 +1,7 @@
 """JSON in what a model wrote: fenced, with prose around it, with trailing commas, as a Python literal, or cut off.
 
-From a judge (`find_roots`) only a value on lines of its own counts: one in the middle of a sentence is a quotation of
-the answer that it judges. From a generator (`find_objects`) every object counts. Nothing is ever filled in, and the
+From a judge (`find_roots`) only a value on separate lines counts: one in the middle of a sentence is a quotation of the
+answer being judged. From a generator (`find_objects`) every object counts. Nothing is ever filled in, and the
 time is linear in the length of the text.
 """
 
@@ -50,10 +50,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=Pairs, strict=False)
 
 
 def find_roots(text: str) -> tuple[list[Any], str]:
-    """Every JSON object or list on lines of its own, and the prose around them.
+    """Every JSON object or list on separate lines, and the prose around them.
 
-    Otherwise one Python literal on lines of its own, or what is left of a text that is cut off. If a value on a line of
-    its own is broken, it is unclear which of them counts, so none does.
+    Otherwise one Python literal on separate lines, or what is left of a text that is cut off. If a value on a separate
+    line is broken, it is unclear which of them counts, so none does.
     """
     if _is_json(text):
         value = _DECODER.decode(text)

@@ -31,11 +31,11 @@ WINDOW = 3
 would find the words of a long answer in places that have nothing to do with each other."""
 MIDPOINT = 0.4
 """The share of words at which yes and no are equally likely: half the words are enough, a third is not. It is low
-because an answer that makes a point in its own words shares less than half of them with the statement. The price is
-that of "stop ibuprofen" any ibuprofen is enough."""
+because an answer that makes a point in its own words shares less than half of them with the statement. The price:
+for "stop ibuprofen", any mention of ibuprofen is enough."""
 STEEPNESS = 10.0
-"""How fast the share decides. With 10, all words give 0.998, half 0.73, a third 0.34 and none 0.02: certain only where
-everything or nothing is there."""
+"""How fast the share decides. With 10, all words give 0.998, half 0.73, a third 0.34 and none 0.02: certain only if
+all or none of them occur."""
 
 _IDENTITY = "lexical/2"
 

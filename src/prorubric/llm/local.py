@@ -6,7 +6,7 @@ computed for the response serves all statements about it. The model is put back 
 them, so a probability depends on nothing else that the model did.
 
 The conversation, the response and the statement are quoted line by line, and chat control tokens in them are broken
-up, so none of them can continue the prompt in our name. A model may still be talked round.
+up, so none of them can continue the prompt in our name. A model may still be persuaded.
 
 A missing, damaged or foreign file raises `ModelError`. Half a response is never judged: what does not fit into the
 context raises `ContextError` for all statements of the call, and the caller records an unknown verdict.
@@ -98,7 +98,7 @@ class LocalModel:
             self._worker.shutdown(wait=False)
 
     async def _run(self, work: "Callable[[_Engine, threading.Event], _Result]") -> _Result:
-        """Run blocking work in the worker thread. A cancelled caller leaves at once; the work is told to stop."""
+        """Run blocking work in the worker thread. A cancelled caller returns at once, and the work is asked to stop."""
         if self._engine is None:
             raise ModelError(f"{self.name}: the model is closed; make a new one")
         stop = threading.Event()

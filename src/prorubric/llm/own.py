@@ -1,4 +1,4 @@
-"""Models that the user wrote, `pkg.module:object`: a mistake in one becomes one line that says where it is.
+"""Models that the user wrote, `pkg.module:object`: a mistake in one becomes a one-line error with its location.
 
 A model that cannot be made, or that has no name, is refused with `ConfigError` before anything is asked. A failed call
 is a `Failure` that the model returns, and a response that it cannot judge is an `UnjudgedError`. Any other exception,

@@ -1,7 +1,7 @@
-"""The base of every record: frozen, checked once on entry, refused in one clear line.
+"""The base of every record: frozen, validated once, with one-line errors.
 
 Pydantic does the checking. What it reports over several lines becomes one `RubricError` that names the record, the
-field, the value and what is allowed, because its reader is in the middle of a run.
+field, the value and what is allowed, because users see it in the middle of a run.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def __init__(self, /, **data: Any) -> None:
-        # What pydantic's own `__init__` does, without the way through it: files hold millions of these.
+        # The body of pydantic's own `__init__`, without the extra call: files hold millions of these.
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self)
         except ValidationError as error:
@@ -75,7 +75,7 @@ def read_fault(fault: Mapping[str, Any]) -> InvalidValueError:
 
 
 def split_commas(value: object) -> object:
-    """For options that list names: `a,b`, `("a", "b")` and `("a,b",)` mean the same. What is no text stays as it is."""
+    """For options that list names: `a,b`, `("a", "b")` and `("a,b",)` mean the same. Other values stay as they are."""
     parts = [value] if isinstance(value, str) else value
     if not isinstance(parts, list | tuple):
         return value

@@ -1,4 +1,4 @@
-"""What was worked out for an object, kept for as long as the object is: many responses share one task."""
+"""Results computed for an object, kept as long as the object lives: many responses share one task."""
 
 import weakref
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from typing import Any, TypeVar, cast
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _FORMS = 32
-"""Results that are kept for one object, as for the readings of a task."""
+"""Results kept for one object, such as the readings of a task."""
 
 
 def remember(size: int) -> Callable[[FunctionT], FunctionT]:
     """Keep what a function gives, by the identity of its first argument and the values of the others.
 
-    A task is large and not hashable. Results go with their object, so that no cache keeps one alive, and the oldest go
-    when there are results for more than `size` objects. They must not hold the object themselves.
+    A task is large and not hashable. Results are dropped with their object, so no cache keeps it alive, and the oldest
+    are dropped when there are results for more than `size` objects. They must not hold the object themselves.
     """
 
     def decorate(function: FunctionT) -> FunctionT:
-        # No lock, which a fork could leave locked: each step below is whole by itself.
+        # No lock, which a fork could leave locked: each step below is atomic.
         kept: dict[int, tuple[weakref.ref[Any], dict[tuple[Any, ...], Any]]] = {}
 
         @wraps(function)
@@ -35,7 +35,7 @@ def remember(size: int) -> Callable[[FunctionT], FunctionT]:
             else:
                 results[rest] = result
             if len(kept) > size:
-                with suppress(RuntimeError, StopIteration):  # another thread was here
+                with suppress(RuntimeError, StopIteration):  # another thread changed it
                     kept.pop(next(iter(kept)), None)
             return result
 

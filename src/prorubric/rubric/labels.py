@@ -11,7 +11,7 @@ _FACTORS = {"critical": 3.0, "normal": 1.0, "formatting": 0.0, "duplicate": 0.0}
 
 
 def find_label(criterion: Criterion, place: str) -> str:
-    """The one label of a criterion; raises `SchemeError` where there is none, or several."""
+    """The one label of a criterion; raises `SchemeError` if there is none, or several."""
     labels = [tag.removeprefix(LABEL_TAG) for tag in criterion.tags if tag.startswith(LABEL_TAG)]
     if len(labels) != 1 or labels[0] not in LABELS:
         raise SchemeError(
@@ -30,5 +30,5 @@ def relabel(criterion: Criterion, place: str) -> float:
 
 
 def is_labelled(criterion: Criterion) -> bool:
-    """True where a criterion carries a label."""
+    """True if a criterion has a label."""
     return any(tag.startswith(LABEL_TAG) for tag in criterion.tags)

@@ -1,4 +1,4 @@
-"""What is wrong with a checklist, and how hackable its sum is, read off the records before a token is spent.
+"""What is wrong with a checklist, and how hackable its sum is, found before a token is spent.
 
 `lint_task` looks at one task. Each finding names its check, how bad it is, the criteria it is about and what to do.
 An *error* makes the reward wrong (nothing can be judged, or two criteria cannot both be met); a *warning* makes it
@@ -104,7 +104,7 @@ class TaskLint(Record):
     compensation: float | None
     """How much of the sum an answer that misses the heaviest criterion can still reach; None if there is no sum."""
     compensation_grouped: float | None
-    """The same with the task's dimensions, where it has them."""
+    """The same with the task's dimensions, if it has them."""
 
 
 def lint_task(task: Task) -> TaskLint:
@@ -204,7 +204,7 @@ def _compare_statements(first: "_Reading", second: "_Reading") -> tuple[str, str
     affirms, denies = (one, other) if one.negations < other.negations else (other, one)
     is_denied = denies.negations - affirms.negations == 1 and not one.negated and denies.reports
     if one.core == other.core and is_denied:
-        # Silence avoids two statements that are punished; only what is asked for can be asked for in vain.
+        # An answer can avoid two punished statements by making neither; only two demands can conflict.
         both_asked = first.weight > 0 and second.weight > 0
         return ("contradiction", "ask to say the opposite; drop one") if both_asked else None
     shared = first.content & second.content

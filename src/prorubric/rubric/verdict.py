@@ -21,11 +21,11 @@ _LONGEST_REASON = 120
 
 
 class Unknown(Record):
-    """There is no verdict, and why."""
+    """A missing verdict, with the reason."""
 
     reason: Annotated[str, Field(strict=True)]
     kind: str = ""
-    """What went wrong in a few fixed words, to be counted; the reason may add particulars."""
+    """What went wrong in a few fixed words, for counting; the reason may add details."""
     failure: str = ""
     """The kind of failure, if the call to the model failed."""
     status: int | None = None

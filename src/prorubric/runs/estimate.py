@@ -1,9 +1,9 @@
 """What a run would ask for and cost, counted without a call.
 
 The run's own code puts its questions to a `Replay`, which answers from the journal. A question that the journal cannot
-answer is counted, and gets a failure that ends what would follow from it. One that comes twice is counted once. Prompts
-are rendered as they would be sent and counted at four characters a token, an ordinary figure for English. The estimate
-takes one reply a question of a usual length; the ceiling takes every retry, and every reply as long as it may be.
+answer is counted, and gets a failure, so whatever depends on it is not asked. Repeated questions are counted once.
+Prompts are rendered as they would be sent and counted at four characters per token, a common figure for English. The
+estimate assumes one reply of usual length per question; the ceiling assumes every retry and the longest replies.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class Estimate(Record):
     most_prompt_tokens: int
     most_completion_tokens: int
     cost: float | None
-    """US dollars at list price; None where the price is not known."""
+    """US dollars at list price; None if the price is not known."""
     most_cost: float | None
 
 
@@ -61,7 +61,7 @@ class Questions:
     _asked: set[bytes] = field(default_factory=set)
 
     def find(self, identity: str, request: Request) -> Outcome | None:
-        """The reply in the journal, None where the question is to be asked, a failure where it was asked before."""
+        """The reply in the journal, None if the question has to be asked, a failure if it was asked before."""
         key = key_of(identity, request)
         reply = self.journal.get(key) if self.journal is not None else None
         brief = bytes.fromhex(key[:24])
@@ -110,9 +110,9 @@ class Replay(ModelWrapper[Model]):
         """How long the reply to a request usually is, in tokens."""
 
     async def complete(self, request: Request) -> Outcome:
-        """The reply from the journal; where there is none, a failure, which ends what would follow from the reply.
+        """The reply from the journal, or else a failure, which ends whatever depends on the reply.
 
-        With `pretend` it is a reply made up instead, so that what follows is counted as well.
+        With `pretend`, a made-up reply takes its place, so later questions are counted as well.
         """
         found, count = self._questions.find(self.identity, request), self._questions
         if found is None:
@@ -143,7 +143,7 @@ class ReplayYesNo(ModelWrapper[YesNoModel]):
         self._questions, self._draw, self._pretend = questions, draw, pretend
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
-        """The probabilities from the journal; `UnjudgedError` where it has none."""
+        """The probabilities from the journal; `UnjudgedError` if it has none."""
         found = self._questions.find(self.identity, make_question(conversation, response, statements, self._draw))
         self._questions.most_calls += found is None
         if isinstance(found, Reply):
@@ -154,7 +154,7 @@ class ReplayYesNo(ModelWrapper[YesNoModel]):
 
 
 def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The fields of one `Estimate` from those of several; a cost is not known where one of them is not."""
+    """The fields of one `Estimate` from those of several; the cost is not known if one of them is not."""
     total: dict[str, Any] = dict.fromkeys(Estimate.model_fields, 0)
     for part in parts:
         total = {
@@ -165,7 +165,7 @@ def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def open_existing(path: Path | None) -> Iterator[Journal | None]:
-    """A journal that is there already; None where there is none. An empty file would become one."""
+    """An existing journal, or None. An empty file would become one."""
     if path is None or not path.exists() or not path.stat().st_size:
         yield None
     else:

@@ -29,7 +29,7 @@ from prorubric.runs.run import Run
 from prorubric.runs.stop import Stop
 
 _MOST_RETRIES = 5
-"""How often a shard is tried again after its worker died; one that kills every worker is not an accident."""
+"""How often a shard is tried again after its worker died; a shard that kills every worker is at fault itself."""
 _SHARDS_PER_WORKER = 8
 _LARGEST_SHARD = 32
 _SECONDS_TO_CLOSE = 10

@@ -33,7 +33,7 @@ class SchemeSummary(Record):
     """The scores of a run under one scheme."""
 
     mean: float | None
-    """Over the responses with a known score; None where there is none."""
+    """Over the responses with a known score; None if there are none."""
     known: int
     unknown: int
 

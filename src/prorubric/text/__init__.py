@@ -1,1 +1,1 @@
-"""Words, sentences and wording: one of each, with word lists as data."""
+"""Words, sentences and wording, with word lists as data files."""

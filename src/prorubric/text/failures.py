@@ -89,7 +89,7 @@ _WORDINGS = tuple(
         ),
     )
 )
-# "The reader learns that the rule fails when …" demands that somebody is told so; the same words elsewhere void.
+# "The reader learns that the rule fails when …" asks an answer to say so; elsewhere these words are a clause.
 _UNLESS_TOLD = tuple(
     (hint, re.compile("|".join(wordings)))
     for hint, *wordings in (
@@ -198,7 +198,7 @@ _FOLLOWS = re.compile(
 )
 # One set of signs first, as for the end of a sentence.
 _BREAK = re.compile(r"[;；—–，](?:(?<=[;；])|(?<=\s[—–])(?=\s)|(?<=——)|(?<=，)(?=否则))\s*")
-# A clause that stands by itself after such a break: the verdict comes first and its own condition after it. "It waits
+# An independent clause after such a break: the verdict comes first and its own condition after it. "It waits
 # or gives aspirin; either fails" is one clause from its beginning.
 _OWN_CLAUSE = re.compile(
     rf"\W*(?:(?:and|but|it|also|{_THIS}|(?:the|an?|any)\s+{_REPLY}|is|are|does|an?)\s+){{0,4}}"
@@ -208,7 +208,7 @@ _OWN_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(r"\W*(?:(?:if|when|unless)\b[^,]*$|若|如果|如有|倘若|一旦|凡|只要|$)", re.IGNORECASE)
-"""What is no demand: a first half that waits for its verdict, and one without words."""
+"""Not a demand: a first half that waits for its verdict, or one without words."""
 _OWN_CLAUSE_HAN = re.compile(rf"\W*(?:否则|{_REPLY_HAN}?(?:若|如果|如有|倘若|一旦|凡|只要))")
 
 

@@ -99,7 +99,7 @@ def can_follow(piece: str) -> bool:
 
 
 def is_prose(piece: str) -> bool:
-    """Whether this is said in words: not a heading, a table row, code or a rule."""
+    """Whether this is prose: not a heading, a table row, code or a rule."""
     shown = piece.lstrip()
     return not shown.startswith(("#", "|", "```", "~~~", "<")) and any(map(str.isalnum, shown))
 

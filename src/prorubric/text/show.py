@@ -10,7 +10,7 @@ def shorten(text: str, length: int = _SHOWN_CHARACTERS) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """True where nothing in the text could be read: white space, zero-width marks, control characters."""
+    """True if the text has nothing to read: white space, zero-width marks, control characters."""
     first = text.lstrip()[:1]
     if first and first.isprintable():
         return False

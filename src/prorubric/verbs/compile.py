@@ -46,7 +46,7 @@ _ONE_WORD = (RULES, "smollm2", "lexical")
 _SHOWN_FAILURES = 5
 _LONGEST_FAILURE = 120
 _MOST_SILENT = 50
-"""After this many tasks in a row without a reply the run ends: the generator is not there."""
+"""After this many tasks in a row without a reply the run ends: the generator is down."""
 _REPLY_TOKENS: dict[Question, int] = {"group": 700, "one": 250, "restate": 1000, "label": 200}
 """The usual length of replies, for checklists of 10 to 30 items."""
 _COUNTED = ("reasons", "attempts", "faults", "text_faults", "failure_sentences", "failed_texts", "dimensions")
@@ -256,7 +256,7 @@ class _Tally:
         counts["text_faults"].update(fault.kind for fault in done.text_faults)
         counts["failed_texts"].update(done.failed_texts.keys())
         counts["failure_sentences"].update(done.failure_sentences)
-        # An endpoint that refuses a question is there, and may answer the next.
+        # An endpoint that refuses a question is up, and may answer the next.
         self.silent = self.silent + 1 if done.failure and not done.failure.is_refusal else 0
         if done.failure:
             self.last_failure = shorten(done.failure.reason, _LONGEST_FAILURE)

@@ -44,7 +44,7 @@ class ConvertConfig(TaskOptions):
     max_criteria: int = _MOST
     """With --prepare: the most criteria a task may have."""
     held_out: Annotated[int, Field(ge=0)] = 0
-    """How many prompts to hold out, into a file of their own beside the output."""
+    """How many prompts to hold out, into a separate file next to the output."""
     seed: int = 42
     """Which prompts are held out."""
     overwrite: bool = False
@@ -69,7 +69,7 @@ class ConvertResult(Record):
 
 
 def convert_tasks(config: ConvertConfig) -> ConvertResult:
-    """Convert a file, prepare it where asked, and write the manifest."""
+    """Convert a file, prepare it if asked, and write the manifest."""
     if not config.prepare and (config.min_criteria, config.max_criteria) != (_FEWEST, _MOST):
         raise ConfigError("--min-criteria and --max-criteria belong to --prepare; add it, or leave them out")
     outputs = _name_outputs(config)
@@ -84,7 +84,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     stream = open_tasks(config, list_row, unique=False)
     preparation, draw = Preparation(config.min_criteria, config.max_criteria), HeldOut(config.held_out, config.seed)
     with tempfile.TemporaryDirectory() as folder, open_rows(outputs["rejects"], _LISTED_SCHEMA) as write_listed:
-        # With a held-out part the tasks are set down first: what is drawn is known only at the end of the stream.
+        # The held-out part is known only at the end of the stream, so the tasks first go to a temporary file.
         first = Path(folder) / "tasks.jsonl" if config.held_out else config.out
         with open_export(first, "tasks" if config.held_out else config.to) as write:
             for task in stream:

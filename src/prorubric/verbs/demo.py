@@ -87,7 +87,7 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     _check_folder(config.out)
     config.out.mkdir(parents=True, exist_ok=True)
     about = {"schemes": SCHEMES, "judge": "none: verdicts given by hand"}
-    # First of all: a demo that was stopped is known as one by its settings.
+    # Written first, so a demo that was stopped is still recognised as one.
     write_json(config.out / CONFIG, {**describe_run(Setting(_VERB, config, {})), **about})
     (config.out / SUMMARY).unlink(missing_ok=True)
     compiled = config.out / f"{_BY_RULES}.jsonl"

@@ -1,9 +1,9 @@
 """The verb `lab`: train policies in a small world, compare schemes, read one case, compare worlds.
 
-Runs go to a folder that holds one world with one set of parameters; two worlds in one table would be neither. A
+Runs go to a folder that holds one world with one set of parameters; two worlds in one table could not be compared. A
 comparison leaves `summary.json`, `report.html` and `figures/`; `run_lab` leaves `run.json`, so trying one scheme in the
 folder of a comparison keeps its tables. Figures need the extra [plot]: without it a comparison is refused before any
-run, unless it is asked to go without. Reading runs needs no torch.
+run, unless it is asked to leave them out. Reading runs needs no torch.
 """
 
 from dataclasses import KW_ONLY, asdict
@@ -137,7 +137,7 @@ class ReadAnswer(Record):
     sentences: tuple[str, ...]
     tokens: int
     marks: tuple[Mark, ...]
-    """For each criterion of the checklist, what is so, not what a judge said of it."""
+    """For each criterion of the checklist, the truth, not what a judge said of it."""
     parts: dict[str, bool]
     """The parts of `c`, and whether they hold."""
 

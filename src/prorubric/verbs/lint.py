@@ -1,7 +1,7 @@
 """`lint_tasks`: look at a whole file of rubrics before a token is spent; totals in memory, details into a file.
 
-The exit is fit for CI: `passed` is false where something at or above the chosen severity was found, where a row could
-not be read, or where a task's compensation is above a limit.
+For CI: `passed` is false if something at or above the chosen severity was found, if a row could not be read, or if a
+task's compensation is above a limit.
 """
 
 import math
@@ -52,7 +52,7 @@ class LintConfig(TaskOptions):
     fail_on: Literal["error", "warning", "note", "never"] = "error"
     """The mildest severity that makes the exit code 1. Rows that cannot be read count as errors."""
     max_compensation: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Fail where an answer that misses a task's heaviest criterion can still reach more than this share of the sum."""
+    """Fail if an answer that misses a task's heaviest criterion can still reach more than this share of the sum."""
     show: Annotated[int, Field(ge=0)] = 5
     """How many tasks to show in full, worst first."""
     out: Path | None = None

@@ -56,7 +56,7 @@ class ScoredResponse:
     scores: Mapping[str, Score]
 
     def to_row(self) -> dict[str, JsonValue]:
-        """The row of a table: None where a score is unknown."""
+        """The row of a table: None if a score is unknown."""
         return {
             "task_id": self.task_id,
             "sample": self.sample,
@@ -150,7 +150,7 @@ def read_scores(folder: Path, schemes: Sequence[str]) -> Iterator[ScoredResponse
 
 @contextmanager
 def open_scores(path: Path, schemes: Sequence[str]) -> Iterator[Callable[[ScoredResponse], None]]:
-    """A function that writes the scores of one response: a table where the name ends in .csv, else with bounds."""
+    """A function that writes the scores of one response: a table if the name ends in .csv, else with bounds."""
     if path.suffix.lower() == _CSV:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_csv(path, ("task_id", "sample", *schemes)) as write:
@@ -161,7 +161,7 @@ def open_scores(path: Path, schemes: Sequence[str]) -> Iterator[Callable[[Scored
 
 
 def _check_out(path: Path, run: Path, overwrite: bool) -> None:
-    """Raise where scores cannot be written to a file, or would replace one that is to be kept."""
+    """Raise if scores cannot be written to a file, or would replace one that is to be kept."""
     if path.resolve().parent == run.resolve() and path.resolve().name in (CONFIG, *JUDGE_FILES, JOURNAL):
         raise ConfigError(f"{path}: belongs to the run; choose another name")
     if split_suffix(path, (_CSV, *SUFFIXES)) in {(_CSV, compression) for compression in COMPRESSIONS}:

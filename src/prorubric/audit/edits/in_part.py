@@ -38,7 +38,7 @@ def _check(case: EditCase, edit: MadeEdit) -> None:
     words, half = case.demand(edit.criteria[0]), first_requirement(case.criterion(edit.criteria[0]))
     if not words & edit.said:
         raise NoEditError("the criterion is not touched")
-    # "and explains why" has no words to look for; then what counts is how much of the criterion is said.
+    # "and explains why" has no words to look for; then it counts how much of the criterion is covered.
     rest, most = (words, _WHOLE) if half is None else (words - stems_of(half), _LARGEST_HALF)
     if len(rest & edit.said) > most * len(rest):
         raise NoEditError("the whole criterion is said")

@@ -41,7 +41,7 @@ class NoEditError(Exception):
     def __init__(self, reason: str, hint: str = "", *, is_final: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
-        # What a model is told when it is asked again, unless that would not help.
+        # Sent to the model when it is asked again.
         self.hint = hint or f"The edit is not what was asked for: {reason}."
         self.is_final = is_final
 
@@ -259,7 +259,7 @@ class EditKind:
     """Where the paper has how it moves the redundancy criterion."""
 
     def verify(self, case: EditCase, edit: MadeEdit) -> None:
-        """Raise `NoEditError` unless the edit is what it claims; nothing that its editor says is believed.
+        """Raise `NoEditError` unless the edit is what it claims; the editor's own claims are not trusted.
 
         What the words mean is not checked: that a paraphrase says the same and that a statement is true is for a
         person, or for another judge.
@@ -285,7 +285,7 @@ class EditKind:
             return case.partner.criteria
         if self.pair is not None:
             raise NoEditError("there is no appended text to pair it with")
-        # Nobody meets or names in a sentence what instructs a judge at length.
+        # A criterion that instructs the judge at length cannot be met or named in one sentence.
         short = [i for i in self.question.shown(case) if demand_of(case.criterion(i)).count(" ") < _LONGEST_DEMAND]
         if len(short) < self.question.fewest:
             raise NoEditError(self.question.too_few)

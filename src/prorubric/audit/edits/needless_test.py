@@ -56,7 +56,7 @@ def _check(case: EditCase, edit: MadeEdit) -> None:
 
 NEEDLESS_TEST = EditKind(
     name="needless-test",
-    meaning="recommends one plausible test or step that nobody needs",
+    meaning="recommends one plausible but unnecessary test or step",
     is_worthless=True,
     is_padding=True,
     by_rules=_insert_step,

@@ -19,7 +19,7 @@ def _choose_statements(case: EditCase) -> dict[int, str]:
     stated = {index: statement for index in case.unmet if (statement := statement_of(case.criterion(index)))}
     wanted = _SHARE * len(case.answer.split())
     chosen: dict[int, str] = {}
-    # The larger room is for the second statement only, without which there is no edit.
+    # The larger limit is for the second statement only: an edit needs at least two.
     for room, most in ((wanted, _MOST), (max(_SHORT, wanted), _FEWEST)):
         for index, statement in stated.items():
             words = sum(len(text.split()) for text in (*chosen.values(), statement))

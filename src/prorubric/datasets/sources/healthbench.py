@@ -121,7 +121,7 @@ def _parse_own(row: Mapping[str, Any]) -> Task:
 
 
 def _rename_key(items: Any, old: str, new: str) -> Any:
-    """Criteria with one key under another name; what is no list of objects stays, to be refused with the rest."""
+    """Criteria with one key under another name; anything but a list of objects is returned unchanged, to be refused."""
     if not isinstance(items, list):
         return items
     return [

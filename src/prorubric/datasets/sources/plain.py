@@ -1,9 +1,9 @@
-"""`plain`: rubric files as people write them, told by the names of their fields, in any spelling of capitals.
+"""`plain`: rubric files as people write them, recognised by the names of their fields, ignoring case.
 
 Each field has the names below. Two prompts or two rubrics in a row are refused; of other fields the first is read.
 Criteria are texts or objects; without a single weight each weighs 1, and weights on some criteria only are refused. A
-negative weight is a behaviour to avoid. What no field holds goes into `meta`, what a criterion says beyond text and
-weight into its tags. A table has a row for each criterion, grouped by id, or by prompt where there is no id.
+negative weight is a behaviour to avoid. Other fields go into `meta`, and other keys of a criterion into its
+tags. A table has a row for each criterion, grouped by id, or by prompt if there is no id.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,7 @@
 """`rubrichub`: RubricHub v1, its rows for RL (`Rubrics`, `reward_model.rubrics`) and for SFT (`query`, `rubrics`).
 
 The published files misspell their own name (`rurbichub_v1_Medical.parquet`), which does not matter here: rows are
-told by their columns. Points are positive for what is asked for; a negative one is a behaviour to avoid.
+recognised by their columns. Points are positive for what is asked for; a negative one is a behaviour to avoid.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _DOMAINS = {"medical": "medicine", "chat": "dialogue", "writing": "writing", "sc
 
 
 def fits(row: Mapping[str, Any]) -> bool:
-    """RL rows carry rubrics beside the prompt or in `reward_model`, SFT rows beside a `query` and its `response`."""
+    """RL rows have rubrics next to the prompt or in `reward_model`, SFT rows next to a `query` and its `response`."""
     if "prompt" in row and ("Rubrics" in row or _nested(row) is not None):
         return True
     return {"query", "response", "rubrics"} <= row.keys() and bool(read_first(row["rubrics"]))

@@ -1,6 +1,6 @@
 """`scholarqa`: ScholarQA-CS: a question with weighted "ingredients" in `metric_config.config.other_properties`.
 
-The general weights beside them (length, expertise, citations, excerpts) are settings of its own scorer, not criteria;
+The general weights next to them (length, expertise, citations, excerpts) are settings of its own scorer, not criteria;
 they are kept in `meta`. Ten questions come twice, from two annotators: the annotator is part of the task's name.
 """
 

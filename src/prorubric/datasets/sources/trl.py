@@ -1,6 +1,6 @@
 """`trl`: the columns that TRL and `datasets` pass on, with the whole task as JSON text in one of them.
 
-`prompt` is the conversation, as TRL wants it; `task_id` and `task` reach the reward function beside it. Further columns
+`prompt` is the conversation, as TRL wants it; `task_id` and `task` reach the reward function with it. Further columns
 are the trainer's and are not read.
 """
 
@@ -20,7 +20,7 @@ SCHEMA = pa.schema({"prompt": MESSAGES_TYPE, "task_id": pa.string(), "task": pa.
 
 
 def fits(row: Mapping[str, Any]) -> bool:
-    """JSON text of a task in our own form; a column of that name with anything else in it is somebody else's."""
+    """JSON text of a task in our own form; a column of that name with anything else in it is not ours."""
     task = row.get("task")
     return isinstance(task, str) and {"id", "messages", "rubric"} <= read_object(task).keys()
 
