@@ -93,7 +93,7 @@ def test_the_version_is_the_one_of_the_distribution() -> None:
 def test_the_core_needs_few_packages_and_none_of_the_heavy_ones() -> None:
     core = {re.split("[<>=]", need)[0] for need in requires("prorubric") or [] if "extra ==" not in need}
     assert core == {
-        *("aiohttp", "cyclopts", "lazy-loader", "markupsafe", "numpy", "orjson"),
+        *("aiohttp", "cyclopts", "lazy-loader", "numpy", "orjson"),
         *("pyarrow", "pydantic", "pyyaml", "rich", "snowballstemmer"),
     }
 
