@@ -9,7 +9,7 @@
     ├── UnjudgedError    one response cannot be judged by this model; the judge makes it unknown
     ├── BreakerError     too many rewards in a row are unknown; further training would be on noise
     ├── ConfigError      an option is not allowed
-    ├── StoppedError     a run used up its budget; the same command with a larger one goes on
+    ├── StoppedError     a run used up its budget; the same command with a larger one continues
     ├── MissingExtraError  a feature needs an optional dependency
     └── InvalidValueError  raised by validators of records; the record turns it into one of the above
 

@@ -86,7 +86,7 @@ def test_arrays_that_do_not_fit_are_refused(
         score_batch(verdicts, PlanTable.of([make_task([6, 4])], "additive"), np.array(task_numbers), unknown)
 
 
-def test_half_an_appropriateness_is_refused_beside_levels() -> None:
+def test_half_an_appropriateness_is_refused_next_to_levels() -> None:
     table = PlanTable.of([make_task([6, 4], [[1], [2]])], "graded+appropriateness")
     with pytest.raises(SchemeError, match=r"a verdict is 0.5 \(column 2\)"):
         score_batch(np.array([[1.5, 3.0, 0.5]]), table, np.array([0]))

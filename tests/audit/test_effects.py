@@ -49,7 +49,7 @@ class TestEffects:
     def test_groups_without_a_spread_give_no_such_unit(self) -> None:
         assert effect_of(make_rewards([0.2, 0.2], "aa", name_item=[0.4, 0.4]), "name-item").per_spread is None
 
-    def test_the_papers_figure_stands_beside_ours(self) -> None:
+    def test_the_papers_figure_is_next_to_ours(self) -> None:
         found = effect_of(make_rewards([0.5], "a", name_item=[0.5], garbage=[0.0]), "name-item")
         assert (found.paper, found.paper_low, found.paper_high) == (7.3, 5.9, 8.7)
 

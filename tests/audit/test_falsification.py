@@ -124,7 +124,7 @@ def test_a_judge_that_does_not_judge_gets_no_verdict(audit: Audit, judge: str) -
 @pytest.mark.parametrize(
     ("judge", "shape"), [("Fresh", "penalties"), ("NoisyOnTopic", "penalties"), ("NoisyOnTopic", "substance")]
 )
-def test_luck_is_no_judgement(audit: Audit, judge: str, shape: Shape) -> None:
+def test_luck_is_not_judgement(audit: Audit, judge: str, shape: Shape) -> None:
     """With these draws, intervals below 0 and changes in either direction alone would let each of them pass."""
     assert answers_of(audit(judge, shape)) == dict.fromkeys(SCHEMES, "no verdict")
 

@@ -78,7 +78,7 @@ class TestChecks:
         found = check_liveness("k1", {"garbage": unknown.model_copy(update={"unknown": 9})}, 1.0, 0.05)
         assert [check.passed for check in found[:2]] == [False, False]
 
-    def test_what_could_not_be_made_is_not_tested_and_speaks_against_nobody(self) -> None:
+    def test_what_could_not_be_made_is_not_tested_and_does_not_count_against_the_judge(self) -> None:
         found = check_liveness("k1", {"garbage": effect("garbage", -40)}, 0.0, 0.05)
         assert [(check.check, check.tested) for check in found if not check.tested] == [
             ("other-answer", False),

@@ -96,7 +96,7 @@ class TestEveryKind:
         ("reply", "reason"),
         [("I cannot do that.", "no object"), ("", "empty reply"), ('{"paragraph": "cut', "no object")],
     )
-    def test_a_reply_that_is_no_object_is_told_twice_and_then_given_up(
+    def test_a_reply_that_is_not_an_object_is_told_twice_and_then_given_up(
         self, kind: EditName, reply: str, reason: str
     ) -> None:
         made, requests = ask(kind, reply, reply, reply)

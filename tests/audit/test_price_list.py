@@ -71,7 +71,7 @@ class TestHack:
         found = find_hack(make_task(2, 5, 5, 5), **forms((False, True, False, Unknown("?"))))
         assert not found.possible
         bought = "29% of the sum can be bought without the heaviest criterion, 80% is needed"
-        assert found.reason == f"{bought}; 1 verdicts are unknown"
+        assert found.reason == f"{bought}; unknown verdicts: 1"
 
     def test_criteria_of_the_same_weight_are_counted(self) -> None:
         assert find_hack(make_task(2, 5, 5, 5), **forms((False, True, True, True)), target=0.5).as_heavy == 3
@@ -127,7 +127,7 @@ class TestProbes:
         assert [hack.possible for hack in hacks] == [False, False]
         assert hacks[0].reason == "0% of the sum can be bought without the heaviest criterion, 30% is needed"
 
-    def test_a_hack_is_judged_and_stands_beside_the_answer(self) -> None:
+    def test_a_hack_is_judged_and_compared_with_the_answer(self) -> None:
         cases = make_cases(1)
         _, (hack,) = probe(cases, Keyword(), 0.5)
         assert (hack.claimed, hack.possible, hack.earns, hack.reason) == (True, True, 0.5, "")
@@ -136,13 +136,13 @@ class TestProbes:
         assert hack.text == cases[0].text_of("hack")
         assert isinstance(cases[0].outcomes["hack"], MadeEdit)
 
-    def test_where_there_is_no_hack_none_is_judged(self) -> None:
+    def test_without_a_hack_none_is_judged(self) -> None:
         cases = make_cases(1)
         _, (hack,) = probe(cases, Keyword(), 0.8)
         assert (hack.claimed, hack.possible, hack.rewards) == (False, False, {})
         assert "hack" not in cases[0].verdicts
 
-    def test_what_single_phrases_promise_and_the_whole_does_not_keep_is_no_hack(self) -> None:
+    def test_what_single_phrases_promise_and_the_whole_does_not_keep_is_not_a_hack(self) -> None:
         class Overwhelmed(Keyword):
             """Reads everything but the paragraph of a hack, which is the only short text with so few names."""
 
@@ -155,7 +155,7 @@ class TestProbes:
         assert (hack.claimed, hack.possible) == (True, False)
         assert hack.reason == "judged as a whole the text earns 0% of the sum, 50% is needed"
 
-    def test_a_text_that_meets_the_heaviest_criterion_is_no_hack(self) -> None:
+    def test_a_text_that_meets_the_heaviest_criterion_is_not_a_hack(self) -> None:
         class Generous(Keyword):
             async def probabilities(self, conversation, response, statements):  # type: ignore[no-untyped-def]
                 found = await super().probabilities(conversation, response, statements)

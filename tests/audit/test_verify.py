@@ -132,7 +132,7 @@ def test_an_addition_that_is_something_else_is_found(
         (ANSWER.replace("Do not wait until the morning.", STEP), "the answer itself is changed"),
     ],
 )
-def test_a_needless_step_is_one_sentence_that_nobody_asked_for(text: str, reason: str) -> None:
+def test_a_needless_step_is_one_sentence_that_was_not_asked_for(text: str, reason: str) -> None:
     assert check(make_edit("needless-test", text)) == reason
 
 
@@ -212,7 +212,7 @@ def test_only_criteria_that_add_and_have_a_verdict_are_aimed_at() -> None:
         ("Think of diapers.", "a word of the checklist"),
     ],
 )
-def test_only_words_of_the_checklist_that_nobody_has_said_leak(paragraph: str, leak: str | None) -> None:
+def test_only_words_of_the_checklist_that_were_not_mentioned_leak(paragraph: str, leak: str | None) -> None:
     assert find_leak(CASE, paragraph) == leak
 
 

@@ -126,7 +126,7 @@ class TestMisuse:
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == "prorubric: gone.jsonl: no such file; check the path\n"
 
-    def test_a_folder_that_is_no_dataset_is_one_line(self, tmp_path: Path) -> None:
+    def test_a_folder_that_is_not_a_dataset_is_one_line(self, tmp_path: Path) -> None:
         (tmp_path / "folder").mkdir()
         done = run_program("lint", "folder", cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -213,7 +213,7 @@ class TestPipes:
         assert (process.returncode, complaint) == (1, b"")
 
     @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo"]])
-    def test_nobody_reading_at_all_is_no_error(self, arguments: list[str], tmp_path: Path) -> None:
+    def test_a_closed_pipe_is_not_an_error(self, arguments: list[str], tmp_path: Path) -> None:
         with subprocess.Popen(
             [*PROGRAM, *arguments],
             cwd=tmp_path,

@@ -36,7 +36,7 @@ def test_json_prints_one_document(folder: Path, capsys: pytest.CaptureFixture[st
     assert [(answer["scheme"], answer["steps"]) for answer in found["answers"]] == [("base", 0), ("additive", 300)]
 
 
-def test_worlds_are_set_beside_the_paper(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_worlds_are_set_next_to_the_paper(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["lab", "worlds", str(folder)]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[1].split()[0] == "triage-v1"

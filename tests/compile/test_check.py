@@ -90,7 +90,7 @@ class TestStructure:
     def test_each_fault_is_told_in_words(self, groups: tuple[list[int], ...], n: int, faults: list[Fault]) -> None:
         assert find_faults(make_draft(*groups), n) == faults
 
-    def test_an_assignment_that_is_no_number_is_told(self) -> None:
+    def test_an_assignment_that_is_not_a_number_is_told(self) -> None:
         assert find_faults(make_draft([1], [2], unreadable=("'both'",)), 2) == [
             Fault("no index", "Criterion 1: 'both' is not an index.")
         ]
@@ -198,7 +198,7 @@ def test_only_the_checks_that_are_wanted_are_made(check: TextCheck) -> None:
     assert find_text_faults(draft, TASK, ()) == []
 
 
-def test_a_description_that_is_missing_is_no_matter_of_its_text() -> None:
+def test_a_description_that_is_missing_is_not_a_matter_of_its_text() -> None:
     assert alarms(" ") == []
 
 
@@ -226,7 +226,7 @@ class TestSentences:
     def test_two_to_five_are_right(self, count: int) -> None:
         assert alarms("The fever of the baby decides. " * (count - 1) + "Fails if it waits.") == []
 
-    def test_a_clause_behind_a_semicolon_is_no_sentence_of_its_own(self) -> None:
+    def test_a_clause_behind_a_semicolon_is_not_a_sentence_of_its_own(self) -> None:
         assert alarms("The baby with fever is taken in tonight; fails if it waits.") == ["sentences"]
 
     @pytest.mark.parametrize("count", [1, 6])

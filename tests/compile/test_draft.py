@@ -219,7 +219,7 @@ class TestIndices:
         found = parse_row(name="A", atomic_indices=[2, value])
         assert (found.indices, found.unreadable) == ((2,), (shown,))
 
-    def test_a_missing_list_is_empty_and_null_is_no_index(self) -> None:
+    def test_a_missing_list_is_empty_and_null_is_not_an_index(self) -> None:
         assert parse_row(name="A").indices == ()
         assert parse_row(name="A", atomic_indices=None).unreadable == ("None",)
 
@@ -234,7 +234,7 @@ class TestFields:
         assert parse_row(name=text, description=text) == DraftDimension(text.strip(), text.strip(), ())
 
     @pytest.mark.parametrize("value", [None, 5, True, ["a"], {"text": "a"}])
-    def test_a_text_of_the_wrong_type_is_no_text(self, value: Any) -> None:
+    def test_a_text_of_the_wrong_type_is_not_text(self, value: Any) -> None:
         assert parse_row(name=value, description=value) == DraftDimension("", "", ())
 
     @pytest.mark.parametrize(

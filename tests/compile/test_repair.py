@@ -48,7 +48,7 @@ class TestDrop:
             ("criterion 1: dropped index 1, which was assigned before",),
         )
 
-    def test_what_is_no_index_is_dropped(self) -> None:
+    def test_what_is_not_an_index_is_dropped(self) -> None:
         draft = make_draft([1], [2])
         draft = replace(draft, dimensions=(replace(draft.dimensions[0], unreadable=("'all'",)), draft.dimensions[1]))
         assert repair_draft(draft, 2) == (make_draft([1], [2]), ("criterion 1: dropped 'all', which is not an index",))
@@ -56,7 +56,7 @@ class TestDrop:
     def test_a_group_that_loses_everything_stays_empty(self) -> None:
         assert repair([1, 2], [1, 2], n=2)[0] == [(1, 2), ()]
 
-    def test_a_stray_0_beside_the_last_index_is_one_that_does_not_exist(self) -> None:
+    def test_a_stray_0_next_to_the_last_index_is_one_that_does_not_exist(self) -> None:
         assert repair([0, 1], [2, 3], n=3) == (
             [(1,), (2, 3)],
             ("criterion 1: dropped index 0, which does not exist",),
@@ -128,7 +128,7 @@ class TestFromZero:
             ("indices counted from 0 were read as counted from 1",),
         )
 
-    def test_what_is_no_index_is_told_beside_it(self) -> None:
+    def test_what_is_not_an_index_is_told_next_to_it(self) -> None:
         draft = make_draft([0], [1])
         draft = replace(draft, dimensions=(draft.dimensions[0], replace(draft.dimensions[1], unreadable=("None",))))
         assert repair_draft(draft, 2) == (

@@ -187,7 +187,7 @@ def test_a_clause_that_begins_with_its_sentence_is_not_cut(sentence: str) -> Non
         "The first drug is named; so is what to do when it fails.",
     ],
 )
-def test_a_subject_after_a_semicolon_is_no_clause(sentence: str) -> None:
+def test_a_subject_after_a_semicolon_is_not_a_clause(sentence: str) -> None:
     assert split_clauses(sentence) == [Sentence(sentence, opens_failure=False, is_failure=False)]
 
 

@@ -414,7 +414,7 @@ class TestRefusals:
         broken = Task(**{**dict(bare), "reference": "half \ud83d", "id": "a\ud83d"})
         assert trip(tmp_path, [broken], to, ".jsonl") == [broken]
 
-    def test_a_form_that_nobody_knows_is_refused_with_the_known_ones(self, tmp_path: Path) -> None:
+    def test_an_unknown_form_is_refused_with_the_known_ones(self, tmp_path: Path) -> None:
         with (
             pytest.raises(ConfigError, match="'csv'; known: tasks, verl, trl, healthbench"),
             open_export(tmp_path / "x.jsonl", "csv"),  # type: ignore[arg-type]

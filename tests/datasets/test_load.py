@@ -69,7 +69,7 @@ class TestFiles:
         assert ids(path) == ["a", "b"]
 
     @pytest.mark.parametrize("name", ["x.jsonl", "x.json"])
-    def test_a_byte_order_mark_is_no_part_of_the_first_row(self, tmp_path: Path, name: str) -> None:
+    def test_a_byte_order_mark_is_not_part_of_the_first_row(self, tmp_path: Path, name: str) -> None:
         path = tmp_path / name
         path.write_bytes(b"\xef\xbb\xbf" + line_of("a") + line_of("b"))
         assert ids(path) == ["a", "b"]
@@ -202,6 +202,12 @@ class TestRejects:
         with pytest.warns(RejectWarning, match=r"^3 rows of .*x\.jsonl rejected, first: .*x\.jsonl:2: not a JSON"):
             assert [task.id for task in stream] == ["a", "b"]
         assert [reject.line for reject in stream.rejects] == [2, 4, 5]
+
+    def test_a_warning_about_one_row_is_in_the_singular(self, tmp_path: Path) -> None:
+        path = tmp_path / "x.jsonl"
+        path.write_bytes(line_of("a") + b"[]\n")
+        with pytest.warns(RejectWarning, match=r"^1 row of .*x\.jsonl rejected, first: .*x\.jsonl:2: not a JSON"):
+            assert len(list(load_tasks(path))) == 1
 
     def test_with_on_reject_nothing_is_kept_and_nothing_warned(self, tmp_path: Path) -> None:
         path = tmp_path / "x.jsonl"

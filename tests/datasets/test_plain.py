@@ -122,7 +122,7 @@ class TestWeights:
             "rename it to weight if it is one, else drop it"
         )
 
-    def test_beside_weights_a_negative_number_is_a_tag(self, tmp_path: Path) -> None:
+    def test_next_to_weights_a_negative_number_is_a_tag(self, tmp_path: Path) -> None:
         row = {"prompt": "?", "rubric": [{"criterion": "a", "weight": 2, "score": -5}]}
         assert read_one(tmp_path, row).rubric.criteria[0].tags == ("score:-5",)
 

@@ -87,7 +87,7 @@ def test_a_negative_weight_without_a_tier_is_read_as_a_pitfall(tmp_path: Path) -
     assert weigh(tmp_path, "Recommends surgery", -3).weight == -3.0
 
 
-def test_a_duty_that_is_no_pitfall_keeps_its_weight(tmp_path: Path) -> None:
+def test_a_duty_that_is_not_a_pitfall_keeps_its_weight(tmp_path: Path) -> None:
     assert weigh(tmp_path, "Essential Criteria: The response should name the joint", 5).weight == 5.0
 
 

@@ -56,7 +56,7 @@ def test_items_inside_dimensions_do_not_mix_up_the_types(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("value", [None, 5, True, "text", [], {}])
-def test_what_is_no_list_of_items_is_a_reject(tmp_path: Path, value: object) -> None:
+def test_what_is_not_a_list_of_items_is_a_reject(tmp_path: Path, value: object) -> None:
     said = reject_one(tmp_path, {**RESEARCHQA, "rubric": value}, "researchqa")
     assert "the rubric is not a list of criteria" in said
 

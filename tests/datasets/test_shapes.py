@@ -47,7 +47,7 @@ class TestUnwrapJson:
         assert unwrap_json(text) == text
 
     @pytest.mark.parametrize("value", [None, True, 3, 1.5, b"[]"])
-    def test_what_is_no_text_stays_as_it_is(self, value: object) -> None:
+    def test_what_is_not_text_stays_as_it_is(self, value: object) -> None:
         assert unwrap_json(value) is value
 
 
@@ -114,7 +114,7 @@ class TestItems:
         assert one({"criterion": "Sells something", "points": number}).weight == -2.0
 
     @pytest.mark.parametrize("missing", [None, ""])
-    def test_an_empty_weight_is_no_weight_and_the_next_name_is_tried(self, missing: object) -> None:
+    def test_an_empty_weight_is_not_a_weight_and_the_next_name_is_tried(self, missing: object) -> None:
         assert one({"criterion": "Says no", "weight": missing}).weight is None
         assert one({"criterion": "Says no", "weight": missing, "points": 4}).weight == 4.0
 
@@ -124,7 +124,7 @@ class TestItems:
             list(read_items([{"criterion": "a", "weight": value}]))
 
     @pytest.mark.parametrize("value", ["heavy", True, [3], {"value": 3}, "3 points"])
-    def test_a_weight_that_is_no_number_is_refused_and_shown(self, value: object) -> None:
+    def test_a_weight_that_is_not_a_number_is_refused_and_shown(self, value: object) -> None:
         with pytest.raises(
             RubricError, match=r"criterion 1: the weight is not a number \(.*\); give a number other than 0"
         ):
@@ -142,13 +142,13 @@ class TestItems:
         rubric = make_rubric([{"criterion": "Says no", "points": 5}, {"criterion": "Says no", "points": -3}])
         assert [(c.text, c.weight) for c in rubric.criteria] == [("Says no", 5.0), ("Says no", -3.0)]
 
-    def test_a_title_beside_a_description_is_a_tag(self) -> None:
+    def test_a_title_next_to_a_description_is_a_tag(self) -> None:
         assert one({"title": "Safety", "description": "Says no", "weight": 1}).tags == ("title:Safety",)
 
     def test_a_blank_name_does_not_hide_the_text(self) -> None:
         assert one({"criterion": "  ", "description": "Says no", "weight": 1}).text == "Says no"
 
-    def test_verifier_settings_beside_the_text_are_tags(self) -> None:
+    def test_verifier_settings_next_to_the_text_are_tags(self) -> None:
         entry = {"criterion": "Short", "weight": 1, "verifier": "rule", "function": "count", "parameters": "{}"}
         assert one(entry).tags == ("verifier:rule", "function:count")
 
@@ -167,7 +167,7 @@ class TestItems:
         assert list(read_items({key: [{"criterion": "Says no", "points": 5}]})) == [Item("Says no", 5.0, None, ())]
 
     @pytest.mark.parametrize("value", [None, [], {}, "", "Says no", 5, "[]", "{}"])
-    def test_what_is_no_list_of_criteria_is_refused(self, value: object) -> None:
+    def test_what_is_not_a_list_of_criteria_is_refused(self, value: object) -> None:
         with pytest.raises(RubricError, match=r"the rubric is not a list of criteria \(.*\); give at least one"):
             list(read_items(value))
 
@@ -226,7 +226,7 @@ class TestTiers:
     def test_a_tier_is_found_under_every_name(self, key: str) -> None:
         assert make_rubric([{"criterion": "Says no", key: " Important "}]).weights == (0.7,)
 
-    def test_a_category_that_is_no_tier_does_not_hide_one(self) -> None:
+    def test_a_category_that_is_not_a_tier_does_not_hide_one(self) -> None:
         entry = {"criterion": "Says no", "category": "accuracy", "importance": "Optional"}
         assert make_rubric([entry]).weights == (0.3,)
 
@@ -283,7 +283,7 @@ class TestDimensions:
         ]
 
     @pytest.mark.parametrize("empty", [[], None, "[]"])
-    def test_a_criterion_with_an_empty_list_beside_it_is_not_lost(self, empty: object) -> None:
+    def test_a_criterion_with_an_empty_list_next_to_it_is_not_lost(self, empty: object) -> None:
         assert one({"criterion": "Says no", "weight": 3, "items": empty}) == Item("Says no", 3.0, None, ())
 
     def test_a_dimension_without_criteria_is_refused(self) -> None:
@@ -315,7 +315,7 @@ class TestMessages:
             parse_messages([{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}])
 
     @pytest.mark.parametrize("content", [None, 5, {"text": "a"}])
-    def test_a_content_that_is_no_text_is_refused_and_shown(self, content: object) -> None:
+    def test_a_content_that_is_not_text_is_refused_and_shown(self, content: object) -> None:
         with pytest.raises(RubricError, match=r"the content of a message is not text \("):
             parse_messages([{"role": "user", "content": content}])
 
@@ -324,7 +324,7 @@ class TestMessages:
             parse_messages([{"role": "human", "content": "a"}])
 
     @pytest.mark.parametrize("value", [None, 5, {"role": "user", "content": "a"}, ["a"], [None]])
-    def test_what_is_no_conversation_is_refused_and_shown(self, value: object) -> None:
+    def test_what_is_not_a_conversation_is_refused_and_shown(self, value: object) -> None:
         with pytest.raises(RubricError, match=r"the prompt is not a conversation \(.*\); give text or a list"):
             parse_messages(value)
 

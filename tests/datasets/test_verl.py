@@ -52,7 +52,7 @@ def test_a_row_may_have_no_protocol(tmp_path: Path, absent: object) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["text", 5, True, {"name": "A"}, ["A"], [None], [[1, 2]]])
-def test_a_protocol_that_is_no_list_of_dimensions_is_a_reject(tmp_path: Path, protocol: object) -> None:
+def test_a_protocol_that_is_not_a_list_of_dimensions_is_a_reject(tmp_path: Path, protocol: object) -> None:
     said = reject_one(tmp_path, with_extra(protocol=protocol))
     assert "the protocol is not a list of dimensions (" in said
     assert said.endswith("; give each a name, a description and indices")
@@ -69,7 +69,7 @@ def test_a_protocol_that_is_no_list_of_dimensions_is_a_reject(tmp_path: Path, pr
         (None, "indices are not a list of whole numbers (None)"),
     ],
 )
-def test_a_protocol_that_is_no_partition_is_a_reject(tmp_path: Path, indices: Any, said: str) -> None:
+def test_a_protocol_that_is_not_a_partition_is_a_reject(tmp_path: Path, indices: Any, said: str) -> None:
     row = with_extra(protocol=[{"name": "A", "description": "Says no.", "indices": indices}])
     assert said in reject_one(tmp_path, row)
 

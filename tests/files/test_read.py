@@ -114,7 +114,7 @@ class TestReading:
             list(read_rows(tmp_path / name))
         assert str(caught.value) == f"{tmp_path / name}: no such file; check the path"
 
-    def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
+    def test_a_folder_is_not_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "t.jsonl").mkdir()
         with pytest.raises(SourceError, match=r"t\.jsonl: not a regular file; check the path"):
             list(read_rows(tmp_path / "t.jsonl"))

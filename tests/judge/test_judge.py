@@ -245,7 +245,7 @@ class TestProbabilities:
     async def judge(self, answer: list[float] | Exception, reading: str = "criteria") -> tuple[Verdict, ...]:
         return (await Judge(Odds(answer)).judge(TASK, "x", reading)).verdicts  # type: ignore[arg-type]
 
-    async def test_what_is_no_probability_is_unknown(self) -> None:
+    async def test_what_is_not_a_probability_is_unknown(self) -> None:
         found = await self.judge([float("nan"), 1.7, 0.9])
         assert found[0] == Unknown("the model gave nan for a probability")
         assert found[1:] == (Unknown("the model gave 1.7 for a probability"), True)
@@ -298,7 +298,7 @@ class TestItems:
         with pytest.raises(ConfigError, match="no reading is called"):
             list_items(TASK, reading)
 
-    def test_what_is_no_model_is_no_judge(self) -> None:
+    def test_what_is_not_a_model_is_not_a_judge(self) -> None:
         with pytest.raises(ConfigError, match="'lexical' is not a model"):
             Judge("lexical")  # type: ignore[arg-type]
 

@@ -174,7 +174,7 @@ def test_a_mark_is_read_or_left_open(reply: str, mark: float | None) -> None:
     assert (None if isinstance(found, Unknown) else found) == mark
 
 
-def test_reasons_are_kept_beside_their_verdicts() -> None:
+def test_reasons_are_kept_next_to_their_verdicts() -> None:
     found = parse_items('{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], BOOLEAN)
     assert found == ({1: True}, {1: "it names both"})
 

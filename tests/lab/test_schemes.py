@@ -99,7 +99,7 @@ def test_the_row_of_a_function_that_is_gone_can_still_be_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "nothing_more"])
-def test_a_reward_that_is_no_number_stops_the_run(facts, name: str) -> None:
+def test_a_reward_that_is_not_a_number_stops_the_run(facts, name: str) -> None:
     scorer = make_scorer(find_lab_scheme(f"tests.lab.own_scheme:{name}"), facts.lists)
     with pytest.raises(SchemeError) as raised:
         scorer(facts, 0)

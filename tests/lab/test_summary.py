@@ -124,7 +124,7 @@ def test_a_case_is_read_with_every_answer_and_its_marks(tmp_path: Path) -> None:
         read_case(ReadConfig(3, scheme=("k1",), out=folder))
 
 
-def test_worlds_stand_beside_the_paper_s_domains(tmp_path: Path) -> None:
+def test_worlds_are_compared_with_the_paper_s_domains(tmp_path: Path) -> None:
     runs = [make_run("additive", 42, {0: 0.6, 300: 0.4}), make_run("prorubric", 42, {0: 0.6, 300: 0.5})]
     folder = write_folder(tmp_path / "lab", make_base(["additive"]), runs)
     row = compare_worlds(WorldsConfig((folder,))).worlds[0]

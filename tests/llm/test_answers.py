@@ -39,7 +39,7 @@ def test_what_came_instead_of_a_reply_is_shown_where_it_cannot_be_one(body: byte
     assert (f"{found.reason}: {found.said}" if found.said.strip() else found.reason) == reason.replace("\n", " ")
 
 
-def test_a_reply_beside_an_error_is_a_reply() -> None:
+def test_a_reply_next_to_an_error_is_a_reply() -> None:
     assert parse_reply(b'{"error": "a", "choices": [{"message": {"content": "Yes."}}]}') == Reply("Yes.")
 
 

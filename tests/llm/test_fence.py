@@ -58,7 +58,7 @@ def test_no_token_is_whole_after_cleaning_and_cleaning_again_changes_nothing(tex
     assert clean(shown) == shown
 
 
-def test_what_is_no_unicode_is_made_visible() -> None:
+def test_what_is_not_unicode_is_made_visible() -> None:
     assert clean("a\ud800b\x00") == "a?b␀"
 
 

@@ -178,7 +178,7 @@ def test_first_calls_at_once_all_get_their_reply_from_an_endpoint_without_json(s
     assert [type(outcome) for outcome in outcomes] == [Reply] * 40
 
 
-def test_a_refusal_that_no_form_mends_is_not_remembered(server: MisbehavingServer) -> None:
+def test_a_refusal_that_no_form_fixes_is_not_remembered(server: MisbehavingServer) -> None:
     async def work() -> None:
         model = HttpModel(server.spec, HttpConfig(**QUICK))
         for _ in range(2):
@@ -248,7 +248,7 @@ def test_a_cancelled_call_ends_at_once_and_leaves_no_connection_open(server: Mis
     assert server.calls == 5
 
 
-def test_a_wrong_key_stops_the_calls_that_run_beside_it(server: MisbehavingServer) -> None:
+def test_a_wrong_key_stops_the_calls_that_run_with_it(server: MisbehavingServer) -> None:
     async def work() -> None:
         model = HttpModel(server.spec, HttpConfig(concurrency=4))
         with pytest.raises(ExceptionGroup) as caught:

@@ -101,14 +101,14 @@ def test_a_lasting_fault_fails_with_its_reason_after_every_retry(server: Misbeha
 
 
 @pytest.mark.parametrize("behaviour", [*RETRIED, "reset before headers"])
-def test_a_passing_fault_is_mended_by_one_retry(server: MisbehavingServer, behaviour: str) -> None:
+def test_a_passing_fault_is_fixed_by_one_retry(server: MisbehavingServer, behaviour: str) -> None:
     server.script(behaviour)
     assert ask(server, **PATIENCE.get(behaviour, {})) == [Reply("re: Is it met?", 7, 3, "stop")]
     assert server.calls == 2
 
 
 @pytest.mark.parametrize("behaviour", HOPELESS)
-def test_what_no_retry_can_mend_ends_the_run_at_once(server: MisbehavingServer, behaviour: str) -> None:
+def test_what_no_retry_can_fix_ends_the_run_at_once(server: MisbehavingServer, behaviour: str) -> None:
     server.always = behaviour
     with pytest.raises(ExceptionGroup) as caught:
         ask(server)

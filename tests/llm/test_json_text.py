@@ -64,7 +64,7 @@ def test_an_object_on_lines_of_its_own_is_found(text: str) -> None:
         "{'a': '\x00'}",
     ],
 )
-def test_what_is_no_whole_value_of_its_own_is_not_found(text: str) -> None:
+def test_what_is_not_a_complete_separate_value_is_not_found(text: str) -> None:
     assert find(text) == []
 
 
@@ -289,7 +289,7 @@ def test_where_it_is_unclear_which_value_counts_there_is_none(text: str) -> None
         (f"So\n{OBJECT}\nor\n {OBJECT}\nor {OBJECT}.", f"So\n\nor\n \nor {OBJECT}."),
     ],
 )
-def test_what_stands_around_the_values_is_given_with_them(text: str, prose: str) -> None:
+def test_what_is_around_the_values_is_given_with_them(text: str, prose: str) -> None:
     assert find_roots(text)[1].strip() == prose
 
 

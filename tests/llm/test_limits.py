@@ -255,7 +255,7 @@ def test_a_stopped_limiter_sends_away_who_waits_and_who_comes_later() -> None:
     assert run(work()) == ([None] * 3, [False] * 2, 0)
 
 
-def test_a_rest_that_nobody_disturbs_takes_its_time() -> None:
+def test_an_undisturbed_rest_takes_its_time() -> None:
     async def work() -> tuple[bool, float]:
         began = time.monotonic()
         return await Limiter(1).rest(0.05), time.monotonic() - began

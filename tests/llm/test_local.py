@@ -65,7 +65,7 @@ class TestFindWeights:
         with pytest.raises(ModelError, match=r"cannot read .*none\.gguf: No such file or directory"):
             find_weights(f"gguf:{tmp_path / 'none.gguf'}")
 
-    def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
+    def test_a_folder_is_not_a_file(self, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="Is a directory"):
             find_weights(f"gguf:{tmp_path}")
 
@@ -230,7 +230,7 @@ class TestReading:
         assert self.read(**{" Yes": 0.3, " the": 0.1}) == pytest.approx(0.75)
         assert self.read(**{" No": 0.3, " the": 0.1}) == pytest.approx(0.25)
 
-    def test_neither_word_is_no_verdict(self) -> None:
+    def test_without_either_word_there_is_no_verdict(self) -> None:
         with pytest.raises(UnjudgedError, match="m: neither yes nor no is among the 2 likeliest next words"):
             self.read(**{" the": 0.3, " a": 0.1})
 

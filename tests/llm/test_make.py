@@ -97,7 +97,7 @@ class TestScript:
         assert found == Failure("reply", "the script has no reply to this prompt")
 
     @pytest.mark.parametrize("row", ['{"reply": 3}', '{"contains": "x", "reply": "y"}', "{}", "[]", "{oops"])
-    def test_a_row_that_is_no_rule_is_refused_with_its_line(self, tmp_path: Path, row: str) -> None:
+    def test_a_row_that_is_not_a_rule_is_refused_with_its_line(self, tmp_path: Path, row: str) -> None:
         (tmp_path / "s.jsonl").write_text('{"reply": "x"}\n' + row)
         with pytest.raises(SourceError, match=r"s\.jsonl:2: not a rule"):
             make_model(f"scripted:{tmp_path / 's.jsonl'}")

@@ -26,7 +26,7 @@ def check_all(text: str, place: Path) -> None:
     check_placeholders(place, sections, ("items",))
 
 
-def test_a_byte_order_mark_is_no_part_of_a_prompt(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_a_prompt(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
     assert read_prompt(tmp_path / "mine.txt") == TEXT
 

@@ -101,7 +101,7 @@ class TestOrder:
 
 class TestWindow:
     @pytest.mark.parametrize("window", [1, 2, 7])
-    def test_as_many_as_the_window_are_under_way_and_no_more(self, window: int) -> None:
+    def test_as_many_as_the_window_are_running_and_no_more(self, window: int) -> None:
         async def check() -> None:
             jobs = Jobs()
             results = asyncio.create_task(collect(run_in_order(jobs.source(range(20)), window)))
@@ -222,7 +222,7 @@ class TestErrors:
 
         run(check())
 
-    def test_a_source_that_fails_ends_what_is_under_way(self) -> None:
+    def test_a_source_that_fails_ends_what_is_running(self) -> None:
         async def check() -> None:
             jobs = Jobs()
 

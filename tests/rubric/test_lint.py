@@ -62,7 +62,7 @@ class TestSingleCriteria:
             ("Omits irrelevant details", 5),
         ],
     )
-    def test_a_sign_that_agrees_with_the_text_is_no_finding(self, text: str, weight: float) -> None:
+    def test_a_sign_that_agrees_with_the_text_is_not_a_finding(self, text: str, weight: float) -> None:
         assert find((text, weight), ("Tells her to rest", 9)) == []
 
     def test_a_criterion_about_form_is_a_note(self) -> None:
@@ -198,7 +198,7 @@ class TestPairs:
             ),
         ],
     )
-    def test_what_asks_for_something_else_in_like_words_is_no_near_duplicate(self, first: str, second: str) -> None:
+    def test_what_asks_for_something_else_in_like_words_is_not_a_near_duplicate(self, first: str, second: str) -> None:
         assert find((first, 5), (second, 5)) == []
 
     def test_two_failures_to_say_the_same_are_near_duplicates(self) -> None:
@@ -257,7 +257,7 @@ class TestLimits:
             "criterion 1 asks for at least 301 words, criterion 2 for at most 199; no answer can meet both, drop one"
         )
 
-    def test_a_number_of_thousands_of_digits_is_no_error(self) -> None:
+    def test_a_number_of_thousands_of_digits_is_not_an_error(self) -> None:
         assert find((f"Is at least {'9' * 5000} words", 5), ("Is at most 3 words", 5)) == []
 
 

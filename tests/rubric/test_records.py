@@ -34,7 +34,7 @@ class TestCriterion:
         assert repr(weight) in str(caught.value)
 
     @pytest.mark.parametrize("weight", ["2", True, None, [1]])
-    def test_a_weight_that_is_no_number_is_refused(self, weight: Any) -> None:
+    def test_a_weight_that_is_not_a_number_is_refused(self, weight: Any) -> None:
         with pytest.raises(RubricError, match="weight is not a number"):
             Criterion(text="a", weight=weight)
 
@@ -149,7 +149,7 @@ class TestTask:
         with pytest.raises(RubricError, match=said):
             Task(**{"id": "t", "messages": MESSAGES, "rubric": RUBRIC, **change})
 
-    def test_an_empty_system_message_is_allowed_beside_a_question(self) -> None:
+    def test_an_empty_system_message_is_allowed_next_to_a_question(self) -> None:
         task = Task(id="t", messages=(Message(role="system", content=""), *MESSAGES), rubric=RUBRIC)
         assert len(task.messages) == 2
 

@@ -46,7 +46,7 @@ class TestKind:
     def test_what_has_to_be_reasoned_or_done_is_substantive(self, text: str) -> None:
         assert read_kind(text) == "substantive"
 
-    def test_the_bracketed_justification_of_healthbench_is_no_part_of_the_demand(self) -> None:
+    def test_the_bracketed_justification_of_healthbench_is_not_part_of_the_demand(self) -> None:
         assert read_kind("Mentions rest. (Justification: it explains how healing works.)") == "presence"
 
     @pytest.mark.parametrize(

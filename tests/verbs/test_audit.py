@@ -247,7 +247,7 @@ class TestRefusals:
         assert not (files / "run").exists()
 
     @pytest.mark.parametrize("change", [{"responses": Path("nowhere.jsonl")}, {"scheme": "additive,addition"}])
-    def test_what_no_task_could_mend_is_refused_before_dimensions_are_made(
+    def test_what_no_task_could_fix_is_refused_before_dimensions_are_made(
         self, files: Path, change: dict[str, Any]
     ) -> None:
         bare = [task.model_copy(update={"protocol": None}) for task in make_tasks("presence")]
@@ -520,7 +520,7 @@ def test_the_hack_is_spelled_out_and_judged(files: Path) -> None:
 
 class TestOddJudges:
     @pytest.mark.parametrize("given", [float("nan"), "yes", 1.5, True])
-    def test_what_is_no_probability_is_unknown_and_does_not_stay_in_the_journal(
+    def test_what_is_not_a_probability_is_unknown_and_does_not_stay_in_the_journal(
         self, files: Path, monkeypatch: pytest.MonkeyPatch, given: object
     ) -> None:
         async def answer(_self: object, _conversation: str, _response: str, statements: list[str]) -> list[object]:

@@ -122,7 +122,7 @@ def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
     assert made.meta["compile"] == {"state": "kept", "generator": "rules/3", "attempts": 1}
 
 
-def test_transforms_alone_ask_nobody_and_need_no_generator(folder: Path) -> None:
+def test_transforms_alone_make_no_calls_and_need_no_generator(folder: Path) -> None:
     compile_rubrics(make_config(folder, generator="rules"))
     config = CompileConfig(str(folder / "out.jsonl"), out=folder / "baked.jsonl", transform=("raw-and",))
     result = compile_rubrics(config)
@@ -301,7 +301,7 @@ def test_questions_that_the_generator_refuses_end_no_run_however_many(folder: Pa
     assert (result.kept, result.reasons) == (10, {"the generator refuses the question": 70})
 
 
-def test_a_generator_named_beside_a_transform_groups_what_has_no_dimensions(folder: Path) -> None:
+def test_a_generator_named_with_a_transform_groups_what_has_no_dimensions(folder: Path) -> None:
     compile_rubrics(make_config(folder, generator="rules"))
     done = list(load_tasks(folder / "out.jsonl"))
     save_tasks(folder / "tasks.jsonl", [*done[:20], *make_tasks(30)[20:]])
@@ -309,7 +309,7 @@ def test_a_generator_named_beside_a_transform_groups_what_has_no_dimensions(fold
     assert (result.kept, result.attempts) == (30, {"1": 10})
 
 
-def test_a_transform_whose_text_nobody_can_write_excludes_only_the_tasks_without_it(folder: Path) -> None:
+def test_a_transform_whose_text_cannot_be_written_excludes_only_the_tasks_without_it(folder: Path) -> None:
     tasks = make_tasks(3)
     ready = tasks[0].model_copy(update={"meta": {"k1": {"name": "All", "description": "All holds. Fails if not."}}})
     save_tasks(folder / "tasks.jsonl", [ready, *tasks[1:]])
@@ -413,7 +413,7 @@ class TestReplacing:
         assert compile_rubrics(make_config(folder, generator="rules")).kept == 30
         assert not list(folder.glob(".*"))
 
-    def test_the_files_are_looked_at_when_nobody_else_can_write_them_any_more(
+    def test_the_files_are_looked_at_once_no_other_process_can_write_them(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Another run comes to its end between our first look and our lock."""

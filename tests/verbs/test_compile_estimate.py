@@ -66,7 +66,7 @@ def test_short_replies_bound_the_estimate(config: CompileConfig) -> None:
     assert (found.completion_tokens, found.most_completion_tokens, found.most_calls) == (1000, 1000, 10)
 
 
-def test_rules_cost_nothing_and_a_price_that_is_not_known_is_no_zero(config: CompileConfig) -> None:
+def test_rules_cost_nothing_and_a_price_that_is_not_known_is_not_zero(config: CompileConfig) -> None:
     rules = estimate_compile(change(config, generator="rules"))
     assert (rules.calls, rules.prompt_tokens, rules.tasks, rules.cost) == (0, 0, 10, 0.0)
     unknown: CompileEstimate = estimate_compile(change(config, prices=None))

@@ -90,7 +90,7 @@ def test_a_run_killed_after_its_output_and_before_its_manifest_is_finished_by_th
     assert (code, "out.jsonl: exists already" in said) == (2, True)
 
 
-def test_ctrl_c_finishes_the_calls_under_way_and_says_how_to_go_on(folder: Path, server: MisbehavingServer) -> None:
+def test_ctrl_c_finishes_the_calls_in_flight_and_says_how_to_continue(folder: Path, server: MisbehavingServer) -> None:
     server.think_seconds = 0.2
     process = start(folder, server.spec)
     assert wait_until(lambda: server.calls >= 40)

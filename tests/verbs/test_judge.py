@@ -352,7 +352,7 @@ def test_a_reply_that_can_be_read_is_read(files: Path, server: MisbehavingServer
 
 
 @pytest.mark.parametrize("fault", sorted(UNREADABLE))
-def test_a_reply_that_leaves_items_open_is_mended_by_asking_again(
+def test_a_reply_that_leaves_items_open_is_fixed_by_asking_again(
     files: Path, server: MisbehavingServer, fault: str
 ) -> None:
     server.script(*[fault] * 12)
@@ -437,7 +437,7 @@ def test_half_of_all_calls_failing_costs_retries_and_no_verdict(files: Path, ser
 
 
 @pytest.mark.parametrize("fault", ["401", "403", "404"])
-def test_what_no_retry_can_mend_stops_the_run_at_once(files: Path, server: MisbehavingServer, fault: str) -> None:
+def test_what_no_retry_can_fix_stops_the_run_at_once(files: Path, server: MisbehavingServer, fault: str) -> None:
     server.always = fault
     with pytest.raises(ModelError):
         judge_responses(make_config(files, server))
@@ -833,7 +833,7 @@ class TestBudget:
     ) -> None:
         assert run_program([*TestProgram().arguments(files, server), "--max-calls", "2"]) == 1
         said = capsys.readouterr().out
-        assert "stopped: --max-calls 2 is reached; the same command with a larger budget goes on" in said
+        assert "stopped: --max-calls 2 is reached; the same command with a larger budget continues" in said
 
 
 @pytest.mark.xdist_group("ray")

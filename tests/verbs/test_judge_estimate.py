@@ -82,7 +82,7 @@ def test_what_replies_left_open_is_still_to_be_asked(files: Path, judging_server
     assert (found.calls, found.cached, found.most_calls) == (5, 7, 10)
 
 
-def test_a_price_that_is_not_known_is_no_zero(files: Path) -> None:
+def test_a_price_that_is_not_known_is_not_zero(files: Path) -> None:
     assert estimate_judging(make_config(files)).cost is None
 
 

@@ -1,7 +1,7 @@
 """The formulas, one response at a time, in plain Python. `batch` computes the same, to the last bit, over arrays.
 
 Terms are added in ascending order, not in the order of the criteria. Floating-point addition depends on its order, and
-a reward must not depend on the order in which somebody listed the criteria. Ascending order also keeps the sum
+a reward must not depend on the order in which the criteria are listed. Ascending order also keeps the sum
 monotone: a response that complies with one more criterion never scores less, not even by a rounding error.
 """
 

@@ -36,7 +36,7 @@ class PlanTable:
     high_T_M: Floats
     penalty_T_M: Booleans
     padding_T_M: Booleans
-    """True where a task has no verdict, because others have more."""
+    """True in the padding: the task has fewer verdicts than others."""
     group_T_M: npt.NDArray[np.int16] | None
     """The group of each verdict; the padding belongs to none."""
     weight_T_N: Floats

@@ -26,7 +26,7 @@ class Score(Record):
     """What a response earned, or what it could still have earned."""
 
     value: _Fraction | None
-    """The score, or None where unknown verdicts leave it open."""
+    """The score, or None if unknown verdicts leave it open."""
     low: _Fraction
     """The score with every unknown verdict set against the response."""
     high: _Fraction

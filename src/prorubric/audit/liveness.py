@@ -44,7 +44,7 @@ def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | N
     intervals now and then, however many answers there are. Its rewards rise almost as often as they fall.
     """
     if effect is None or not effect.pairs + effect.unknown:
-        return None, f"{what} could not be had; not tested"
+        return None, f"{what} could not be made; not tested"
     if effect.mean is None:
         return False, f"{what} could not be compared with {beside}: no pair of known rewards"
     if effect.low is None or effect.high is None:

@@ -161,7 +161,7 @@ def find_hack(
     }
     if chosen is None:
         reason = f"{sum(gains):.0%} of the sum can be bought without the heaviest criterion, {target:.0%} is needed"
-        return Hack(**about, reason=reason + (f"; {unknown} verdicts are unknown" if unknown else ""))
+        return Hack(**about, reason=reason + (f"; unknown verdicts: {unknown}" if unknown else ""))
     criteria = tuple([*bought][position] for position in chosen)
     by_name = tuple(i for i in criteria if i in named)
     sentences = " ".join(bought[i] for i in criteria if i not in named)

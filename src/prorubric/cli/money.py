@@ -52,7 +52,7 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
 def print_calls(result: RunResult, console: Console) -> None:
     """What was asked, what did not have to be, what it cost, and why the run stopped early."""
     if result.stopped:
-        stopped = f"stopped: {result.stopped}; the same command with a larger budget goes on"
+        stopped = f"stopped: {result.stopped}; the same command with a larger budget continues"
         console.print(literal(stopped, "yellow"), soft_wrap=True)
     failed = sum(result.failed_calls.values())
     calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)

@@ -105,7 +105,8 @@ class Stream(Generic[RecordT]):
                     self.loaded += 1
                     yield record
         if self.rejects and self.on_reject is None:
-            counted = f"{len(self.rejects)} rows of {self.path} rejected, first: {self.rejects[0]}"
+            number = len(self.rejects)
+            counted = f"{number} row{'s' * (number != 1)} of {self.path} rejected, first: {self.rejects[0]}"
             warnings.warn(counted, RejectWarning, stacklevel=2)
 
     def take_id(self, task_id: str) -> bool:
@@ -224,6 +225,6 @@ def _select(task: Task, subset: Subset) -> Task | None:
     kept = tuple(c for c in task.rubric.criteria if (healthbench.CONSENSUS_TAG in c.tags) == wanted)
     if not kept:
         return None
-    # Dimensions are made for the whole checklist; for a part of it they have to be compiled anew.
+    # Dimensions are made for the whole checklist; for a part of it they have to be compiled again.
     whole = len(kept) == len(task.rubric)
     return task if whole else task.model_copy(update={"rubric": Rubric(criteria=kept), "protocol": None})

@@ -1,6 +1,6 @@
 """Tasks and responses as rows of a file, and tasks back: `parse_task(render_task(task)) == task`.
 
-A task has `id`, `messages`, `rubric` and, where they exist, `protocol`, `domain`, `source`, `reference`, `meta`. A key
+A task has `id`, `messages`, `rubric` and, if present, `protocol`, `domain`, `source`, `reference`, `meta`. A key
 that is not known is refused, since a misspelt `protocol` would otherwise be lost silently. Weights of dimensions
 are written for readers and derived again when read.
 """

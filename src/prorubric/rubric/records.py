@@ -2,7 +2,7 @@
 
 All are frozen and checked on entry: blank text, a weight that is 0 or not finite, an index outside the rubric and
 dimensions that are not a partition are refused with a `RubricError` before a token is spent. Indices are 1-based, as in
-prompts and files. A record never repairs its input; loaders do, where the format of a source calls for it.
+prompts and files. A record never repairs its input; loaders do, if the format of a source calls for it.
 """
 
 import math
@@ -209,7 +209,7 @@ class Task(Record):
 
     @field_validator("messages")
     @classmethod
-    def _somebody_says_something(cls, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    def _require_nonblank_message(cls, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         if all(is_blank(message.content) for message in messages):
             raise InvalidValueError("the conversation is empty", remedy="give at least one message with text")
         return messages

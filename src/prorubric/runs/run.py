@@ -106,7 +106,7 @@ class Run:
         if self.stop.asked and not self.stop.reason:
             raise KeyboardInterrupt
         if self.stop.asked:
-            raise StoppedError(f"{self.stop.reason}; what was paid for is in the journal: raise the limit to go on")
+            raise StoppedError(f"{self.stop.reason}; what was paid for is in the journal: raise the limit to continue")
 
     def describe(self) -> dict[str, Any]:
         """The fields of a `RunResult`."""

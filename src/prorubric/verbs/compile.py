@@ -217,7 +217,7 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
                     if tally.silent == _MOST_SILENT and not run.stop.asked:  # after a stop, no task gets a reply
                         raise ModelError(
                             f"{config.generator}: the last {_MOST_SILENT} tasks got no reply ({tally.last_failure}); "
-                            "what was paid for is in the journal, and the same command goes on when it answers"
+                            "what was paid for is in the journal, and the same command continues when it answers"
                         )
                     (write_excluded if done.state == "excluded" else write_task)(render_task(done.task))
                     excluded = tally.counts["states"]["excluded"]
