@@ -1,7 +1,7 @@
-"""What `swift rlhf --external_plugins plugin.py --reward_funcs prorubric` needs: the reward under a name.
+"""Registers the reward for `swift rlhf --external_plugins plugin.py --reward_funcs prorubric`.
 
-The judge here is word overlap, which runs anywhere and is paid by naming things; put an endpoint in its place, such as
-`http://localhost:8000/v1#my-judge`, and your own file of tasks.
+The judge here is word overlap, which runs anywhere but rewards mentioning terms; replace it by an endpoint, such as
+`http://localhost:8000/v1#my-judge`, and the tasks by your own file.
 """
 
 from prorubric import SAMPLE_TASKS, RewardConfig

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # GRPO with ms-swift and a rubric reward: bash train.sh MODEL OUT [more options of swift rlhf]
-# The options are the paper's, as far as ms-swift has them; those for your machine (vLLM, DeepSpeed, …) go behind.
+# The options are the paper's, if ms-swift has them; add those for your machine (vLLM, DeepSpeed, …) at the end.
 set -euo pipefail
 here=$(dirname "$0")
 model=$1 out=$2

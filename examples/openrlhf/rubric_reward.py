@@ -1,6 +1,6 @@
 """A rubric reward for OpenRLHF: `--reward.remote_url examples/openrlhf/rubric_reward.py --data.label_key task_id`.
 
-The judge and the file of tasks come from the environment, so that one file serves every run:
+The judge and the file of tasks come from the environment, so one file serves every run:
 
     PRORUBRIC_JUDGE=http://localhost:8000/v1#Qwen3-32B PRORUBRIC_TASKS=tasks.jsonl
 """

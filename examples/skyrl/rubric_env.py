@@ -26,7 +26,7 @@ def main() -> None:
     )
     rewards, metrics = [], []
     for answer in load_samples():
-        # In training, `extras` are the columns of the row beside `prompt` and `env_class: prorubric`.
+        # In training, `extras` are the columns of the row except `prompt` and `env_class: prorubric`.
         env = skyrl_gym.make("prorubric", extras={"task_id": answer.task.id})
         env.init([{"role": message.role, "content": message.content} for message in answer.task.messages])
         rewards.append(env.step(answer.response.text)["reward"])

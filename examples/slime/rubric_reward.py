@@ -2,7 +2,7 @@
 
     PRORUBRIC_JUDGE=http://localhost:8000/v1#Qwen3-32B PRORUBRIC_TASKS=tasks.jsonl
 
-With `--group-rm` beside it, a response that the judge could not read is left out of the loss instead of ending the run.
+With `--group-rm` a response that the judge could not judge is left out of the loss instead of ending the run.
 """
 
 import os

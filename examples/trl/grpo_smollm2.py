@@ -2,9 +2,9 @@
 
     python examples/trl/grpo_smollm2.py --out runs/smollm2
 
-Two tasks of the sample pack, 8 answers of at most 64 tokens to each, 20 steps. The judge is word overlap and the reward
-adds its criteria up. Such a reward pays for naming things, so watch the other schemes beside it. Put an endpoint
-(`--judge http://localhost:8000/v1#my-judge`), a model and tasks of your own in their places.
+Two tasks of the sample pack, 8 answers of at most 64 tokens to each, 20 steps. The judge is word overlap and the
+scheme is additive. Such a reward pays for mentioning terms, so watch the other schemes too. For a real run give an
+endpoint (`--judge http://localhost:8000/v1#my-judge`), your own model and your own tasks.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main() -> None:
     """Train, then print the curve."""
     options = read_options()
     model, tokenizer = load_policy(options.model)
-    # The shortest prompts, and always the same ones: steps can then be compared with each other.
+    # The shortest prompts, the same in every step, so steps can be compared.
     tasks = sorted(load_tasks(SAMPLE_TASKS), key=measure_prompt)[: options.prompts]
     reward = TrlReward(
         RewardConfig(options.judge, scheme=options.scheme, shadow=options.shadow, tasks=str(SAMPLE_TASKS))
@@ -47,7 +47,7 @@ def main() -> None:
                 per_device=options.responses,
                 rollouts=options.steps,
             ),
-            # A small model, a short run and a processor: these are not the paper's.
+            # For a small model, a short run and a CPU: these are not the paper's.
             max_completion_length=options.tokens,
             learning_rate=2e-5,
             warmup_steps=0,
@@ -65,11 +65,11 @@ def main() -> None:
 def read_options() -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="where the curve is kept")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the curve")
     parser.add_argument("--model", default="smollm2", help="smollm2, gguf:PATH, or a folder that transformers can load")
     parser.add_argument("--judge", default="lexical")
     parser.add_argument("--scheme", default="additive")
-    parser.add_argument("--shadow", nargs="*", default=["implicit", "prorubric"], help="schemes to watch beside it")
+    parser.add_argument("--shadow", nargs="*", default=["implicit", "prorubric"], help="other schemes to watch")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--prompts", type=int, default=2)
     parser.add_argument("--responses", type=int, default=8, help="answers to each prompt")

@@ -2,7 +2,7 @@
 
     python examples/verl/dry_run.py MODEL [RUN] [JUDGE]
 
-MODEL is the policy, of which only the tokenizer is read, RUN one of the paper's runs, JUDGE the judge of the training.
+MODEL is the policy (only its tokenizer is read), RUN one of the paper's runs, JUDGE the judge of the training.
 The sample pack's answers to two prompts are rewarded, and the command that would train is printed.
 """
 
@@ -45,7 +45,7 @@ def make_batch(rows: list[dict[str, Any]], answers: list[str], tokenizer: Any) -
 
 
 def main(model: str, name: str = "rubric-rl", judge: str = "lexical", folder: str = "verl-dry-run") -> None:
-    """Go through the run."""
+    """Prepare the run and reward a few answers."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     run = VerlRun(model=model, train=f"{folder}/train.parquet", validation=f"{folder}/validation.parquet")
     tasks = list(load_tasks(SAMPLE_TASKS))
@@ -53,7 +53,7 @@ def main(model: str, name: str = "rubric-rl", judge: str = "lexical", folder: st
     export_tasks(run.validation, tasks[10:], "verl")
 
     overrides = render_overrides(name, run, judge=judge, monitor={"out": f"{folder}/steps.jsonl"})
-    # The sample pack has four answers to a prompt, and two prompts are enough to see a step recorded.
+    # The sample pack has four answers to each prompt, and two prompts are enough to record a step.
     small = [f"actor_rollout_ref.rollout.n={ANSWERS}", f"data.train_batch_size={PROMPTS}"]
     small.append(f"actor_rollout_ref.actor.ppo_mini_batch_size={PROMPTS}")
     with hydra.initialize_config_module("verl.trainer.config", version_base=None):

@@ -132,7 +132,7 @@ def test_misuse_is_refused_when_tasks_are_loaded(loaded: dict[str, Any]) -> None
     assert loaded["no dimensions"].startswith("SchemeError: ")
     assert loaded["overlong"].startswith("ConfigError: ")
     assert loaded["tool"].startswith("ConfigError: task 'tool': a tool's message needs the call that it answers")
-    assert loaded["judging"].startswith("ConfigError: JudgeConfig: reasks")
+    assert loaded["judging"].startswith("ConfigError: RewardConfig: judging.reasks")
 
 
 @trainers

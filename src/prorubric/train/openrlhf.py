@@ -11,8 +11,8 @@ to continue; such samples are counted in the extra log `judge_failed`. `prorubri
 """
 
 import logging
-from collections.abc import Sequence
-from typing import Any, Protocol, TypedDict
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from prorubric.errors import ProRubricError
 from prorubric.reward.reward import RewardConfig, make_reward
@@ -22,19 +22,8 @@ from prorubric.train.adapter import list_metrics, require_no_overlong, require_v
 _log = logging.getLogger(__name__)
 
 
-class Rewards(TypedDict):
-    """What OpenRLHF reads: under each key a number per sample, with the same keys for every sample."""
-
-    rewards: list[float]
-    scores: list[float]
-    extra_logs: dict[str, list[float]]
-
-
-class RewardFunc(Protocol):
-    """What OpenRLHF calls, from several threads at once."""
-
-    def __call__(self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> Rewards:
-        """The rewards of some samples; OpenRLHF sends one per call."""
+RewardFunc = Callable[[Sequence[str], Sequence[str], Sequence[Any]], dict[str, Any]]
+"""What OpenRLHF calls with queries, prompts and labels, from several threads and with one sample per call."""
 
 
 def make_reward_func(
@@ -45,7 +34,7 @@ def make_reward_func(
     require_no_overlong(config, "OpenRLHF", own)
     reward = make_reward(config)
 
-    def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> Rewards:
+    def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> dict[str, Any]:
         try:
             texts = [drop_stop_texts(split_query(*pair), stops) for pair in zip(queries, prompts, strict=True)]
             rewards = reward(labels, texts)
@@ -56,6 +45,6 @@ def make_reward_func(
             raise
         metrics = [list_metrics(one) for one in rewards]
         logs = {name: [row[name] for row in metrics] for name in ("judge_failed", "low", "high")}
-        return Rewards(rewards=values, scores=list(values), extra_logs=logs)
+        return {"rewards": values, "scores": list(values), "extra_logs": logs}
 
     return reward_func

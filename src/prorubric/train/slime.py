@@ -12,8 +12,8 @@ out of the loss. A group without a known reward raises. `prorubric serve` gives 
 """
 
 import logging
-from collections.abc import Awaitable, Sequence
-from typing import Any, Protocol, overload
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from prorubric.errors import UnjudgedError
 from prorubric.reward.reward import Case, RewardConfig, make_reward
@@ -23,23 +23,8 @@ from prorubric.train.adapter import describe_unknown, fill_unknown, require_valu
 _log = logging.getLogger(__name__)
 
 
-class Sample(Protocol):
-    """The fields of slime's `Sample` that are used."""
-
-    response: str
-    response_length: int
-    label: Any
-    metadata: dict[str, Any]
-    remove_sample: bool
-
-
-class CustomRm(Protocol):
-    """What slime awaits, for one sample or for a group."""
-
-    @overload
-    def __call__(self, args: Any, sample: Sample, /, **kwargs: Any) -> Awaitable[float]: ...
-    @overload
-    def __call__(self, args: Any, sample: Sequence[Sample], /, **kwargs: Any) -> Awaitable[list[float]]: ...
+CustomRm = Callable[..., Awaitable[Any]]
+"""What slime awaits: a number for one sample, a list of numbers for a group."""
 
 
 def make_custom_rm(config: RewardConfig, *, validation: bool = False, stops: Sequence[str] = STOP_TEXTS) -> CustomRm:
@@ -48,7 +33,7 @@ def make_custom_rm(config: RewardConfig, *, validation: bool = False, stops: Seq
 
     async def custom_rm(_args: Any, sample: Any, /, **_: Any) -> Any:
         is_group = isinstance(sample, Sequence)
-        group: Sequence[Sample] = sample if is_group else [sample]
+        group = sample if is_group else [sample]
         requests = [
             Case(
                 choose_reference(one.label, getattr(one, "metadata", None)),

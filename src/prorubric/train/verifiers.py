@@ -22,9 +22,7 @@ from pydantic import Field
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
-from prorubric.judge.judge import JudgeConfig
-from prorubric.llm.http import HttpConfig
-from prorubric.reward.reward import Overlong, RewardConfig, RubricReward, make_reward
+from prorubric.reward.reward import RewardConfig, RubricReward, make_reward
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
 from prorubric.train.adapter import list_shadows, load_trainer, require_value
@@ -76,12 +74,7 @@ class RubricTaskConfig(vf.TaskConfig):  # type: ignore[misc]
                 "no judge is named; give one with --env.taskset.task.judge, such as http://host:port/v1#name"
             )
         options = self.model_dump(include={option.name for option in fields(RewardConfig)})
-        records = {
-            "overlong": Overlong(**options["overlong"]) if self.overlong else None,
-            "judging": JudgeConfig(**self.judging),
-            "http": HttpConfig(**self.http),
-        }
-        return make_reward(RewardConfig(**{**options, **records}))
+        return make_reward(RewardConfig(**options))
 
 
 class RubricTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]

@@ -3,16 +3,13 @@
 verl has no place for an unknown reward: NaN makes NaN of a group's advantages, and None has no score. So a response
 without a reward is left out, or gets the number that `on_failure` names; then its `judge_failed` is 1.
 
-- `compute_score` is for verl's `naive`, `dapo` and `gdpo`, which see one response at a time. An unknown reward raises,
-  and verl's default trainer continues without the response. They do not say how long a response is, so `overlong` is
-  refused: use `dapo` for that.
-- `GroupRewardManager` replaces them. An unknown reward gets the mean of its group's known ones, which is advantage 0,
-  and raises if nothing of the group is known. Length costs here, in training only.
-
-Both read `reward.custom_reward_function.reward_kwargs`: the options of `RewardConfig` and of `VerlOptions`. Once the
-breaker opens, or the judge cannot be used at all, every later call raises too: verl's default trainer continues without
-a row that raised, and stops when none is left. verl is imported only inside its own calls; `render_overrides`, which
-gives the paper's runs as Hydra overrides, needs no verl at all.
+`compute_score` is for verl's `naive`, `dapo` and `gdpo`, which see one response at a time: an unknown reward raises,
+and verl's default trainer continues without the response. They do not say how long a response is, so `overlong` is
+refused. `GroupRewardManager` replaces them: an unknown reward gets the mean of its group's known ones, which is
+advantage 0, and raises if nothing of the group is known. Both read `reward.custom_reward_function.reward_kwargs`. Once
+the breaker opens, or the judge cannot be used at all, every later call raises too: verl's default trainer continues
+without a row that raised, and stops when none is left. `render_overrides` gives the paper's runs as Hydra overrides.
+Importing this module does not import verl.
 """
 
 import asyncio
@@ -70,6 +67,9 @@ class VerlOptions:
     """`GroupRewardManager`: how many seconds a failed row waits for the rest of its group."""
     monitor: MonitorConfig | None = None
     """`GroupRewardManager`: where the steps of the training are recorded."""
+
+
+_OWN_OPTIONS = ("on_failure", "group_wait", "monitor")
 
 
 async def compute_score(
@@ -276,12 +276,9 @@ def _find_rewarder(reward_kwargs: Mapping[str, Any]) -> Rewarder:
 
 @lru_cache(maxsize=64)
 def _make_rewarder(kwargs: bytes) -> Rewarder:
-    return Rewarder(_make_options(RewardConfig, parse_json(kwargs)))
-
-
-def _make_options(make_reward_config: Any, options: dict[str, Any]) -> VerlOptions:
-    own = {option.name: options.pop(option.name) for option in fields(VerlOptions) if option.name in options}
-    return VerlOptions(make_reward_config(**options), **own)
+    options = parse_json(kwargs)
+    own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
+    return Rewarder(VerlOptions(RewardConfig(**options), **own))
 
 
 def _as_plain(value: Any) -> Any:
@@ -360,7 +357,8 @@ def render_overrides(variant: str | Variant, run: VerlRun, **options: Any) -> li
     not fix (graphics cards, memory, loggers, attention kernels) keeps verl's default.
     """
     found = find_variant(variant)
-    chosen = _make_options(lambda **given: make_paper_reward(found, **given), options)
+    own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
+    chosen = VerlOptions(make_paper_reward(found, **options), **own)
     overlong = chosen.reward.overlong
     settings = {
         **_SHARED_SETTINGS,
