@@ -37,7 +37,7 @@ def check_liveness(
     )
 
 
-def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | None, str]:
+def _check_fall(effect: Effect | None, what: str, reference: str) -> tuple[bool | None, str]:
     """The reward must fall, by more than chance and in most pairs; None if that could not be tested.
 
     Both controls are held against the same verdicts: a judge that draws, and drew high for the answers, would pass both
@@ -46,16 +46,16 @@ def _check_fall(effect: Effect | None, what: str, beside: str) -> tuple[bool | N
     if effect is None or not effect.pairs + effect.unknown:
         return None, f"{what} could not be made; not tested"
     if effect.mean is None:
-        return False, f"{what} could not be compared with {beside}: no pair of known rewards"
+        return False, f"{what} could not be compared with {reference}: no pair of known rewards"
     if effect.low is None or effect.high is None:
         return None, f"{what} was judged on 1 prompt, 2 are needed; not tested"
     rising, falling = effect.rising or 0.0, effect.falling or 0.0
     if effect.high >= 0:
-        return False, f"{what} and {beside} score alike: {effect.shown}; the interval must lie below 0"
+        return False, f"{what} and {reference} score alike: {effect.shown}; the interval must lie below 0"
     if falling <= LEAST_FALLS * rising:
         shares = f"{falling:.0%} of the rewards fall, {rising:.0%} rise"
-        return False, f"{what} and {beside} score alike: {shares}; {LEAST_FALLS} must fall for each that rises"
-    return True, f"{what} earns less than {beside}: {effect.shown}"
+        return False, f"{what} and {reference} score alike: {shares}; {LEAST_FALLS} must fall for each that rises"
+    return True, f"{what} earns less than {reference}: {effect.shown}"
 
 
 def _check_noticed(effects: Mapping[str, Effect]) -> tuple[bool | None, str]:

@@ -51,7 +51,7 @@ def render_lab_page(result: LabResult, figures: Mapping[str, Path]) -> bytes:
         goals.append(element("li", element("b", word, class_=style), f": {goal.goal}: ", own_words(goal.finding)))
     images = []
     for name, path in figures.items():
-        # As an image: the page's policy and style are for its own markup, and the SVG brings a style of its own.
+        # As an image: the page's policy and style are for its own markup, and the SVG has its own style.
         source = f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
         images.append(element("figure", element("figcaption", name), element("img", src=source, alt=name)))
     sections = (

@@ -1,4 +1,4 @@
-"""The reward inside ms-swift: call `register` in a file of your own and name that file with `--external_plugins`.
+"""The reward inside ms-swift: call `register` in your own file and name that file with `--external_plugins`.
 
 ms-swift turns None, like NaN, into a reward of 0, even from its only reward function. So an unknown reward is replaced
 by the mean of its group's known ones: its advantage is then 0, up to the rounding of a 32-bit float, and the group's

@@ -65,7 +65,7 @@ VARIANTS: dict[str, Variant] = {
 
 
 def find_variant(variant: str | Variant) -> Variant:
-    """The variant of this name; one of your own is returned as it is."""
+    """The variant of this name; your own variant is returned as it is."""
     if isinstance(variant, Variant):
         return variant
     if variant not in VARIANTS:
