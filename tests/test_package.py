@@ -13,8 +13,9 @@ import prorubric
 
 ROOT = Path(__file__).parents[1]
 OPTIONAL = (
-    "datasets huggingface_hub xllamacpp ray fastapi uvicorn starlette torch matplotlib trl verifiers skyrl_gym".split()
-)
+    "datasets huggingface_hub xllamacpp ray fastapi uvicorn starlette prometheus_client torch matplotlib trl verifiers "
+    "skyrl_gym"
+).split()
 
 
 def run(code: str) -> str:
@@ -59,18 +60,16 @@ def test_everything_but_what_needs_an_extra_comes_with_a_star() -> None:
     assert set(prorubric.__all__) == set(dir(prorubric))
 
 
-def test_a_star_works_without_any_optional_part_and_the_rest_says_which_it_needs() -> None:
+def test_a_star_works_without_any_optional_part_and_a_call_says_which_it_needs() -> None:
     said = run(
         f"import sys; sys.modules.update(dict.fromkeys({OPTIONAL}))\n"
         "from prorubric import *\n"
-        "print(Task.__name__, 'serve_rewards' in globals())\n"
-        "try:\n    from prorubric import serve_rewards\n"
-        "except MissingExtraError as error:\n    print(error)\n"
+        "print(Task.__name__, ServeConfig.__name__)\n"
+        "try:\n    serve_rewards(ServeConfig(judge='lexical'))\n"
+        "except ProRubricError as error:\n    print(type(error).__name__, error, sep=': ')\n"
     )
-    assert said == (
-        "Task False\n"
-        "prorubric serve needs the extra [serve]; install prorubric with it: pip install '.[serve]' in a checkout\n"
-    )
+    line = "prorubric serve needs the extra [serve]; install prorubric with it: pip install '.[serve]' in a checkout"
+    assert said == f"Task ServeConfig\nMissingExtraError: {line}\n"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

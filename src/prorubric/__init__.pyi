@@ -17,8 +17,6 @@ from .reward.reward import Overlong as Overlong
 from .reward.reward import Reward as Reward
 from .reward.reward import RewardConfig as RewardConfig
 from .reward.reward import make_reward as make_reward
-from .reward.server.config import ServeConfig as ServeConfig
-from .reward.server.run import serve_rewards as serve_rewards
 from .rubric.records import Criterion as Criterion
 from .rubric.records import Dimension as Dimension
 from .rubric.records import Message as Message
@@ -46,5 +44,7 @@ from .verbs.lint import LintConfig as LintConfig
 from .verbs.lint import lint_tasks as lint_tasks
 from .verbs.score import ScoreConfig as ScoreConfig
 from .verbs.score import score_run as score_run
+from .verbs.serve import ServeConfig as ServeConfig
+from .verbs.serve import serve_rewards as serve_rewards
 
 __version__: str

@@ -79,7 +79,7 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("options", "line"),
         [
-            (["--host", "0.0.0.0"], "prorubric: --host 0.0.0.0 is not loopback, where everyone could ask; put a token"),
+            (["--host", "0.0.0.0"], "prorubric: --host 0.0.0.0 is not loopback, so anyone could ask; put a token"),
             (["--scheme", "weihgted"], "prorubric: no scheme is called 'weihgted'"),
             (["--judge", "gpt"], "prorubric: no model is called 'gpt'; known forms: "),
             (["--tasks", "gone.jsonl"], "prorubric: gone.jsonl: no such file; check the path"),
@@ -112,15 +112,15 @@ class TestMisuse:
             port = taken.getsockname()[1]
             done = run_program(*SERVE, "--port", str(port), cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
-        line = f"port {port} of 127.0.0.1 is taken; name another with --port, or 0 for a free one"
+        line = f"port {port} of 127.0.0.1 is in use; choose another --port, or 0 for a free one"
         assert done.stderr == f"prorubric: {line}\n"
 
     def test_an_address_of_another_machine_is_one_line(self, tmp_path: Path) -> None:
         done = run_program(*SERVE, "--host", "192.0.2.7", cwd=tmp_path, PRORUBRIC_TOKEN="x" * 20)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == "prorubric: 192.0.2.7:8741 cannot be listened on (Cannot assign requested address)\n"
+        assert done.stderr == "prorubric: cannot listen on 192.0.2.7:8741 (Cannot assign requested address)\n"
 
-    @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
+    @pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "prometheus_client"])
     def test_without_the_extra_it_says_what_to_install(self, missing: str, tmp_path: Path) -> None:
         code = (
             f"import sys; sys.modules['{missing}'] = None; from prorubric.cli.app import run; sys.exit(run({[*SERVE]}))"

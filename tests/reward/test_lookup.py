@@ -57,7 +57,7 @@ def test_a_task_of_the_file_by_its_id(by_id: RubricReward, row: object) -> None:
 def test_the_column_that_names_the_task_is_configurable(tmp_path: Path) -> None:
     reward = RubricReward(RewardConfig("lexical", tasks=write_tasks(tmp_path), column="uid"))
     assert reward.find_task({"uid": "task 2", "task_id": "task 1"}).id == "task 2"
-    with pytest.raises(ConfigError, match="no task is meant by a row with the keys task_id, "):
+    with pytest.raises(ConfigError, match=r"no task matches a row with the keys task_id \("):
         reward.find_task({"task_id": "task 1"})
 
 
@@ -84,8 +84,8 @@ def test_a_task_that_the_column_names_and_nobody_has_is_not_replaced_by_another(
     with pytest.raises(ConfigError) as told:
         by_id.find_task(row)
     assert str(told.value) == (
-        f"no task is meant by a row with {name} in 'task_id', which elsewhere means 'task 1', tasks.jsonl has "
-        "3 others; give an id in the column 'task_id', or a row that carries its prompt and its rubric"
+        f"no task matches a row with {name} in 'task_id', although it names 'task 1' elsewhere (tasks.jsonl has "
+        "3 others); put a task id into the column 'task_id', or a prompt and a rubric into the row"
     )
 
 
@@ -207,13 +207,13 @@ def test_a_row_that_means_no_task_is_refused_in_one_line(by_id: RubricReward, ro
     with pytest.raises(ConfigError) as told:
         by_id.find_task(row)
     assert str(told.value) == (
-        f"no task is meant by {what}, tasks.jsonl has 3 others; "
-        "give an id in the column 'task_id', or a row that carries its prompt and its rubric"
+        f"no task matches {what} (tasks.jsonl has 3 others); "
+        "put a task id into the column 'task_id', or a prompt and a rubric into the row"
     )
 
 
 def test_an_id_without_a_file_says_that_there_is_no_file(carried: RubricReward) -> None:
-    with pytest.raises(ConfigError, match="no task is meant by 'task 1', no file of tasks is set; give an id in the"):
+    with pytest.raises(ConfigError, match=r"no task matches 'task 1' \(there is no tasks file\); put a task id into"):
         carried.find_task("task 1")
 
 
@@ -227,7 +227,7 @@ def test_an_id_without_a_file_says_that_there_is_no_file(carried: RubricReward) 
     ],
 )
 def test_a_carried_task_that_is_not_sound_is_refused(carried: RubricReward, change: dict[str, Any], said: str) -> None:
-    with pytest.raises(RubricError, match=f"^the task that a row carries: .*{said}"):
+    with pytest.raises(RubricError, match=f"^the task in the row: .*{said}"):
         carried.find_task({**ROW, **change})
 
 
@@ -242,7 +242,7 @@ def test_a_file_may_repeat_a_task_but_not_give_its_name_to_another(tmp_path: Pat
     path = write_jsonl(tmp_path / "tasks.jsonl", ROW, ROW)
     assert list(RubricReward(RewardConfig("lexical", tasks=str(path))).tasks.values()) == [TASK]
     write_jsonl(path, ROW, {**ROW, "domain": "other"})
-    with pytest.raises(SourceError, match=r"tasks\.jsonl:2: the id 'carried' is another task's already; give each its"):
+    with pytest.raises(SourceError, match=r"tasks\.jsonl:2: the id 'carried' already belongs to another task"):
         RubricReward(RewardConfig("lexical", tasks=str(path)))
 
 

@@ -16,11 +16,11 @@ from prorubric.reward.monitor import (
     find_alarms,
     flatten_step,
     load_steps,
+    open_writer,
     summarize_step,
 )
 from prorubric.reward.reward import RewardParts
 from prorubric.reward.trend import AlarmRule
-from prorubric.reward.writers import open_writer
 from tests.train.running import run_in, trainers
 
 
@@ -109,7 +109,7 @@ def test_groups_and_lengths_of_another_number_are_refused(
 
 
 def test_a_step_without_rewards_is_refused() -> None:
-    with pytest.raises(ConfigError, match="step 3 has no rewards; record steps that have some"):
+    with pytest.raises(ConfigError, match="step 3 has no rewards; record only steps that have some"):
         summarize_step(3, [])
 
 
@@ -181,7 +181,7 @@ def test_a_run_that_is_resumed_goes_on_in_the_same_file(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     path.write_text('{"task_id": "t"}\n')
-    with pytest.raises(SourceError, match=r"scores\.jsonl:1: not a step of a run \(.*\); name another file"):
+    with pytest.raises(SourceError, match=r"scores\.jsonl:1: not a step of a run \(.*\); choose another file"):
         Monitor(MonitorConfig(path))
     assert path.read_text() == '{"task_id": "t"}\n'
 
@@ -232,10 +232,10 @@ def test_a_watched_curve_that_a_step_lacks_is_warned_of_once(tmp_path: Path, cap
         for step in (5, 6):
             monitor.record(step, [make_reward(0.5, shadow={"k1": 0.5})])
     assert caplog.messages == [
-        "step 5 has no curve 'appropriateness' to watch, and without it there is no alarm; "
-        "pass it to record, or take it out of watch",
-        "step 5 has no curve 'raw-and' to watch, and without it there is no alarm; "
-        "add it to shadow in RewardConfig, or take it out of watch",
+        "step 5 lacks the watched curve 'appropriateness', so it cannot raise the alarm; "
+        "pass it to record, or remove it from watch",
+        "step 5 lacks the watched curve 'raw-and', so it cannot raise the alarm; "
+        "add it to shadow in RewardConfig, or remove it from watch",
     ]
 
 

@@ -24,7 +24,7 @@ from prorubric import (
 )
 from prorubric.errors import BreakerError, ConfigError, ModelError, SchemeError, SourceError
 from prorubric.reward.engine import stop_background
-from prorubric.reward.reward import Case, RubricReward
+from prorubric.reward.reward import RewardRequest, RubricReward
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward import rewarding
@@ -99,7 +99,7 @@ def test_every_scheme_gives_what_its_arithmetic_gives(
 
 async def test_awaiting_gives_the_same_as_calling(judging_server: MisbehavingServer, tmp_path: Path) -> None:
     reward = rewarding.make_reward(judging_server, tmp_path)
-    batch = await reward.rewards([Case(*case) for case in zip(IDS, TEXTS, strict=True)])
+    batch = await reward.rewards([RewardRequest(*case) for case in zip(IDS, TEXTS, strict=True)])
     single = await asyncio.gather(*(reward.reward(*case) for case in zip(IDS, TEXTS, strict=True)))
     assert batch == single == reward(IDS, TEXTS)
     assert await reward.rewards([]) == reward([], []) == []
@@ -386,7 +386,7 @@ def test_an_overlong_that_makes_no_sense_is_refused(limit: int, buffer: int, fac
         (["task 0", "task 1"], ["answer"], None, "2 tasks, 1 texts and 1 lengths; give one for each"),
         (["task 0"], ["answer"], [1, 2], "1 tasks, 1 texts and 2 lengths; give one for each"),
         (["task 0"], [["answer"]], None, r"task 'task 0': the response is \['answer'\]; give its text"),
-        (["task 9"], ["answer"], None, "no task is meant by 'task 9'"),
+        (["task 9"], ["answer"], None, "no task matches 'task 9'"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused_before_a_call(

@@ -165,7 +165,7 @@ class TestRewards:
 
     def test_a_query_without_its_prompt_is_refused(self, server: RunningServer, judge: MisbehavingServer) -> None:
         body = {"query": ["an answer alone"], "prompts": [PROMPT], "labels": ["task 0"]}
-        check_error(server.post("/openrlhf", body), 422, "neither begins with its prompt nor holds the end of it")
+        check_error(server.post("/openrlhf", body), 422, "neither begins with its prompt nor contains the end of it")
 
     def test_slime_may_name_the_task_in_the_metadata(self, server: RunningServer, judge: MisbehavingServer) -> None:
         for label in ({}, {"label": None}, {"label": ""}):
@@ -301,28 +301,28 @@ class TestBadRequests:
     @pytest.mark.parametrize(
         ("path", "body", "reason"),
         [
-            ("/score", {"task": "task 0"}, "give response, or responses, and not both"),
+            ("/score", {"task": "task 0"}, "give either response or responses, and not both"),
             ("/score", {"response": "x"}, "task: Field required"),
-            ("/score", {"task": "no such", "response": "x"}, "no task is meant by 'no such'"),
-            ("/score", {"task": 7, "response": "x"}, "no task is meant by 7"),
-            ("/score", {"task": True, "response": "x"}, "task: names no task; give the id of a task"),
+            ("/score", {"task": "no such", "response": "x"}, "no task matches 'no such'"),
+            ("/score", {"task": 7, "response": "x"}, "no task matches 7"),
+            ("/score", {"task": True, "response": "x"}, "task: does not name a task; give the id of a task"),
             ("/score", {"task": "task 0", "response": 5}, "response: Input should be a valid string (got 5)"),
             ("/score", {"task": "task 0", "response": "x", "token": 5}, "token: Extra inputs are not permitted"),
-            ("/score", {"task": "task 0", "responses": ["x"], "tokens": [1, 2]}, "1 responses, and 2 numbers of to"),
-            ("/score", {"task": "task 0", "responses": ["x"], "tokens": 1}, "tokens is one number beside response"),
-            ("/score", {"task": {"id": "t", "messages": [], "rubric": []}, "response": "x"}, "the task that a row"),
+            ("/score", {"task": "task 0", "responses": ["x"], "tokens": [1, 2]}, "1 responses, but 2 numbers of to"),
+            ("/score", {"task": "task 0", "responses": ["x"], "tokens": 1}, "tokens is one number with response"),
+            ("/score", {"task": {"id": "t", "messages": [], "rubric": []}, "response": "x"}, "the task in the row"),
             ("/score", ["task 0"], "the body: Input should be a valid dictionary"),
             ("/score", b"", "the body: Field required"),
             ("/score", b"{", "the body is not JSON"),
             ("/score", b"\xff\xfe", "the body"),
             ("/score", b"[" * 100_000, "the body"),
             ("/openrlhf", {"query": ["x"], "prompts": [], "labels": []}, "have 1, 0 and 0 entries; give as many"),
-            ("/openrlhf", {"query": ["x"], "prompts": ["x"], "labels": [None]}, "labels.0: names no task"),
+            ("/openrlhf", {"query": ["x"], "prompts": ["x"], "labels": [None]}, "labels.0: does not name a task"),
             ("/openrlhf", {"query": "x", "prompts": "x", "labels": "task 0"}, "query: Input should be a valid list"),
-            ("/slime", {"prompt": "x", "response": "x"}, "names no task"),
+            ("/slime", {"prompt": "x", "response": "x"}, "no task matches None"),
             ("/slime", {"prompt": "x", "label": "task 0"}, "response: Field required"),
             ("/verify", {"response": {}}, "responses_create_params: Field required"),
-            ("/verify", {"responses_create_params": {}, "response": {"output": []}}, "no task is meant by"),
+            ("/verify", {"responses_create_params": {}, "response": {"output": []}}, "no task matches"),
             ("/verify", answered({}), "response.output: Field required"),
             ("/verify", answered({"outputs": []}), "response.output: Field required"),
             ("/verify", answered({"output": None}), "response.output: Input should be a valid list (got None)"),
@@ -420,7 +420,7 @@ class TestWatching:
             assert server.count('prorubric_rewards_total{route="/score"}') == 2
             assert server.count('prorubric_unknown_rewards_total{route="/slime"}') == 1
             assert server.count('prorubric_request_seconds_count{route="/slime"}') == 5
-            assert server.count('prorubric_request_seconds_bucket{route="/slime",le="+Inf"}') == 5
+            assert server.count('prorubric_request_seconds_bucket{le="+Inf",route="/slime"}') == 5
             assert server.count("prorubric_judge_calls_total") == 6
             assert server.count('prorubric_judge_failures_total{kind="http"}') == 1
             assert server.count("prorubric_judge_retries_total") == 1
@@ -447,7 +447,7 @@ class TestWatching:
                 family = re.sub("_(bucket|sum|count)$", "", sample[1]) if sample[1] not in kinds else sample[1]
                 assert kinds[family] in ("counter", "gauge", "histogram")
                 assert kinds[family] != "counter" or family.endswith("_total")
-        found = re.findall(r'_seconds_bucket\{route="/slime",le="([^"]+)"\} (\d+)', answer.text)
+        found = re.findall(r'_seconds_bucket\{le="([^"]+)",route="/slime"\} (\d+)', answer.text)
         bounds, counts = [float(bound) for bound, _ in found], [int(number) for _, number in found]
         assert (sorted(bounds), sorted(counts), bounds[-1]) == (bounds, counts, float("inf"))
 
@@ -460,7 +460,7 @@ class TestWatching:
             (example, *_) = document["components"]["schemas"][name]["examples"]
             assert {"200", "401", "413", "422", "429", "502", "503", "504"} <= post["responses"].keys()
             refused = server.post(route, example)
-            check_error(refused, 422, "no task is meant by")
+            check_error(refused, 422, "no task matches")
 
     def test_no_page_is_served_that_would_load_scripts_from_elsewhere(self, server: RunningServer) -> None:
         assert [server.get(path).status for path in ("/docs", "/redoc", "/docs/oauth2-redirect")] == [404] * 3
@@ -526,11 +526,11 @@ class TestTwoForms:
     async def test_a_label_that_means_none_is_refused(self, numbered: Numbered, label: Any) -> None:
         server, config = numbered
         assert server.post(*ask_slime(FULFILLED, label)).status == 422
-        with pytest.raises(ConfigError, match="no task is meant by"):
+        with pytest.raises(ConfigError, match="no task matches"):
             await ask_function(config, label)
         _, body = ask_openrlhf(FULFILLED, label)
         assert server.post("/openrlhf", body).status == 422
-        with pytest.raises(ConfigError, match="no task is meant by"):
+        with pytest.raises(ConfigError, match="no task matches"):
             make_reward_func(config)(body["query"], body["prompts"], body["labels"])
 
     @pytest.mark.parametrize("label", [None, ""])

@@ -151,10 +151,10 @@ class TestUnfinished:
                 client.sendall(head(server, "Content-Length: 39500") + b" " * size)
             answer = read_all(clients[1])
             assert answer.startswith(b"HTTP/1.1 429 ")
-            assert b"bodies of requests hold more than 100,000 bytes" in answer
+            assert b"request bodies hold more than 100,000 bytes" in answer
             check_serves(server)
             many = server.post("/score", {"task": "task 0", "response": "x", "tokens": [1] * 10_000})
-            check_error(many, 429, "bodies of requests hold more than 100,000 bytes")  # once they are values
+            check_error(many, 429, "request bodies hold more than 100,000 bytes")  # once they are values
             for client in (clients[0], clients[2], clients[3]):
                 client.setblocking(False)
                 with pytest.raises(BlockingIOError):
@@ -227,7 +227,7 @@ class TestTwoMeanings:
                 body["response"]["usage"] = {"output_tokens": tokens}
                 check_error(server.post(path, body), 422, "the length of the response is not known")
                 check_error(
-                    server.post("/score", {"task": tokens, "response": "x", "tokens": 1}), 422, "no task is meant"
+                    server.post("/score", {"task": tokens, "response": "x", "tokens": 1}), 422, "no task matches"
                 )
             assert server.list_events("bug") == []
 
@@ -276,7 +276,7 @@ class TestNames:
         )
         for name in names:
             check_error(
-                server.post(*ask_score("an answer"), Host=name), 421, f"this server is not called {name!r}; use its"
+                server.post(*ask_score("an answer"), Host=name), 421, f"the host name {name!r} is not allowed; use"
             )
             assert server.get("/health", Host=name).status == 421
         for name in (f"127.0.0.1:{port}", f"LocalHost:{port}", f"[::1]:{port}"):
@@ -302,7 +302,7 @@ class TestNames:
 
 def test_a_refusal_does_not_say_where_the_servers_files_are(server: RunningServer, tasks: Path) -> None:
     answer = server.post(*ask_score("an answer", "no such task"))
-    check_error(answer, 422, "no task is meant by 'no such task', tasks.jsonl has 3 others; ")
+    check_error(answer, 422, "no task matches 'no such task' (tasks.jsonl has 3 others); ")
     assert str(tasks.parent) not in answer.text
 
 

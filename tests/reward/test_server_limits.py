@@ -15,16 +15,18 @@ from typing import Any
 
 import aiohttp
 import pytest
+from starlette.exceptions import HTTPException
 
 from prorubric import save_tasks
 from prorubric.errors import ConfigError
 from prorubric.reward.reward import RubricReward
 from prorubric.reward.server.app import Service, make_app
-from prorubric.reward.server.config import ServeConfig, is_loopback, make_reward_config, read_token
-from prorubric.reward.server.gate import BusyError, Gate, Places, Rules
+from prorubric.reward.server.config import is_loopback, read_token
+from prorubric.reward.server.gate import Gate, Places
+from prorubric.reward.server.listen import bind
 from prorubric.reward.server.log import set_up_logs
 from prorubric.reward.server.metrics import Metrics
-from prorubric.reward.server.run import bind
+from prorubric.verbs.serve import ServeConfig, make_reward_config
 from tests.llm.server import MisbehavingServer
 from tests.reward.serving import HELD, PATIENCE, Answer, wait_until
 from tests.reward.test_server import TASKS, ask_score, ask_slime, check_error, expect, start
@@ -71,7 +73,7 @@ class TestSize:
     ) -> None:
         with start(judge, tasks, tmp_path, "--response-limit", "3") as server:
             body = {"task": "task 0", "responses": ["a", "b", "c", "d"]}
-            check_error(server.post("/score", body), 422, "4 responses at once, where the limit is 3; send fewer")
+            check_error(server.post("/score", body), 422, "4 responses at once, but the limit is 3; send fewer")
             assert server.post("/score", {**body, "responses": ["a", "b", "c"]}).status == 200
 
 
@@ -86,7 +88,7 @@ class TestRoom:
             one_more = pool.submit(server.post, *ask_slime("c"))
             wait_until(lambda: judge.in_flight == 3)
             refused = server.post(*ask_score("d"))
-            check_error(refused, 429, "3 responses are judged or waiting and 1 more would be too many; ask again")
+            check_error(refused, 429, "3 responses are being judged or waiting and 1 more would be too many; ask again")
             assert refused.headers["retry-after"] == "1"
             health = server.get("/health").body
             assert (health["in_flight"], health["limit"]) == (3, 3)
@@ -107,7 +109,7 @@ class TestRoom:
             pool.submit(server.post, *ask_slime("a"))
             wait_until(lambda: judge.in_flight == 1)
             refused = server.post("/score", {"task": "task 0", "responses": ["b", "c", "d"]})
-            check_error(refused, 429, "2 responses are judged or waiting and 2 more would be too many; ask again")
+            check_error(refused, 429, "2 responses are being judged or waiting and 2 more would be too many; ask again")
             assert refused.headers["retry-after"] == "1"
             assert (judge.calls, server.get("/health").body["in_flight"]) == (1, 1)
 
@@ -125,7 +127,7 @@ class TestRoom:
         places = Places(2)
         with pytest.raises(ZeroDivisionError), places.take(2):
             places.taken / 0
-        with places.take(1), pytest.raises(BusyError), places.take(2):
+        with places.take(1), pytest.raises(HTTPException), places.take(2):
             raise AssertionError("there was no room")
         assert places.taken == 0
 
@@ -179,7 +181,7 @@ class TestStrangers:
             wrong = b64encode(b"any:another-token-of-that-length").decode()
             for header in ("", "Bearer", "Bearer wrong", TOKEN, f"Bearer {TOKEN}x", f"Basic {wrong}", "Basic %%%"):
                 answer = server.post(*ask_score("a"), Authorization=header)
-                check_error(answer, 401, "no token, or not the right one")
+                check_error(answer, 401, "the token is missing or wrong")
                 assert answer.headers["www-authenticate"] == "Bearer"
             assert [server.get(path).status for path in ("/metrics", "/openapi.json", "/nowhere")] == [401] * 3
             assert judge.calls == 0
@@ -208,7 +210,7 @@ class TestStrangers:
     @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "gpu-1.example", ""])
     def test_off_loopback_without_a_token_is_refused(self, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("PRORUBRIC_TOKEN", raising=False)
-        with pytest.raises(ConfigError, match="is not loopback, where everyone could ask; put a token into"):
+        with pytest.raises(ConfigError, match="is not loopback, so anyone could ask; put a token into"):
             read_token(ServeConfig(judge="lexical", host=host))
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
@@ -368,8 +370,8 @@ class TestForeignLogs:
 class BrokenReward(RubricReward):
     """A reward with a bug that only shows when it is asked."""
 
-    async def rewards(self, cases: Any, *, validation: bool = False) -> list[Any]:
-        raise ValueError(f"the answer was: {cases[0].text}")
+    async def rewards(self, requests: Any, *, validation: bool = False) -> list[Any]:
+        raise ValueError(f"the answer was: {requests[0].text}")
 
 
 class TestGate:
@@ -377,9 +379,10 @@ class TestGate:
         self, capsys: pytest.CaptureFixture[str], logs: Callable[..., None]
     ) -> None:
         logs()
-        config, places, metrics = ServeConfig(judge="lexical"), Places(1), Metrics()
-        app = make_app(Service(BrokenReward(make_reward_config(config)), config, places, metrics))
-        gate = Gate(app, Rules(None, None, config), places, metrics)
+        config, places = ServeConfig(judge="lexical"), Places(1)
+        reward = BrokenReward(make_reward_config(config))
+        metrics = Metrics(lambda: reward.usage, lambda: places.taken)
+        gate = Gate(make_app(Service(reward, config, places, metrics)), config, places, metrics)
         messages = [{"type": "http.request", "body": json.dumps(ask_score("a secret")[1]).encode(), "more_body": False}]
         sent: list[Any] = []
 
@@ -401,7 +404,8 @@ class TestGate:
         await gate({**scope, "headers": [(b"content-type", b"application/json")]}, receive, send)
         assert [message.get("status") for message in sent] == [500, None]
         assert sent[1]["body"] == b'{"error":"a bug in the server; its log says where"}'
-        assert (places.taken, dict(metrics.requests)) == (0, {("/score", 500): 1})
+        labels = {"route": "/score", "status": "500"}
+        assert (places.taken, metrics.registry.get_sample_value("prorubric_requests_total", labels)) == (0, 1)
         rows = {row["event"]: row for row in map(json.loads, capsys.readouterr().err.splitlines())}
         assert (rows["bug"]["error"], rows["bug"]["route"], rows["request"]["status"]) == ("ValueError", "/score", 500)
         assert rows["bug"]["at"][-1].endswith(" rewards")
@@ -413,5 +417,5 @@ class TestGate:
             assert (listener.proto, listener.getsockname()[1] > 0) == (socket.IPPROTO_TCP, True)
 
     def test_overlong_needs_both_of_its_numbers(self) -> None:
-        with pytest.raises(ConfigError, match="give both or none"):
+        with pytest.raises(ConfigError, match="give both or neither"):
             make_reward_config(ServeConfig(judge="lexical", overlong_limit=100))

@@ -44,7 +44,7 @@ def test_a_response_that_repeats_the_prompts_end_keeps_its_own() -> None:
     ],
 )
 def test_a_query_without_its_prompt_is_refused(query: str, prompt: str) -> None:
-    with pytest.raises(ConfigError, match="neither begins with its prompt nor holds the end of it"):
+    with pytest.raises(ConfigError, match="neither begins with its prompt nor contains the end of it"):
         split_query(query, prompt)
 
 

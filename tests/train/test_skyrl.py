@@ -71,7 +71,7 @@ def test_a_run_that_has_to_go_on_gets_its_number_and_a_count(cases: dict[str, An
 
 @trainers
 def test_misuse_is_refused_before_anything_is_generated(cases: dict[str, Any]) -> None:
-    assert cases["no such task"].startswith("ConfigError: no task is meant by ")
+    assert cases["no such task"].startswith("ConfigError: no task matches ")
     assert cases["overlong"].startswith("ConfigError: SkyRL passes text without a token count; leave out overlong")
     assert cases["no such scheme"].startswith("SchemeError: ")
 

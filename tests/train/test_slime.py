@@ -142,7 +142,7 @@ async def test_length_costs_in_training_and_not_in_evaluation(parity: Path) -> N
 
 async def test_a_sample_that_means_no_task_is_refused(parity: Path) -> None:
     custom_rm = make_custom_rm(RewardConfig(**reward_options(parity)))
-    with pytest.raises(ConfigError, match="no task is meant by "):
+    with pytest.raises(ConfigError, match="no task matches "):
         await custom_rm(ARGS, Sample(response="x", label="nothing"))
 
 

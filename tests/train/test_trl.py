@@ -14,7 +14,7 @@ from prorubric import SAMPLE_TASKS, load_tasks, save_tasks
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.monitor import load_steps
-from prorubric.reward.reward import Case, Overlong, RewardConfig, RubricReward
+from prorubric.reward.reward import Overlong, RewardConfig, RewardRequest, RubricReward
 from prorubric.train.paper import VARIANTS
 from prorubric.train.trl import GrpoScale, SecondOpinion, TrlReward, make_dataset, make_grpo_config, read_completion
 from tests.train.parity import SCHEMES, expect, load_pairs, render_rewards
@@ -227,7 +227,7 @@ def test_a_completion_that_is_neither_text_nor_messages_is_refused() -> None:
 
 def test_a_row_that_names_no_task_is_refused() -> None:
     reward = TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)), check_trainer=False)
-    with pytest.raises(ConfigError, match="no task is meant by"):
+    with pytest.raises(ConfigError, match="no task matches"):
         reward(prompts=["Hello"], completions=["Hello!"], task_id=["no-such-task"])
 
 
@@ -272,7 +272,7 @@ def test_a_second_opinion_is_given_on_every_nth_response_to_a_task_that_it_knows
     save_tasks(tmp_path / "held_out.jsonl", tasks[:1])
     config = RewardConfig("lexical", scheme="implicit", tasks=str(tmp_path / "held_out.jsonl"))
     texts = ["", "Take her to an emergency department now, tonight.", "Call 911.", "Wait."]
-    cases = [Case(task, text) for task in tasks[:2] for text in texts]
+    cases = [RewardRequest(task, text) for task in tasks[:2] for text in texts]
     alone = [reward.value for reward in RubricReward(config)([TASK] * 4, texts)]
     assert len(set(alone)) == 4
     assert SecondOpinion(config, 1).ask(cases) == alone

@@ -429,9 +429,7 @@ async def test_the_configured_column_says_which_task_a_row_means(parity: Path, p
         row = {"id": other.task.id, column: wanted.task.id}
         found = await compute_score("any", wanted.text, other.task.id, row, **options, column=column)
         assert found["score"] == wanted.expected["prorubric"]
-        with pytest.raises(
-            ConfigError, match=f"no task is meant by a row with 'nobody' in '{column}', which elsewhere"
-        ):
+        with pytest.raises(ConfigError, match=f"no task matches a row with 'nobody' in '{column}', although it names"):
             await compute_score(
                 "any", "text", other.task.id, {"id": other.task.id, column: "nobody"}, **options, column=column
             )
@@ -458,7 +456,7 @@ async def test_a_charge_for_length_is_refused_where_the_length_is_not_known(pari
 
 
 async def test_a_row_without_a_task_is_refused(parity: Path) -> None:
-    with pytest.raises(ConfigError, match="no task is meant by"):
+    with pytest.raises(ConfigError, match="no task matches"):
         await compute_score("any", "text", "nobody's", {}, **reward_options(parity))
 
 

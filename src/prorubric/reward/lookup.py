@@ -1,26 +1,26 @@
-"""Which task a row of a training set means: by its id, by a column, or carried whole in the row.
+"""Which task a row of a training set belongs to: by its id, by a column, or carried whole in the row.
 
-A row that means no task, or carries one that is not sound, is refused in one line: a reward for another rubric than the
-row's would be worse than none. So is a row whose column names a task that is neither in the file nor in the row.
+A row without a task, or with an invalid one, is refused in one line: a reward for the wrong rubric would be worse than
+none. So is a row whose column names a task that is neither in the file nor in the row.
 """
 
 import hashlib
 import json
-import os
-import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from prorubric.aggregate.choose import check_judging
 from prorubric.datasets.carry import OWN_KEY
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.sources import Format, verl
 from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.files.json import parse_json
+from prorubric.reward.engine import ForkSafeLock
 from prorubric.reward.strict_json import refuse_repeated_keys
 from prorubric.rubric.forms import TASK_KEYS, parse_task
 from prorubric.rubric.identity import remember
@@ -28,138 +28,149 @@ from prorubric.rubric.records import Task
 from prorubric.text.show import shorten
 
 REMEMBERED = 2048
-"""Carried tasks that are kept: the responses of a group, and of later epochs, bring the same ones again."""
+"""How many carried tasks are kept: the responses of a group, and of later epochs, bring the same ones again."""
 REMEMBERED_BYTES = 256 * 2**20
-"""How much memory they may take altogether, as estimated; the task that was not asked for longest goes first."""
+"""How much memory they may take, as estimated; the least recently used goes first."""
 _CRITERION_BYTES, _VALUE_BYTES = 1000, 80
-"""What a criterion takes with what is worked out from it, and what any other value does beside its text."""
+"""What a criterion takes with what is derived from it, and what any other value takes in addition to its text."""
 _CHECKED = 256
-"""Tasks given as such that need not be checked again."""
+"""Tasks passed as objects that need not be checked again."""
 _OWN_COLUMNS = {"id", "messages", "rubric"}
 _RUBRIC_KEYS = ("rubric", "rubrics", "criteria")
 _ROW_KEYS = ("data_source", "ability", "reward_model")
-# Trainers add to extra_info what changes from sample to sample; only these say something of the task.
+# Trainers add values to extra_info that change from sample to sample; only these describe the task.
 _EXTRA_KEYS = (*_RUBRIC_KEYS, "protocol", "id", "task_id", "rewritten")
 
 
 class Lookup:
-    """The tasks of a file by id, and those that rows carry."""
+    """The tasks of a file by id, and those that rows carry; each can be judged under the schemes."""
 
-    def __init__(self, path: str | None, format: Format, column: str, check: Callable[[Task], None]) -> None:  # noqa: A002 - the name that users write
-        self._path, self._column, self._check = path, column, check
-        self.tasks = {} if path is None else _load(path, format, check)
-        self._carried = _Carried()
-        self._check_once = remember(_CHECKED)(check)
+    def __init__(self, path: str | None, format: Format, column: str, schemes: Sequence[str]) -> None:  # noqa: A002 - the name that users write
+        self._path, self._column, self._schemes = path, column, schemes
+        self._check_once = remember(_CHECKED)(self._check)
+        self._carried = _CarriedTasks(self._parse)
+        self.tasks: dict[str, Task] = {}
+        if path is None:
+            return
+        stream = load_tasks(path, format, strict=True)
+        for task in stream:
+            known = self.tasks.setdefault(task.id, task)
+            if known != task:
+                raise SourceError(
+                    f"{path}:{stream.line}: the id {task.id!r} already belongs to another task; make ids unique"
+                )
+            if known is task:
+                self._check(task)
+        if not self.tasks:
+            raise SourceError(f"{path}: the file has no tasks, so there is nothing to reward")
 
     def find(self, row: object) -> Task:
-        """The task that a row means; `ConfigError` where it means none, `RubricError` where its own is not sound."""
+        """The task of a row; `ConfigError` if it has none, `RubricError` if the one it carries is invalid."""
         if isinstance(row, Task):
             if self.tasks.get(row.id) is not row:
                 self._check_once(row)
             return row
-        found = self._find_in(row) if isinstance(row, Mapping) else self._read(row)
+        if not isinstance(row, Mapping):
+            found, shown = self._read(row), shorten(repr(row))
+        else:
+            named = row.get(self._column)
+            if named is None:
+                named = _read_object(row.get("extra_info")).get(self._column)
+            shown = f"a row with the keys {shorten(', '.join(map(str, row)))}"
+            if named is not None:
+                shown = f"a row with {shorten(repr(named))} in {self._column!r}"
+            found = self._read(named)
+            if found is None:
+                found = next((task for place in _list_places(row) if (task := self._read(place)) is not None), None)
+                # A name in the column decides: a row that brings another task elsewhere is refused.
+                if found is not None and isinstance(_as_id(named), str) and _as_id(named) != found.id:
+                    shown, found = f"{shown}, although it names {shorten(repr(found.id))} elsewhere", None
         if found is None:
-            raise ConfigError(self._describe_miss(_describe(row, self._column)))
+            # The file's name alone, not its path: the server sends this line to its clients.
+            known = f"{Path(self._path).name} has {len(self.tasks)} others" if self._path else "there is no tasks file"
+            remedy = f"put a task id into the column {self._column!r}, or a prompt and a rubric into the row"
+            raise ConfigError(f"no task matches {shown} ({known}); {remedy}")
         return found
 
-    def _find_in(self, row: Mapping[Any, Any]) -> Task | None:
-        """The task of the named column. Where that only names one that the row brings elsewhere, it has to be that."""
-        value = _as_text(_read_column(row, self._column))
-        named = self._read(value)
-        if named is not None:
-            return named
-        found = next((task for place in _list_places(row) if (task := self._read(place)) is not None), None)
-        if found is not None and isinstance(value, str) and value != found.id:
-            raise ConfigError(
-                self._describe_miss(f"{_describe(row, self._column)}, which elsewhere means {shorten(repr(found.id))}")
-            )
-        return found
+    def _check(self, task: Task) -> None:
+        for name in self._schemes:
+            check_judging(task, name)
 
     def _read(self, value: object) -> Task | None:
-        """A task by id, as an object, or as JSON text of one; None where the value is nothing of the kind."""
-        value = _as_text(value)
+        """A task by id, as an object, or as JSON text of one; None if the value is nothing of the kind."""
+        value = _as_id(value)
         if isinstance(value, str):
             if value in self.tasks:
                 return self.tasks[value]
             value = _read_object(value)
         carried = _pick_carried(value) if isinstance(value, Mapping) else None
-        return None if carried is None else self._carried.find(_render(carried), self._parse_afresh)
+        if carried is None:
+            return None
+        try:  # arrays, as readers of parquet give them, become lists
+            text = orjson.dumps(carried, default=_as_json, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+        except TypeError:  # a lone surrogate, which UTF-8 cannot hold
+            text = json.dumps(carried, default=_as_json).encode()
+        return self._carried.find(text)
 
-    def _parse_afresh(self, text: bytes) -> Task:
+    def _parse(self, text: bytes) -> Task:
+        row = parse_json(text)
         try:
-            task = _parse_carried(parse_json(text))
+            if not row.keys() >= _OWN_COLUMNS:
+                task = verl.parse(row)
+            elif row.get(OWN_KEY) is not None:
+                task = verl.parse_extra_info(row)
+            else:
+                task = parse_task(
+                    {**row, **{key: _unwrap(row[key]) for key in ("messages", "rubric", "protocol") if key in row}}
+                )
         except RubricError as error:
-            raise RubricError(f"the task that a row carries: {error}") from None
+            raise error.at("the task in the row") from None
         self._check(task)
         return task
 
-    def _describe_miss(self, row: str) -> str:
-        # Its name alone: the server sends this line to its clients.
-        known = f"{Path(self._path).name} has {len(self.tasks)} others" if self._path else "no file of tasks is set"
-        remedy = f"give an id in the column {self._column!r}, or a row that carries its prompt and its rubric"
-        return f"no task is meant by {row}, {known}; {remedy}"
 
+class _CarriedTasks:
+    """The carried tasks that were used last, by the digest of their text: the text itself is not kept."""
 
-class _Carried:
-    """The carried tasks that were read last, by the digest of their text: the text itself is not kept."""
-
-    def __init__(self) -> None:
+    def __init__(self, parse: Callable[[bytes], Task]) -> None:
+        self._parse = parse
         self._kept: OrderedDict[bytes, tuple[Task, int]] = OrderedDict()
         self._bytes = 0
 
-    def find(self, text: bytes, parse: Callable[[bytes], Task]) -> Task:
-        """The task of a text, parsed where it is not known."""
+    def find(self, text: bytes) -> Task:
+        """The task of a text, parsed if it is new."""
         key = hashlib.sha256(text).digest()
-        with _keeping:
+        with _keeping.lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        task = parse(text)
-        with _keeping:
-            # Text is kept as it came and as the judge is shown it; every comma stands for one more value.
-            size = 3 * len(text) + _VALUE_BYTES * text.count(b",") + _CRITERION_BYTES * len(task.rubric)
-            return self._keep(key, task, size)
-
-    def _keep(self, key: bytes, task: Task, size: int) -> Task:
-        if key in self._kept:  # another thread was faster
-            return self._kept[key][0]
-        self._kept[key] = (task, size)
-        self._bytes += size
-        while self._bytes > REMEMBERED_BYTES or len(self._kept) > REMEMBERED:
-            self._bytes -= self._kept.popitem(last=False)[1][1]
+        task = self._parse(text)
+        # Text is kept as it came and as the judge is shown it; every comma stands for one more value.
+        size = 3 * len(text) + _VALUE_BYTES * text.count(b",") + _CRITERION_BYTES * len(task.rubric)
+        with _keeping.lock:
+            if key in self._kept:  # another thread was faster
+                return self._kept[key][0]
+            self._kept[key] = (task, size)
+            self._bytes += size
+            while self._bytes > REMEMBERED_BYTES or len(self._kept) > REMEMBERED:
+                self._bytes -= self._kept.popitem(last=False)[1][1]
         return task
 
 
-_keeping = threading.Lock()
+_keeping = ForkSafeLock()
 
 
-def _renew_lock() -> None:
-    """After a fork: whoever held the lock is not here."""
-    global _keeping  # noqa: PLW0603 - it is the one lock of this process
-    _keeping = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
-
-
-def _load(path: str, format: Format, check: Callable[[Task], None]) -> dict[str, Task]:  # noqa: A002 - as above
-    """All tasks of a file. Rows that repeat a task are fine; a second task under the same name is not."""
-    tasks: dict[str, Task] = {}
-    stream = load_tasks(path, format, strict=True)
-    for task in stream:
-        known = tasks.setdefault(task.id, task)
-        if known != task:
-            raise SourceError(f"{path}:{stream.line}: the id {task.id!r} is another task's already; give each its own")
-        if known is task:
-            check(task)
-    if not tasks:
-        raise SourceError(f"{path}: no task in it; there is nothing to reward")
-    return tasks
+def _list_places(row: Mapping[Any, Any]) -> Iterator[object]:
+    """Where trainers keep a task besides the named column: the row itself, and verl's places."""
+    yield row
+    yield row.get("task")
+    yield _read_object(row.get("extra_info")).get("task")
+    yield row.get("ground_truth")
+    yield _read_object(row.get("reward_model")).get("ground_truth")
 
 
 def _pick_carried(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a row says of its own task, without what else trainers put there; None where it carries no whole one."""
+    """The part of a row that describes its task, without what trainers add; None if that is not a whole task."""
     extra = _read_object(row.get("extra_info"))
     for holder in (row, extra):
         if holder.keys() >= _OWN_COLUMNS:
@@ -175,33 +186,19 @@ def _pick_carried(row: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _parse_carried(row: Mapping[str, Any]) -> Task:
-    if not row.keys() >= _OWN_COLUMNS:
-        return verl.parse(row)
-    if row.get(OWN_KEY) is not None:
-        return verl.parse_extra_info(row)
-    return parse_task(
-        {key: _unwrap(value) if key in ("messages", "rubric", "protocol") else value for key, value in row.items()}
-    )
-
-
-def _render(carried: dict[str, Any]) -> bytes:
-    """The same text for the same task. Arrays, as readers of parquet give them, become lists."""
-    options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-    try:
-        return orjson.dumps(carried, default=_as_json, option=options)
-    except TypeError:  # a lone surrogate, which has no UTF-8
-        return json.dumps(carried, default=_as_json).encode()
-
-
 def _as_json(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
+def _as_id(value: object) -> object:
+    """An id may be a whole number, also one of numpy's."""
+    return str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
+
+
 def _unwrap(value: Any) -> Any:
-    """A value that some trainers keep as JSON text, even twice over. Objects that give a key twice are refused."""
+    """A value that some trainers keep as JSON text, even twice over. Objects with a duplicate key are refused."""
     for _ in range(3):
         if not isinstance(value, str) or not value.lstrip().startswith(("[", "{", '"')):
             break
@@ -213,35 +210,6 @@ def _unwrap(value: Any) -> Any:
 
 
 def _read_object(value: Any) -> Mapping[str, Any]:
-    """An object, or JSON text of one; empty where there is anything else in its place."""
+    """An object, or JSON text of one; empty for anything else."""
     value = _unwrap(value)
     return value if isinstance(value, Mapping) else {}
-
-
-def _list_places(row: Mapping[Any, Any]) -> Iterator[object]:
-    """Where trainers keep what belongs to a row, beside the named column: the row itself, and verl's places."""
-    extra = _read_object(row.get("extra_info"))
-    yield row
-    yield row.get("task")
-    yield extra.get("task")
-    yield row.get("ground_truth")
-    yield _read_object(row.get("reward_model")).get("ground_truth")
-
-
-def _read_column(row: Mapping[Any, Any], column: str) -> object:
-    value = row.get(column)
-    return _read_object(row.get("extra_info")).get(column) if value is None else value
-
-
-def _as_text(value: object) -> object:
-    """An id may be a whole number, also of numpy's making."""
-    return str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
-
-
-def _describe(row: object, column: str) -> str:
-    if not isinstance(row, Mapping):
-        return shorten(repr(row))
-    value = _read_column(row, column)
-    if value is not None:
-        return f"a row with {shorten(repr(value))} in {column!r}"
-    return f"a row with the keys {shorten(', '.join(map(str, row)))}"

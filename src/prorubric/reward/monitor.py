@@ -1,35 +1,40 @@
-"""`Monitor`: what a training run earns, step by step, beside what it would earn under other schemes; and the alarm.
+"""`Monitor`: what a training run earns, step by step, next to what it would earn under other schemes; and the alarm.
 
-Every step is a line of a jsonl file, and goes to TensorBoard, W&B or trackio where these are named. A run that is
-resumed goes on in the same file. An unknown reward is counted and left out of every mean; a mean of nothing is None.
+Every step is a line of a jsonl file, and also goes to TensorBoard, W&B or trackio if these are named. A resumed run
+continues in the same file. An unknown reward is counted and left out of every mean; a mean of nothing is None.
 """
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field
+from importlib import import_module
 from pathlib import Path
 from statistics import fmean
-from types import TracebackType
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field
 
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.aggregate.schemes import find_scheme
-from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.errors import ConfigError, MissingExtraError, RubricError, SourceError
 from prorubric.files.json import parse_json, render_json
-from prorubric.reward.reward import Reward
+from prorubric.reward.reward import Reward, RewardParts
 from prorubric.reward.trend import Alarm, AlarmRule, find_alarm
-from prorubric.reward.writers import Writer, open_writer
 from prorubric.rubric.base import Record, config_record
 
 _LOG = logging.getLogger(__name__)
 _COVERAGE = "additive"
 _APPROPRIATENESS = "appropriateness"
+_STEP = "prorubric/step"
 _HIGHEST_LEVEL = 3
 _MOST_DIMENSIONS = 50
+_PLAIN = {
+    *("unknown_rate", "reward", "score", "overlong", "coverage", "appropriateness", "tokens", "characters"),
+    *("equal_groups", "dimension_rate"),
+}
+"""The fields of a step that are numbers to plot."""
 
 
 @config_record
@@ -37,7 +42,7 @@ class MonitorConfig:
     """Where a run is recorded, and when it raises the alarm."""
 
     out: Path
-    """The jsonl file, a line a step."""
+    """The jsonl file, one line per step."""
     _: KW_ONLY
     to: tuple[Literal["tensorboard", "wandb", "trackio"], ...] = ()
     """Where else each step goes."""
@@ -46,8 +51,8 @@ class MonitorConfig:
     run: str | None = None
     """The name of the run there."""
     watch: tuple[str, ...] | None = None
-    """The curves that must not fall while the score rises: shadow schemes and `appropriateness`; all by default. At
-    the first step that lacks one of them the log warns of it."""
+    """The curves that must not fall while the score rises: shadow schemes and `appropriateness`; all by default. The
+    log warns at the first step that lacks one of them."""
     alarm: AlarmRule = field(default_factory=AlarmRule)
 
 
@@ -77,7 +82,7 @@ class StepRecord(Record):
     overlong: float
     """The mean of what length added."""
     coverage: float | None
-    """The mean score under `additive`, where that is the scheme or a shadow."""
+    """The mean score under `additive`, if that is the scheme or a shadow."""
     shadow: dict[str, float | None]
     """Mean scores under the other schemes."""
     shadow_known: dict[str, int]
@@ -95,8 +100,15 @@ class StepRecord(Record):
     alarms: tuple[Alarm, ...] = ()
 
 
+class Writer(NamedTuple):
+    """Takes the numbers of a step; what was passed on is kept when it is closed."""
+
+    write: Callable[[int, Mapping[str, float]], object]
+    close: Callable[[], object]
+
+
 class Monitor:
-    """Records steps. Whoever makes it closes it; it is also a context manager."""
+    """Records steps. Close it when done, or use it as a context manager."""
 
     def __init__(self, config: MonitorConfig) -> None:
         self.config = config
@@ -106,8 +118,9 @@ class Monitor:
         config.out.parent.mkdir(parents=True, exist_ok=True)
         self.history = load_steps(config.out)
         """Every step so far, also those that an earlier process recorded."""
-        _drop_torn_line(config.out)
         self._file = config.out.open("ab")
+        # A killed process may have left half a line, which would spoil the next one.
+        self._file.truncate(config.out.read_bytes().rfind(b"\n") + 1)
         self._unwarned = set(config.watch or ())
         self._writers: list[Writer] = []
         try:
@@ -127,12 +140,18 @@ class Monitor:
     ) -> StepRecord:
         """Record one step.
 
-        `groups` names the group of each response (by default its task), `lengths` its length in tokens (by default what
-        the reward was told). `appropriateness` is a second opinion, a number or a reward for each response or for some
-        of them: of another judge, or on criteria that are held out of the training.
+        `groups` names the group of each response (by default its task), `lengths` its length in tokens (by default
+        from the reward). `appropriateness` is a second opinion, a number or a reward for each response or for some of
+        them: from another judge, or on criteria that are held out of the training.
         """
         measured = summarize_step(step, rewards, groups, lengths, appropriateness)
-        self._warn_of_missing(measured)
+        present = {*measured.shadow, *([] if measured.appropriateness is None else [_APPROPRIATENESS])}
+        # Once per curve: an alarm that cannot be raised must not look like one that need not be.
+        for name in sorted(self._unwarned - present):
+            self._unwarned.remove(name)
+            remedy = "pass it to record" if name == _APPROPRIATENESS else "add it to shadow in RewardConfig"
+            line = "step %d lacks the watched curve %r, so it cannot raise the alarm; %s, or remove it from watch"
+            _LOG.warning(line, step, name, remedy)
         _go_back_to(step, self.history)
         alarms = find_alarms([*self.history, measured], self.config.watch, self.config.alarm)
         found = measured.model_copy(update={"alarms": tuple(alarms)})
@@ -143,21 +162,8 @@ class Monitor:
             writer.write(step, flatten_step(found))
         return found
 
-    def _warn_of_missing(self, measured: StepRecord) -> None:
-        """Once a curve: an alarm that cannot be raised must not look like one that need not be."""
-        there = {*measured.shadow, *([] if measured.appropriateness is None else [_APPROPRIATENESS])}
-        for name in sorted(self._unwarned - there):
-            self._unwarned.remove(name)
-            remedy = "pass it to record" if name == _APPROPRIATENESS else "add it to shadow in RewardConfig"
-            _LOG.warning(
-                "step %d has no curve %r to watch, and without it there is no alarm; %s, or take it out of watch",
-                measured.step,
-                name,
-                remedy,
-            )
-
     def close(self) -> None:
-        """Let go of the file and of where else the steps go. Safe to call twice."""
+        """Close the file and the dashboards. Safe to call twice."""
         self._file.close()
         while self._writers:
             self._writers.pop().close()
@@ -165,9 +171,7 @@ class Monitor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -180,35 +184,45 @@ def summarize_step(
 ) -> StepRecord:
     """The means of one step, without alarms: these need the steps before it."""
     if not rewards:
-        raise ConfigError(f"step {step} has no rewards; record steps that have some")
-    names = [reward.parts.task_id for reward in rewards] if groups is None else list(groups)
-    tokens = [reward.parts.tokens for reward in rewards] if lengths is None else list(lengths)
+        raise ConfigError(f"step {step} has no rewards; record only steps that have some")
+    parts = [reward.parts for reward in rewards]
+    names = [one.task_id for one in parts] if groups is None else list(groups)
+    tokens = [one.tokens for one in parts] if lengths is None else list(lengths)
     if not len(names) == len(tokens) == len(rewards):
         raise ConfigError(
             f"step {step}: {len(rewards)} rewards, {len(names)} groups, {len(tokens)} lengths; give one for each"
         )
-    signal = group_advantages([np.nan if r.value is None else r.value for r in rewards], _number(names))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    values = [np.nan if reward.value is None else reward.value for reward in rewards]
+    signal = group_advantages(values, [numbers[name] for name in names])
     unknown = sum(reward.value is None for reward in rewards)
-    shadows = _collect_shadows(rewards)
-    rates = _rate_dimensions(rewards)
+    shadows: dict[str, list[float | None]] = defaultdict(list)
+    for one in parts:
+        for name, value in one.shadow.items():
+            shadows[name].append(value)
+    if appropriateness is not None:
+        opinions = [one.value if isinstance(one, Reward) else one for one in appropriateness]
+    else:  # the judge's own verdict, if it was asked
+        asked = [verdict for one in parts for verdict in one.verdicts.get(_APPROPRIATENESS, ())]
+        opinions = [float(verdict) if isinstance(verdict, bool) else None for verdict in asked]
     return StepRecord(
         step=step,
         responses=len(rewards),
         unknown=unknown,
         unknown_rate=unknown / len(rewards),
         reward=_mean(reward.value for reward in rewards),
-        score=_mean(reward.parts.score for reward in rewards),
-        overlong=fmean(reward.parts.overlong for reward in rewards),
-        coverage=_mean(_read_coverage(reward) for reward in rewards),
-        shadow={name: _mean(values) for name, values in shadows.items()},
-        shadow_known={name: sum(value is not None for value in values) for name, values in shadows.items()},
-        appropriateness=_mean(_list_appropriateness(rewards, appropriateness)),
+        score=_mean(one.score for one in parts),
+        overlong=fmean(one.overlong for one in parts),
+        coverage=_mean({**one.shadow, one.scheme: one.score}.get(_COVERAGE) for one in parts),
+        shadow={name: _mean(scores) for name, scores in shadows.items()},
+        shadow_known={name: sum(score is not None for score in scores) for name, scores in shadows.items()},
+        appropriateness=_mean(opinions),
         tokens=_mean(tokens),
-        characters=fmean(reward.parts.characters for reward in rewards),
+        characters=fmean(one.characters for one in parts),
         groups=signal.groups,
         equal_groups=signal.tied / signal.groups,
-        dimension_rate=_mean(_grade(verdict) for reward in rewards for verdict in reward.parts.dimensions.values()),
-        dimensions=rates,
+        dimension_rate=_mean(_grade(verdict) for one in parts for verdict in one.dimensions.values()),
+        dimensions=_rate_dimensions(parts),
     )
 
 
@@ -226,7 +240,7 @@ def find_alarms(
 
 
 def load_steps(path: Path) -> list[StepRecord]:
-    """The steps of a file, in order; where a step was recorded twice, the later record and nothing that it replaced."""
+    """The steps of a file, in order; of a step that was recorded twice only the later record."""
     steps: list[StepRecord] = []
     if not path.is_file():
         return steps
@@ -236,73 +250,63 @@ def load_steps(path: Path) -> list[StepRecord]:
         try:
             record = StepRecord(**parse_json(line))
         except (ValueError, TypeError, RubricError) as error:
-            raise SourceError(f"{path}:{number}: not a step of a run ({error}); name another file") from None
+            raise SourceError(f"{path}:{number}: not a step of a run ({error}); choose another file") from None
         _go_back_to(record.step, steps)
         steps.append(record)
     return steps
 
 
 def flatten_step(record: StepRecord) -> dict[str, float]:
-    """The numbers of a step under names for a dashboard; what is None is left out.
+    """The numbers of a step under names for a dashboard, without those that are None.
 
-    Of the dimensions only those whose name several tasks share: a curve a task would be thousands.
+    Of the dimensions only those whose name several tasks share: one curve per task would be thousands.
     """
-    plain = record.model_dump(include=_PLAIN)
-    shared = {name: rate.rate for name, rate in record.dimensions.items() if rate.tasks > 1}
     named: dict[str, float | None] = {
-        **plain,
+        **record.model_dump(include=_PLAIN),
         **{f"shadow/{name}": value for name, value in record.shadow.items()},
-        **{f"dimension/{name}": value for name, value in shared.items()},
+        **{f"dimension/{name}": rate.rate for name, rate in record.dimensions.items() if rate.tasks > 1},
         "alarm": float(bool(record.alarms)),
     }
     return {f"prorubric/{name}": float(value) for name, value in named.items() if value is not None}
 
 
-_PLAIN = {
-    "unknown_rate",
-    "reward",
-    "score",
-    "overlong",
-    "coverage",
-    "appropriateness",
-    "tokens",
-    "characters",
-    "equal_groups",
-    "dimension_rate",
-}
+def open_writer(name: str, folder: Path, project: str, run: str | None) -> Writer:
+    """The writer of this name; TensorBoard's files go into a folder next to the jsonl file.
+
+    W&B and trackio take a run that the trainer already has open, and leave it open; in W&B under our own step axis,
+    because it drops what is behind the trainer's last step.
+    """
+    if name == "tensorboard":
+        # Either package: they write the same files.
+        package = _import_first("TensorBoard", "tensorboardX", "torch.utils.tensorboard")
+        board = package.SummaryWriter(str(folder / "tensorboard"))
+
+        def write(step: int, values: Mapping[str, float]) -> None:
+            for key, value in values.items():
+                board.add_scalar(key, value, step)
+            board.flush()
+
+        return Writer(write, board.close)
+    if name == "wandb":
+        wandb = _import_first("W&B", "wandb")
+        is_ours = wandb.run is None
+        current = wandb.init(project=project, name=run) if is_ours else wandb.run
+        current.define_metric(_STEP)
+        current.define_metric("prorubric/*", step_metric=_STEP)
+        return Writer(
+            lambda step, values: current.log({**values, _STEP: step}), current.finish if is_ours else _leave_open
+        )
+    trackio = _import_first("trackio", "trackio")
+    opened = trackio.context_vars.current_run.get()
+    current = trackio.init(project=project, name=run) if opened is None else opened
+    return Writer(
+        lambda step, values: current.log({**values}, step=step), trackio.finish if opened is None else _leave_open
+    )
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
-
-
-def _number(names: Sequence[object]) -> list[int]:
-    """Groups by number: their names may be anything that can be told apart."""
-    numbers: dict[object, int] = {}
-    return [numbers.setdefault(name, len(numbers)) for name in names]
-
-
-def _read_coverage(reward: Reward) -> float | None:
-    return reward.parts.score if reward.parts.scheme == _COVERAGE else reward.parts.shadow.get(_COVERAGE)
-
-
-def _collect_shadows(rewards: Sequence[Reward]) -> dict[str, list[float | None]]:
-    found: dict[str, list[float | None]] = defaultdict(list)
-    for reward in rewards:
-        for name, value in reward.parts.shadow.items():
-            found[name].append(value)
-    return dict(found)
-
-
-def _list_appropriateness(
-    rewards: Sequence[Reward], given: Sequence[Reward | float | None] | None
-) -> list[float | None]:
-    """A second opinion where there is one, else the judge's own verdict on appropriateness where it was asked."""
-    if given is not None:
-        return [one.value if isinstance(one, Reward) else one for one in given]
-    asked = [verdict for reward in rewards for verdict in reward.parts.verdicts.get(_APPROPRIATENESS, ())]
-    return [float(verdict) if isinstance(verdict, bool) else None for verdict in asked]
 
 
 def _grade(verdict: bool | float | None) -> float | None:
@@ -311,32 +315,38 @@ def _grade(verdict: bool | float | None) -> float | None:
     return verdict / _HIGHEST_LEVEL
 
 
-def _rate_dimensions(rewards: Sequence[Reward]) -> dict[str, DimensionRate]:
+def _rate_dimensions(parts: Sequence[RewardParts]) -> dict[str, DimensionRate]:
     grades: dict[str, list[float | None]] = defaultdict(list)
     tasks: dict[str, set[str]] = defaultdict(set)
-    for reward in rewards:
-        for name, verdict in reward.parts.dimensions.items():
+    for one in parts:
+        for name, verdict in one.dimensions.items():
             grades[name].append(_grade(verdict))
-            tasks[name].add(reward.parts.task_id)
-    frequent = sorted(grades, key=lambda name: -len(grades[name]))[:_MOST_DIMENSIONS]
-    return {name: _rate(grades[name], len(tasks[name])) for name in frequent}
-
-
-def _rate(grades: Sequence[float | None], tasks: int) -> DimensionRate:
-    known = sum(grade is not None for grade in grades)
-    return DimensionRate(rate=_mean(grades), known=known, unknown=len(grades) - known, tasks=tasks)
+            tasks[name].add(one.task_id)
+    rates: dict[str, DimensionRate] = {}
+    for name in sorted(grades, key=lambda name: -len(grades[name]))[:_MOST_DIMENSIONS]:
+        unknown = grades[name].count(None)
+        rates[name] = DimensionRate(
+            rate=_mean(grades[name]), known=len(grades[name]) - unknown, unknown=unknown, tasks=len(tasks[name])
+        )
+    return rates
 
 
 def _go_back_to(step: int, history: list[StepRecord]) -> None:
-    """A run that is resumed from a checkpoint records some of its steps again."""
+    """Drop later steps: a run that is resumed from a checkpoint records some of its steps again."""
     while history and history[-1].step >= step:
         history.pop()
 
 
-def _drop_torn_line(path: Path) -> None:
-    """A line that a killed process left half written would spoil the next one."""
-    if not path.is_file():
-        return
-    with path.open("rb+") as file:
-        whole = file.read()
-        file.truncate(whole.rfind(b"\n") + 1)
+def _leave_open() -> None:
+    """The run is the trainer's."""
+
+
+def _import_first(feature: str, *modules: str) -> Any:
+    """The first of these modules that is installed; the first is also the package to install."""
+    for module in modules:
+        try:
+            return import_module(module)
+        except ImportError:
+            continue
+    line = f"{feature} needs a package that is not installed; install it with: pip install {modules[0]}"
+    raise MissingExtraError(line)

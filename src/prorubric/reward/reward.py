@@ -2,13 +2,11 @@
 
 None is an unknown reward and never a number: what a trainer makes of it is its adapter's decision. When too many of a
 batch are unknown the call raises `BreakerError`, because a policy must not be trained on what is left. Misuse (a scheme
-that does not fit the tasks, a judge that does not exist, a row that means no task) raises before a token is spent.
+that does not fit the tasks, a judge that does not exist, a row without a task) raises before a token is spent.
 """
 
-import os
-import threading
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 from operator import index
 from pathlib import Path
@@ -17,26 +15,22 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue
 
 from prorubric.aggregate.arithmetic import overlong_penalty
-from prorubric.aggregate.choose import check_judging, score_readings
+from prorubric.aggregate.choose import Readings, score_readings
 from prorubric.aggregate.schemes import find_scheme, list_readings
-from prorubric.aggregate.score import Score
 from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.readings import Reading
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.together import run_together
 from prorubric.reward.breaker import Breaker
 from prorubric.reward.dimensions import DimensionVerdict, judge_dimensions
-from prorubric.reward.engine import Asking, describe_settings, find_engine, run_awaited, run_blocking
+from prorubric.reward.engine import ForkSafeLock, JudgeEndpoint, find_engine, run_awaited, run_blocking
 from prorubric.reward.lookup import Lookup
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
+from prorubric.rubric.verdict import Unknown, render_verdict
 from prorubric.text.show import shorten
-
-Verdicts = Mapping[str, Sequence[Verdict]]
 
 
 @config_record
@@ -61,7 +55,7 @@ class Overlong:
 
 @config_record
 class RewardConfig:
-    """Everything that makes a reward."""
+    """Everything that defines a reward."""
 
     judge: str
     """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
@@ -69,27 +63,27 @@ class RewardConfig:
     scheme: str = "prorubric"
     """The scheme that turns verdicts into the score."""
     tasks: str | None = None
-    """The file of tasks (or a Hugging Face dataset by its id), looked up by id; None where rows carry their task."""
+    """The file of tasks (or a Hugging Face dataset by its id), looked up by id; None if rows carry their task."""
     format: Format = "auto"
-    """The form of the tasks."""
+    """The format of the tasks."""
     column: str = "task_id"
     """The column of a row that names the task, or carries it."""
     overlong: Overlong | None = None
     """What length costs; nothing by default, and never in validation."""
     shadow: tuple[str, ...] = ()
-    """Schemes to watch: scored from the same verdicts where these allow it, else judged too."""
+    """Schemes to watch: scored from the same verdicts if possible, otherwise judged too."""
     shadow_every: Annotated[int, Field(ge=1)] = 1
     """Shadows that need calls of their own are judged for every n-th response only."""
     journal: Path | None = None
-    """Replies are kept here and never asked for twice; None keeps none."""
+    """File that keeps replies, so no question is asked twice; None keeps none."""
     max_unknown: Annotated[float, Field(ge=0, le=1)] = 0.2
     """The breaker: a larger share of unknown rewards in a batch raises `BreakerError`, to stop the training."""
     min_batch: Annotated[int, Field(ge=1)] = 32
-    """The breaker never looks at fewer rewards than these: smaller batches are looked at together."""
+    """The breaker never checks fewer rewards than these: smaller batches are checked together."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     """How the judge is asked."""
     http: HttpConfig = field(default_factory=HttpConfig)
-    """How its endpoint is treated."""
+    """Limits and retries for its endpoint."""
 
 
 class RewardParts(Record):
@@ -98,7 +92,7 @@ class RewardParts(Record):
     task_id: str
     scheme: str
     score: float | None
-    """The score under the scheme, before length; None where unknown verdicts leave it open."""
+    """The score under the scheme, before length; None if unknown verdicts leave it open."""
     low: float
     """The score with every unknown verdict set against the response."""
     high: float
@@ -110,9 +104,9 @@ class RewardParts(Record):
     verdicts: dict[str, list[JsonValue]]
     """The verdicts by reading; one that is unknown is an object with its reason."""
     dimensions: dict[str, DimensionVerdict]
-    """The verdict on each dimension; None where it is unknown. Empty where the task has none."""
+    """The verdict on each dimension; None if it is unknown. Empty if the task has none."""
     shadow: dict[str, float | None]
-    """The scores under the other schemes; None where unknown, missing where this response was not chosen."""
+    """The scores under the other schemes; None if unknown, missing if this response was not chosen."""
     tokens: int | None
     characters: int
 
@@ -121,13 +115,23 @@ class Reward(Record):
     """One number for a response, or None, and how it came about."""
 
     value: float | None
-    """Score plus what length adds; None where the score is unknown."""
+    """Score plus what length adds; None if the score is unknown."""
     parts: RewardParts
+
+    @property
+    def low(self) -> float:
+        """The lowest that the reward could be; its value if that is known."""
+        return self.parts.low + self.parts.overlong
+
+    @property
+    def high(self) -> float:
+        """The highest that the reward could be; its value if that is known."""
+        return self.parts.high + self.parts.overlong
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A response to be rewarded; the task in any form that `find_task` takes."""
+class RewardRequest:
+    """A response to reward; the task in any form that `find_task` takes."""
 
     task: Any
     text: str
@@ -135,8 +139,8 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
-    """A case whose task is found, and what is to be judged of it."""
+class _Prepared:
+    """A request that was checked: its task, what length costs it, and the schemes to score it under."""
 
     task: Task
     text: str
@@ -146,7 +150,7 @@ class _Ready:
 
 
 class RubricReward:
-    """Rewards responses. Safe from threads, event loops and processes; pickled, it is its config."""
+    """Rewards responses. Safe from threads, event loops and processes; it pickles as its config."""
 
     def __init__(self, config: RewardConfig) -> None:
         self.config = config
@@ -155,11 +159,11 @@ class RubricReward:
         self._free_schemes = tuple(
             name for name in self._schemes if set(find_scheme(name).readings) <= set(self._readings)
         )
-        self._lookup = Lookup(config.tasks, config.format, config.column, self._check_task)
+        self._lookup = Lookup(config.tasks, config.format, config.column, self._schemes)
         self._turns = count()
         self._breaker = Breaker(config.max_unknown, config.min_batch)
-        self._asking = Asking(config.judge, config.http, config.journal)
-        Judge(find_engine(self._asking).bare, config.judging)  # prompts that cannot be used are refused now
+        self._endpoint = JudgeEndpoint(config.judge, config.http, config.journal)
+        Judge(find_engine(self._endpoint).bare, config.judging)  # refuses prompts that cannot be used now, not later
 
     def __reduce__(self) -> tuple[Any, ...]:
         return make_reward, (self.config,)
@@ -171,25 +175,25 @@ class RubricReward:
 
     @property
     def usage(self) -> Usage:
-        """What this process has asked of the judge so far, all rewards that share it together."""
-        return find_engine(self._asking).usage
+        """What this process has asked of the judge so far, over all rewards that share it."""
+        return find_engine(self._endpoint).usage
 
     def find_task(self, row: object) -> Task:
-        """The task that a row means: a task, an id, a task as an object or as JSON text, or a row with one of these.
+        """The task of a row: a task, an id, a task as an object or as JSON text, or a row with one of these.
 
-        A row is looked through in this order: the configured column, the row itself (a prompt and a rubric), `task`,
-        verl's `extra_info` and `ground_truth`. `ConfigError` where it means none, and where the column names a task
-        that is neither in the file nor in the row.
+        A row is searched in this order: the configured column, the row itself (a prompt and a rubric), `task`, verl's
+        `extra_info` and `ground_truth`. `ConfigError` if it has none, or if the column names a task that is neither in
+        the file nor in the row.
         """
         return self._lookup.find(row)
 
     async def reward(self, task: object, text: str, *, tokens: int | None = None, validation: bool = False) -> Reward:
         """Reward one response."""
-        return (await self.rewards([Case(task, text, tokens)], validation=validation))[0]
+        return (await self.rewards([RewardRequest(task, text, tokens)], validation=validation))[0]
 
-    async def rewards(self, cases: Sequence[Case], *, validation: bool = False) -> list[Reward]:
-        """Reward a batch, in its order; `BreakerError` where too many of it are unknown."""
-        return await run_awaited(self._start(cases, validation))
+    async def rewards(self, requests: Sequence[RewardRequest], *, validation: bool = False) -> list[Reward]:
+        """Reward a batch, in its order; `BreakerError` if too many of it are unknown."""
+        return await run_awaited(self._reward_batch([self._prepare(request, validation) for request in requests]))
 
     def __call__(
         self,
@@ -199,110 +203,77 @@ class RubricReward:
         tokens: Sequence[int | None] | None = None,
         validation: bool = False,
     ) -> list[Reward]:
-        """Reward a batch from plain code, also where an event loop runs."""
+        """Reward a batch from plain code, also while an event loop is running."""
         lengths = [None] * len(texts) if tokens is None else list(tokens)
         if isinstance(tasks, str | Mapping) or isinstance(texts, str):
-            raise ConfigError("one task or one text was given where lists are meant; put it into a list")
+            raise ConfigError("expected lists of tasks and texts, got a single one; put it into a list")
         if not len(tasks) == len(texts) == len(lengths):
             raise ConfigError(f"{len(tasks)} tasks, {len(texts)} texts and {len(lengths)} lengths; give one for each")
-        cases = [Case(*case) for case in zip(tasks, texts, lengths, strict=True)]
-        return run_blocking(self._start(cases, validation))
+        requests = map(RewardRequest, tasks, texts, lengths)
+        return run_blocking(self._reward_batch([self._prepare(request, validation) for request in requests]))
 
-    def _start(self, cases: Sequence[Case], validation: bool) -> Coroutine[Any, Any, list[Reward]]:
-        """The work of a batch. What can be refused is refused here, before anything is asked."""
-        return self._reward_all([self._prepare(case, validation) for case in cases])
+    def _prepare(self, request: RewardRequest, validation: bool) -> _Prepared:
+        """Check a request, in the caller's thread and before anything is asked."""
+        task = self.find_task(request.task)
+        if not isinstance(request.text, str):
+            raise ConfigError(f"task {task.id!r}: the response is {shorten(repr(request.text))}; give its text")
+        tokens = None
+        if request.tokens is not None:
+            try:
+                tokens = index(request.tokens)  # also a number of numpy's or torch's
+            except TypeError:
+                tokens = -1
+            if tokens < 0 or isinstance(request.tokens, bool):
+                shown = shorten(repr(request.tokens))
+                raise ConfigError(f"task {task.id!r}: tokens is {shown}; give a whole number from 0 on, or None")
+        overlong = 0.0
+        if self.config.overlong is not None and not validation:
+            if tokens is None:
+                raise ConfigError(
+                    f"task {task.id!r}: overlong is set and the length of the response is not known; "
+                    "pass tokens, its number of tokens"
+                )
+            overlong = self.config.overlong.penalty(tokens)
+        is_watched = next(self._turns) % self.config.shadow_every == 0
+        return _Prepared(task, request.text, tokens, overlong, self._schemes if is_watched else self._free_schemes)
 
-    def _prepare(self, case: Case, validation: bool) -> _Ready:
-        task = self.find_task(case.task)
-        if not isinstance(case.text, str):
-            raise ConfigError(f"task {task.id!r}: the response is {shorten(repr(case.text))}; give its text")
-        tokens = _read_tokens(case.tokens, task.id)
-        overlong = 0.0 if validation else self._penalize(tokens, task.id)
-        chosen = next(self._turns) % self.config.shadow_every == 0
-        return _Ready(task, case.text, tokens, overlong, self._schemes if chosen else self._free_schemes)
-
-    def _penalize(self, tokens: int | None, task_id: str) -> float:
-        if self.config.overlong is None:
-            return 0.0
-        if tokens is None:
-            raise ConfigError(
-                f"task {task_id!r}: overlong is set and the length of the response is not known; "
-                "pass tokens, its number of tokens"
-            )
-        return self.config.overlong.penalty(tokens)
-
-    async def _reward_all(self, cases: Sequence[_Ready]) -> list[Reward]:
-        judge = find_engine(self._asking).find_judge(self.config.judging)
-        rewards = await run_together(self._reward_one(judge, case) for case in cases)
-        self._breaker.look_at([reward.parts.unknown if reward.value is None else None for reward in rewards])
+    async def _reward_batch(self, batch: Sequence[_Prepared]) -> list[Reward]:
+        judge = find_engine(self._endpoint).find_judge(self.config.judging)
+        rewards = await run_together(self._reward_one(judge, one) for one in batch)
+        self._breaker.check([reward.parts.unknown if reward.value is None else None for reward in rewards])
         return rewards
 
-    async def _reward_one(self, judge: Judge, case: _Ready) -> Reward:
-        found = await judge.judge_all(case.task, case.text, list_readings(case.schemes))
-        verdicts: Verdicts = {name: judgement.verdicts for name, judgement in found.items()}
-        return self._conclude(case, verdicts, score_readings(verdicts, case.task, case.schemes))
-
-    def _conclude(self, case: _Ready, verdicts: Verdicts, scores: Mapping[str, Score]) -> Reward:
+    async def _reward_one(self, judge: Judge, one: _Prepared) -> Reward:
+        judged = await judge.judge_all(one.task, one.text, list_readings(one.schemes))
+        verdicts: Readings = {name: judgement.verdicts for name, judgement in judged.items()}
+        scores = score_readings(verdicts, one.task, one.schemes)
         score = scores[self.config.scheme]
+        own = [verdict for reading in self._readings for verdict in verdicts[reading.name]]
         parts = RewardParts(
-            task_id=case.task.id,
+            task_id=one.task.id,
             scheme=self.config.scheme,
             score=score.value,
             low=score.low,
             high=score.high,
-            overlong=case.overlong,
-            unknown=_list_reasons(verdicts, self._readings),
+            overlong=one.overlong,
+            unknown=tuple(dict.fromkeys(verdict.reason for verdict in own if isinstance(verdict, Unknown))),
             verdicts={name: [render_verdict(verdict) for verdict in row] for name, row in verdicts.items()},
-            dimensions=judge_dimensions(case.task, verdicts),
+            dimensions=judge_dimensions(one.task, verdicts),
             shadow={name: scores[name].value for name in self.config.shadow if name in scores},
-            tokens=case.tokens,
-            characters=len(case.text),
+            tokens=one.tokens,
+            characters=len(one.text),
         )
-        return Reward(value=None if score.value is None else score.value + case.overlong, parts=parts)
-
-    def _check_task(self, task: Task) -> None:
-        for name in self._schemes:
-            check_judging(task, name)
+        return Reward(value=None if score.value is None else score.value + one.overlong, parts=parts)
 
 
 _made: dict[str, RubricReward] = {}
-_making = threading.Lock()
+_making = ForkSafeLock()
 
 
 def make_reward(config: RewardConfig) -> RubricReward:
     """The reward of this process for a config; made once, however often it is asked for or unpickled."""
-    key = describe_settings(asdict(config))
-    with _making:
+    key = repr(config)
+    with _making.lock:
         if key not in _made:
             _made[key] = RubricReward(config)
         return _made[key]
-
-
-def _list_reasons(verdicts: Verdicts, readings: Sequence[Reading]) -> tuple[str, ...]:
-    found = (verdict.reason for read in readings for verdict in verdicts[read.name] if isinstance(verdict, Unknown))
-    return tuple(dict.fromkeys(found))
-
-
-def _read_tokens(tokens: int | None, task_id: str) -> int | None:
-    """A whole number, also of numpy's or torch's making."""
-    if tokens is None:
-        return None
-    try:
-        number = index(tokens)
-    except TypeError:
-        number = -1
-    if number < 0 or isinstance(tokens, bool):
-        raise ConfigError(
-            f"task {task_id!r}: tokens is {shorten(repr(tokens))}; give a whole number from 0 on, or None"
-        )
-    return number
-
-
-def _renew_lock() -> None:
-    """After a fork: whoever held the lock is not here."""
-    global _making  # noqa: PLW0603 - it is the one lock of this process
-    _making = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)

@@ -1,7 +1,7 @@
-"""JSON from strangers, read only where every reader would take it for the same.
+"""JSON from untrusted clients, accepted only if every parser would read it the same way.
 
-`RubricError` says in one line what is ambiguous: a key that comes twice, NaN, a number without end, another encoding
-than UTF-8, nesting that some readers give up on.
+`RubricError` says in one line what is ambiguous: a duplicate key, NaN, a number that overflows, an encoding other than
+UTF-8, nesting too deep for some parsers.
 """
 
 import json
@@ -19,8 +19,8 @@ _TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep; send it flatter"
 
 
 def parse_strict_json(text: bytes) -> Any:
-    """The value of a text; `json.JSONDecodeError` where it is not JSON at all."""
-    hooks: dict[str, Any] = {"parse_float": _read_float, "parse_constant": _read_float}
+    """The value of a text; `json.JSONDecodeError` if it is not JSON at all."""
+    hooks: dict[str, Any] = {"parse_float": _parse_finite, "parse_constant": _parse_finite}
     try:
         value = json.loads(text.decode(), object_pairs_hook=refuse_repeated_keys, **hooks)
     except json.JSONDecodeError:
@@ -44,7 +44,7 @@ def parse_strict_json(text: bytes) -> Any:
 
 
 def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For `object_pairs_hook`: the object, where each key comes once."""
+    """For `object_pairs_hook`: the object, if each key occurs once."""
     value = dict(pairs)
     if len(value) < len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
@@ -52,7 +52,7 @@ def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _read_float(text: str) -> float:
+def _parse_finite(text: str) -> float:
     value = float(text)
     if not isfinite(value):
         raise RubricError(f"{shorten(text)} is not a number in JSON; send a finite one, or null")

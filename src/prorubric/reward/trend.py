@@ -1,10 +1,10 @@
-"""The alarm: the number that is trained on rises while another that ought to rise with it falls.
+"""The alarm: the score that is trained on rises while a curve that should rise with it falls.
 
-The rule, over the last `window` recorded steps: a straight line is fitted to either curve. The proxy's has to rise by
-`rise` and three standard errors, the other's to fall by `fall` and five. Proxies rise in every training that works,
-so it is the fall that has to be beyond doubt. The standard error is widened where neighbouring steps resemble each
-other, because then a window holds less than it seems to. Noise, a plateau, two curves that rise and two that fall are
-no alarm.
+The rule, over the last `window` recorded steps: a straight line is fitted to each curve. The proxy's must rise by
+`rise` and three standard errors, the other's fall by `fall` and five. Proxies rise in every training that works, so
+the fall has to be beyond doubt. The standard error is widened if neighbouring steps resemble each other, because a
+window then holds less information than its length suggests. Noise, a plateau, two curves that rise and two that fall
+raise no alarm.
 """
 
 import math
@@ -19,30 +19,30 @@ from prorubric.errors import ConfigError
 from prorubric.rubric.base import Record, config_record
 
 _MOST_LIKENESS = 0.9
-"""Beyond this a window holds so little that no line through it says anything."""
+"""Beyond this a window holds too little information for any line through it."""
 
 
 @config_record
 class AlarmRule:
-    """When curves that part are an alarm."""
+    """When diverging curves raise the alarm."""
 
     _: KW_ONLY
     window: Annotated[int, Field(ge=5)] = 50
-    """So many recorded steps are looked at."""
+    """Number of recorded steps to look at."""
     least: Annotated[int, Field(ge=5)] = 20
-    """At the beginning, or where steps have no value, no fewer than these."""
+    """Fewest steps with values, at the start of a run or where values are missing."""
     rise: Annotated[float, Field(ge=0)] = 0.02
-    """What the proxy has to gain over the window."""
+    """What the proxy must gain over the window."""
     rise_errors: Annotated[float, Field(ge=0)] = 3.0
-    """How many standard errors the gain has to be from nothing."""
+    """How many standard errors above zero the gain must be."""
     fall: Annotated[float, Field(ge=0)] = 0.05
-    """What the other has to lose over it."""
+    """What the other curve must lose over the window."""
     fall_errors: Annotated[float, Field(ge=0)] = 5.0
-    """How many standard errors the loss has to be from nothing."""
+    """How many standard errors above zero the loss must be."""
 
     def __post_init__(self) -> None:
         if self.least > self.window:
-            raise ConfigError(f"AlarmRule: no window of {self.window} steps holds {self.least}; lower least")
+            raise ConfigError(f"AlarmRule: a window of {self.window} steps cannot hold {self.least}; lower least")
 
 
 class Trend(Record):
@@ -54,16 +54,16 @@ class Trend(Record):
     """The standard error of that."""
 
     def rises(self, by: float, errors: float) -> bool:
-        """True where the curve gains that much, and that many standard errors."""
+        """True if the curve gains that much, and that many standard errors."""
         return self.change > 0 and self.change >= max(by, errors * self.error)
 
     def falls(self, by: float, errors: float) -> bool:
-        """True where the curve loses that much, and that many standard errors."""
+        """True if the curve loses that much, and that many standard errors."""
         return Trend(change=-self.change, error=self.error).rises(by, errors)
 
 
 class Alarm(Record):
-    """Two curves that part."""
+    """Two diverging curves."""
 
     step: int
     proxy: str
@@ -81,7 +81,7 @@ class Alarm(Record):
 
 
 def measure_trend(steps: Sequence[int], values: Sequence[float]) -> Trend:
-    """The least-squares line through at least three steps in ascending order, and how sure it is."""
+    """The least-squares line through at least three steps in ascending order, and how certain it is."""
     x, y = np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
     centred = x - x.mean()
     spread = float(centred @ centred)
@@ -102,11 +102,10 @@ def find_alarm(
     rule: AlarmRule | None = None,
     names: tuple[str, str] = ("the proxy", "the other"),
 ) -> Alarm | None:
-    """The alarm at the last of these steps, or None. A step where either curve has no value is passed over."""
+    """The alarm at the last of these steps, or None. A step at which either curve has no value is skipped."""
     rule = rule or AlarmRule()
-    both = [(step, a, b) for step, a, b in zip(steps, proxy, other, strict=True) if a is not None and b is not None][
-        -rule.window :
-    ]
+    both = [(step, a, b) for step, a, b in zip(steps, proxy, other, strict=True) if a is not None and b is not None]
+    both = both[-rule.window :]
     if len(both) < rule.least:
         return None
     at, rising, falling = zip(*both, strict=True)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from prorubric.datasets.sources import trl
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.files.write import open_rows
-from prorubric.reward.reward import Case, RewardConfig, RubricReward
+from prorubric.reward.reward import RewardConfig, RewardRequest, RubricReward
 from prorubric.rubric.records import Task
 from prorubric.train.adapter import VALIDATION_SPLITS, describe_unknown, fill_unknown, list_rows
 
@@ -79,7 +79,7 @@ class ProRubricORM:
                 row["messages"] = row["messages"][:-1]  # the conversation as it was before the answer
             ids = row.get("response_token_ids")  # token ids, or a list of them for each turn
             tokens = sum(len(turn) if isinstance(turn, Sequence) else 1 for turn in ids) if ids else None
-            requests.append(Case(row, _NO_THOUGHT.sub("", text), tokens))
+            requests.append(RewardRequest(row, _NO_THOUGHT.sub("", text), tokens))
         rewards = await self.reward.rewards(requests, validation=any(validation))
         groups = [str(row.get("prompt_id") or found.parts.task_id) for row, found in zip(rows, rewards, strict=True)]
         size = 0 if any(validation) else getattr(self.args, "num_generations", 0)

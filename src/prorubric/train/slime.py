@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from prorubric.errors import UnjudgedError
-from prorubric.reward.reward import Case, RewardConfig, make_reward
+from prorubric.reward.reward import RewardConfig, RewardRequest, make_reward
 from prorubric.reward.transcript import STOP_TEXTS, choose_reference, drop_stop_texts
 from prorubric.train.adapter import describe_unknown, fill_unknown, require_value
 
@@ -35,7 +35,7 @@ def make_custom_rm(config: RewardConfig, *, validation: bool = False, stops: Seq
         is_group = isinstance(sample, Sequence)
         group = sample if is_group else [sample]
         requests = [
-            Case(
+            RewardRequest(
                 choose_reference(one.label, getattr(one, "metadata", None)),
                 drop_stop_texts(one.response, stops),
                 tokens=one.response_length,

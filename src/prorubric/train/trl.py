@@ -20,7 +20,7 @@ from pydantic import Field
 from prorubric.datasets.sources import trl as trl_rows
 from prorubric.errors import ConfigError
 from prorubric.reward.monitor import Monitor, MonitorConfig
-from prorubric.reward.reward import Case, Reward, RewardConfig, RubricReward
+from prorubric.reward.reward import Reward, RewardConfig, RewardRequest, RubricReward
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
 from prorubric.text.show import shorten
@@ -50,7 +50,7 @@ class TrlReward:
     def __init__(self, config: RewardConfig, name: str = "rubric_reward", *, check_trainer: bool = True) -> None:
         self.reward = RubricReward(config)
         self.check_trainer = check_trainer
-        self.on_rewards: Callable[[Sequence[Case], Sequence[Reward]], None] | None = None
+        self.on_rewards: Callable[[Sequence[RewardRequest], Sequence[Reward]], None] | None = None
         """Called with every training batch; `watch_rewards` sets it."""
         self.__name__ = name
 
@@ -80,7 +80,7 @@ class TrlReward:
         rewards = self.reward(tasks, texts, tokens=tokens, validation=validation)
 
         if self.on_rewards and not validation:
-            self.on_rewards([*map(Case, tasks, texts, tokens)], rewards)
+            self.on_rewards([*map(RewardRequest, tasks, texts, tokens)], rewards)
         if log_metric:
             _log_means(rewards, log_metric)
         if log_extra:  # columns of the table that TRL writes with `log_completions`
@@ -288,7 +288,7 @@ class SecondOpinion:
         self._every = every
         self._seen = 0
 
-    def ask(self, cases: Sequence[Case]) -> list[float | None]:
+    def ask(self, cases: Sequence[RewardRequest]) -> list[float | None]:
         """The second opinion on every n-th response, if its task is known."""
         chosen = [case for number, case in enumerate(cases, self._seen) if number % self._every == 0]
         self._seen += len(cases)
@@ -304,13 +304,13 @@ class _Watch:
 
     def __init__(self, reward: TrlReward, config: MonitorConfig, second: SecondOpinion | None, stop: bool) -> None:
         self._config, self._second, self._stop = config, second, stop
-        self._cases: list[Case] = []
+        self._cases: list[RewardRequest] = []
         self._rewards: list[Reward] = []
         self.monitor: Monitor | None = None
         """Set in the first process once training has begun."""
         reward.on_rewards = self._collect
 
-    def _collect(self, cases: Sequence[Case], rewards: Sequence[Reward]) -> None:
+    def _collect(self, cases: Sequence[RewardRequest], rewards: Sequence[Reward]) -> None:
         self._cases.extend(cases)
         self._rewards.extend(rewards)
 

@@ -1,28 +1,26 @@
-"""What every request passes before and after its route: the name it uses, the token, the limits, the clock, the log.
+"""What every request passes before and after its route: host name, token, limits, time limits, log.
 
-The gate is outside the framework, so that a request which is refused costs next to nothing: no body is read without a
-token, and none while there is no room. A body is read here, up to its limit, and takes a place only when it is whole.
-A client that hangs up stops the work that was done for it.
+The gate is outside the framework, so a request that is refused costs next to nothing: no body is read without a token,
+or while there is no room. A body is read here, up to its limit, and takes a place only when it is complete. A client
+that hangs up stops the work that was done for it.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from prorubric.files.json import render_json
-from prorubric.reward.server.config import ServeOptions, Token
-from prorubric.reward.server.log import log, log_bug
+from prorubric.reward.server.config import ServerOptions, Token
+from prorubric.reward.server.log import log, log_error
 from prorubric.reward.server.metrics import Metrics
 from prorubric.text.show import shorten
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 REWARD_ROUTES = ("/score", "/openrlhf", "/slime", "/verify")
 ROUTES = (*REWARD_ROUTES, "/seed_session", "/health", "/metrics", "/openapi.json")
@@ -30,21 +28,16 @@ _OPEN_ROUTES = ("/health",)
 _QUIET_ROUTES = ("/health", "/metrics")
 """Asked every few seconds; they would drown the rest of the log."""
 
-RETRY_BUSY, RETRY_UNKNOWN = 1, 5
-"""Seconds that a client is told to wait when there is no room, and when the judge gave no verdict."""
+RETRY_BUSY, RETRY_UNKNOWN = {"Retry-After": "1"}, {"Retry-After": "5"}
+"""How long a client is told to wait when there is no room, and when the judge gave no verdict."""
+_CLOSE = {"Connection": "close"}
 
 BUG = "a bug in the server; its log says where"
 
 _HUNG_UP = 499
-"""In counts and log only: nobody is there to read a status."""
-
-
+"""In counts and log only: the client is gone."""
 _VALUE_BYTES = 80
-"""What a value takes in memory beside its text, once a body is read as JSON; a comma stands for each."""
-
-
-class BusyError(Exception):
-    """There is no room for so many responses now."""
+"""What a value takes in memory besides its text, once a body is read as JSON; a comma stands for each."""
 
 
 class Places:
@@ -55,32 +48,20 @@ class Places:
         self.taken = 0
 
     def check(self, number: int) -> None:
-        """`BusyError` where there are not so many places."""
+        """Refuse with a 429 if that many places are not free."""
         if self.taken + number > self.limit:
-            raise BusyError(
-                f"{self.taken} responses are judged or waiting and {number} more would be too many; "
-                f"ask again, or raise --response-limit ({self.limit})"
-            )
+            line = f"{self.taken} responses are being judged or waiting and {number} more would be too many"
+            raise HTTPException(429, f"{line}; ask again, or raise --response-limit ({self.limit})", RETRY_BUSY)
 
     @contextmanager
     def take(self, number: int) -> Iterator[None]:
-        """Hold some places; `BusyError` where there are not so many."""
+        """Hold some places, or refuse."""
         self.check(number)
         self.taken += number
         try:
             yield
         finally:
             self.taken -= number
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the gate keeps to."""
-
-    token: Token | None
-    hosts: frozenset[str] | None
-    """What the `Host` of a request may say; None where it may say anything."""
-    options: ServeOptions
 
 
 @dataclass(slots=True, eq=False)
@@ -112,25 +93,24 @@ class Visit:
         await self.send_on(message)
 
     def end(self) -> None:
-        """Give back what it held and count it, once."""
+        """Release what it held and count it, once."""
         if not self.is_over:
             self.is_over = True
             self.held.close()
             self.conclude(self)
 
-    async def answer(self, status: int, error: str, **headers: str) -> None:
+    async def answer(self, status: int, error: str, headers: Mapping[str, str] | None = None) -> None:
         """Answer with one line, unless an answer has begun."""
-        if self.status is not None:
-            return
-        body = render_json({"error": error})
-        fields = {"content-type": "application/json", "content-length": str(len(body)), **headers}
-        encoded = [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]
-        await self.send({"type": "http.response.start", "status": status, "headers": encoded})
-        await self.send({"type": "http.response.body", "body": body})
+        if self.status is None:
+            body = render_json({"error": error})
+            fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+            encoded = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
+            await self.send({"type": "http.response.start", "status": status, "headers": encoded})
+            await self.send({"type": "http.response.body", "body": body})
 
 
 class Bodies:
-    """The bytes of all bodies that are read or being answered. The largest unfinished one makes room for others."""
+    """The bytes of all bodies being read or answered. The largest unfinished one makes room for others."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -138,7 +118,7 @@ class Bodies:
         self._unfinished: set[Visit] = set()
 
     def open(self, visit: Visit) -> None:
-        """A body begins to arrive; it is held until its visit ends."""
+        """A body starts to arrive; it is held until its visit ends."""
         self._unfinished.add(visit)
         visit.held.callback(self._release, visit)
 
@@ -166,12 +146,18 @@ class Bodies:
 class Gate:
     """The outermost layer of the server."""
 
-    def __init__(self, app: App, rules: Rules, places: Places, metrics: Metrics) -> None:
-        self._app = app
-        self._rules = rules
-        self._places = places
-        self._bodies = Bodies(max(rules.options.total_body_limit, rules.options.body_limit))
-        self._metrics = metrics
+    def __init__(
+        self,
+        app: ASGIApp,
+        options: ServerOptions,
+        places: Places,
+        metrics: Metrics,
+        token: Token | None = None,
+        hosts: frozenset[str] | None = None,
+    ) -> None:
+        self._app, self._options, self._places, self._metrics = app, options, places, metrics
+        self._token, self._hosts = token, hosts
+        self._bodies = Bodies(max(options.total_body_limit, options.body_limit))
         self._clocks: set[asyncio.Timeout] = set()
         self.is_stopping = False
 
@@ -184,133 +170,120 @@ class Gate:
         visit = Visit(path if path in ROUTES else "other", send, self._conclude)
         scope["visit"] = visit
         try:
-            await self._serve(scope, receive, visit)
-        except Exception as error:  # noqa: BLE001 - one request's bug must not be the server's end
-            log_bug("bug", error, route=visit.route)
+            headers = dict(reversed(scope["headers"]))  # of several with one name, the first counts
+            self._admit(scope, headers, visit.route)
+            if visit.route in REWARD_ROUTES:
+                await self._serve_reward(scope, receive, visit, headers)
+            else:
+                await self._app(scope, receive, visit.send)
+        except HTTPException as refused:
+            await visit.answer(refused.status_code, refused.detail, refused.headers)
+        except ClientDisconnect:
+            visit.status = visit.status or _HUNG_UP
+        except Exception as error:  # noqa: BLE001 - a bug in one request must not end the server
+            log_error("bug", error, route=visit.route)
             await visit.answer(500, BUG)
         finally:
             visit.end()
 
     def stop(self) -> None:
-        """Let what is under way end soon, and nothing new begin."""
+        """Let running requests finish soon, and start nothing new."""
         if not self.is_stopping:
             log("stopping", under_way=len(self._clocks))
         self.is_stopping = True
-        latest = asyncio.get_running_loop().time() + self._rules.options.stop_seconds
+        latest = asyncio.get_running_loop().time() + self._options.stop_seconds
         for clock in self._clocks:
             when = clock.when()
             if when is None or when > latest:
                 clock.reschedule(latest)
 
-    async def _serve(self, scope: Scope, receive: Receive, visit: Visit) -> None:
-        host = _find_header(scope, b"host").lower()
-        hosts, token = self._rules.hosts, self._rules.token
-        has_length, coding = _find_header(scope, b"content-length"), _find_header(scope, b"transfer-encoding")
-        if hosts is not None and host not in hosts and host.rpartition(":")[0] not in hosts:
-            line = f"this server is not called {shorten(repr(host))}; use its address, or start it with --allow-host"
-            await visit.answer(421, line, connection="close")
-        elif coding and (has_length or scope["http_version"] == "1.0"):
-            line = "Transfer-Encoding with Content-Length, or in HTTP/1.0, has two meanings; send one length"
-            await visit.answer(400, line, connection="close")
-        elif (
-            token is not None
-            and visit.route not in _OPEN_ROUTES
-            and not token.fits(_find_header(scope, b"authorization"))
-        ):
-            await visit.answer(
-                401, "no token, or not the right one; send it as a bearer token", www_authenticate="Bearer"
-            )
-        elif self.is_stopping:
-            await visit.answer(503, "the server is stopping", retry_after=str(RETRY_UNKNOWN))
-        elif visit.route not in REWARD_ROUTES:
-            await self._app(scope, receive, visit.send)
-        else:
-            await self._serve_reward(scope, receive, visit)
+    def _admit(self, scope: Scope, headers: Mapping[bytes, bytes], route: str) -> None:
+        """Refuse a wrong host name, an ambiguous length and a missing token."""
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if self._hosts is not None and self._hosts.isdisjoint((host, host.rpartition(":")[0])):
+            line = f"the host name {shorten(repr(host))} is not allowed; use the server's address, or --allow-host"
+            raise HTTPException(421, line, _CLOSE)
+        if headers.get(b"transfer-encoding") and (b"content-length" in headers or scope["http_version"] == "1.0"):
+            line = "Transfer-Encoding with Content-Length, or in HTTP/1.0, is ambiguous; send one length"
+            raise HTTPException(400, line, _CLOSE)
+        token = None if route in _OPEN_ROUTES else self._token
+        if token is not None and not token.fits(headers.get(b"authorization", b"").decode("latin-1")):
+            line = "the token is missing or wrong; send it as a bearer token"
+            raise HTTPException(401, line, {"WWW-Authenticate": "Bearer"})
+        if self.is_stopping:
+            raise HTTPException(503, "the server is stopping", RETRY_UNKNOWN)
 
-    async def _serve_reward(self, scope: Scope, receive: Receive, visit: Visit) -> None:
+    async def _serve_reward(self, scope: Scope, receive: Receive, visit: Visit, headers: Mapping[bytes, bytes]) -> None:
+        """Read the body and have it answered, in time and only if there is room."""
+        self._places.check(1)
+        visit.held.enter_context(self._metrics.requests_in_flight.track_inprogress())
         try:
-            self._places.check(1)
-            visit.held.enter_context(self._metrics.count_in_flight())
-            await self._serve_in_time(scope, receive, visit)
-        except BusyError as error:
-            await visit.answer(429, str(error), retry_after=str(RETRY_BUSY))
+            async with asyncio.timeout(self._options.answer_seconds) as clock:
+                self._clocks.add(clock)
+                try:
+                    body = await self._read_body(receive, visit, headers)
+                    visit.held.enter_context(self._places.take(1))
+                    # After the complete body there is nothing to receive but the news that its sender has gone.
+                    await _run_while(self._app(scope, _replay(body), visit.send), receive())
+                finally:
+                    self._clocks.discard(clock)
         except TimeoutError:
             if self.is_stopping:
-                await visit.answer(503, "the server is stopping", retry_after=str(RETRY_UNKNOWN))
-            else:
-                seconds = f"{self._rules.options.answer_seconds:g}"
-                await visit.answer(504, f"no reward within {seconds} s; ask again, or raise --answer-seconds")
+                raise HTTPException(503, "the server is stopping", RETRY_UNKNOWN) from None
+            line = f"no reward within {self._options.answer_seconds:g} s; ask again, or raise --answer-seconds"
+            raise HTTPException(504, line) from None
 
-    async def _serve_in_time(self, scope: Scope, receive: Receive, visit: Visit) -> None:
-        async with asyncio.timeout(self._rules.options.answer_seconds) as clock:
-            self._clocks.add(clock)
-            try:
-                body = await self._read_body(scope, receive, visit)
-                if body is not None:
-                    visit.held.enter_context(self._places.take(1))
-                    work = self._app(scope, _replay(body), visit.send)
-                    # After the whole body there is nothing to receive but the news that its sender has gone.
-                    if not await _run_while(work, receive()):
-                        visit.status = visit.status or _HUNG_UP
-            finally:
-                self._clocks.discard(clock)
-
-    async def _read_body(self, scope: Scope, receive: Receive, visit: Visit) -> bytes | None:
-        """The body; None where it is refused, which is answered, or its sender has gone."""
-        options = self._rules.options
-        coding, said = _find_header(scope, b"content-encoding"), _find_header(scope, b"content-length")
+    async def _read_body(self, receive: Receive, visit: Visit, headers: Mapping[bytes, bytes]) -> bytes:
+        """The body, refused if it is too large, too slow, or too much together with others."""
+        limit, body, is_complete = self._options.body_limit, bytearray(), False
+        too_large = f"the body is larger than {limit:,} bytes; send fewer responses at once, or raise --body-limit"
+        coding = headers.get(b"content-encoding", b"identity").decode("latin-1")
         if coding not in ("", "identity"):
-            await visit.answer(415, f"the body is encoded as {shorten(repr(coding))}; send it as plain JSON")
-            return None
-        if said.isdecimal() and int(said) > options.body_limit:
-            await visit.answer(413, _describe_size(options.body_limit))
-            return None
-        body = bytearray()
+            raise HTTPException(415, f"the body is encoded as {shorten(repr(coding))}; send it as plain JSON")
+        if (length := headers.get(b"content-length", b"")).isdigit() and int(length) > limit:
+            raise HTTPException(413, too_large)
         self._bodies.open(visit)
         try:
-            async with asyncio.timeout(options.body_seconds) as visit.clock:
-                is_whole = False
-                while not is_whole and len(body) <= options.body_limit:
+            async with asyncio.timeout(self._options.body_seconds) as visit.clock:
+                while not is_complete and len(body) <= limit:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        visit.status = _HUNG_UP
-                        return None
+                        raise ClientDisconnect
                     body += message.get("body", b"")
                     self._bodies.add(visit, len(message.get("body", b"")))
-                    is_whole = not message.get("more_body", False)
+                    is_complete = not message.get("more_body", False)
                 self._bodies.add(visit, _VALUE_BYTES * body.count(b","))
         except TimeoutError:
-            line = f"the body did not arrive within {options.body_seconds:g} s; send it faster, or raise --body-seconds"
             if not visit.is_crowded_out:
-                await visit.answer(408, line, connection="close")
+                line = f"the body did not arrive within {self._options.body_seconds:g} s"
+                raise HTTPException(408, f"{line}; send it faster, or raise --body-seconds", _CLOSE) from None
         finally:
             self._bodies.close(visit)
         if visit.is_crowded_out:
-            held = f"bodies of requests hold more than {self._bodies.limit:,} bytes"
-            line = f"{held}; ask again, or raise --total-body-limit"
-            await visit.answer(429, line, retry_after=str(RETRY_BUSY), connection="close")
-        elif len(body) > options.body_limit:
-            await visit.answer(413, _describe_size(options.body_limit))
-        return bytes(body) if visit.status is None else None
+            line = f"request bodies hold more than {self._bodies.limit:,} bytes; ask again, or raise --total-body-limit"
+            raise HTTPException(429, line, {**RETRY_BUSY, **_CLOSE})
+        if len(body) > limit:
+            raise HTTPException(413, too_large)
+        return bytes(body)
 
     def _conclude(self, visit: Visit) -> None:
+        """Count and log a request that has ended."""
         status, seconds = visit.status or 500, time.perf_counter() - visit.started
-        self._metrics.count_request(visit.route, status)
+        self._metrics.requests.labels(visit.route, status).inc()
         if visit.route in REWARD_ROUTES:
-            self._metrics.time_request(visit.route, seconds)
+            self._metrics.request_seconds.labels(visit.route).observe(seconds)
         if visit.route not in _QUIET_ROUTES or status >= 400:
             log("request", route=visit.route, status=status, seconds=round(seconds, 4), **visit.notes)
 
 
-async def _run_while(work: Awaitable[None], gone: Awaitable[Message]) -> bool:
-    """Run work until it is done, or until its client has gone; True where it was done."""
+async def _run_while(work: Awaitable[None], gone: Awaitable[Message]) -> None:
+    """Run work until it is done; `ClientDisconnect` if its client goes first."""
     working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(gone)
     try:
         await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            await working
-            return True
-        return False
+        if not working.done():
+            raise ClientDisconnect
+        await working
     finally:
         for task in (working, waiting):
             task.cancel()
@@ -318,17 +291,10 @@ async def _run_while(work: Awaitable[None], gone: Awaitable[Message]) -> bool:
 
 
 def _replay(body: bytes) -> Receive:
+    """What the framework receives instead of the client's own messages."""
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receive() -> Message:
         return next(messages, {"type": "http.disconnect"})
 
     return receive
-
-
-def _find_header(scope: Scope, name: bytes) -> str:
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
-
-
-def _describe_size(limit: int) -> str:
-    return f"the body is larger than {limit:,} bytes; send fewer responses at once, or raise --body-limit"

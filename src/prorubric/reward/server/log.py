@@ -1,7 +1,7 @@
-"""The server's log: one JSON object a line on stderr. What was asked and answered is not in it unless asked for.
+"""The server's log: one JSON object per line on stderr. Requests and answers are not in it unless asked for.
 
-An exception is written as its type and the places it went through, without its message, which may quote a request.
-Of what other libraries log only the words of their own are kept: what they fill in may quote a request, too.
+An exception is logged as its type and the places it went through, without its message, which may quote a request. What
+other libraries log is cut to their own words: the values that they fill in may quote a request, too.
 """
 
 import logging
@@ -17,20 +17,20 @@ from prorubric.files.json import render_json
 _LOGGER = logging.getLogger("prorubric.serve")
 _FOREIGN = ("uvicorn.error", "asyncio")
 _FOREIGN_SECONDS = 1.0
-"""How long a message of another library is not written again."""
+"""How long a message of another library is not repeated."""
 _QUOTING = re.compile(r"[(<\[{'\"]")
 """How a value begins that was written into a message: asyncio puts a failed callback's arguments there."""
 
 
 class Rarely:
-    """Something that may happen thousands of times a second and should be written down once in a while."""
+    """Something that may happen thousands of times a second and should be logged once in a while."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._next, self._times = 0.0, 0
 
     def count(self) -> int | None:
-        """Count it; how often it happened since it was last written down, or None where that was a moment ago."""
+        """Count it; how often it happened since it was last logged, or None if that was a moment ago."""
         self._times += 1
         now = time.monotonic()
         if now < self._next:
@@ -47,7 +47,7 @@ class ForeignFilter(logging.Filter):
         self._seen: dict[str, Rarely] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to write it."""
+        """Whether to log it."""
         if len(self._seen) > 100:
             self._seen.clear()
         times = self._seen.setdefault(str(record.msg)[:40], Rarely(_FOREIGN_SECONDS)).count()
@@ -71,23 +71,24 @@ class JsonFormatter(logging.Formatter):
         if record.name == _LOGGER.name:
             fields |= {"event": record.msg, **getattr(record, "fields", {})}
         else:
-            fields |= {"event": "log", "source": record.name, "message": self._describe_foreign(record)}
+            if self._log_text:
+                message = record.getMessage().strip()
+            elif isinstance(record.msg, str):
+                message = _QUOTING.split(record.msg.strip().partition("\n")[0])[0].strip()
+            else:
+                message = type(record.msg).__name__
+            fields |= {"event": "log", "source": record.name, "message": message}
             if (times := getattr(record, "times", 1)) > 1:
                 fields["times"] = times
-        if record.exc_info and record.exc_info[1] is not None:
-            fields |= _describe(record.exc_info[1])
+        if record.exc_info and (error := record.exc_info[1]) is not None:
+            frames = traceback.extract_tb(error.__traceback__)
+            fields["error"] = type(error).__name__
+            fields["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         return render_json(fields).decode()
-
-    def _describe_foreign(self, record: logging.LogRecord) -> str:
-        if self._log_text:
-            return record.getMessage().strip()
-        if not isinstance(record.msg, str):
-            return type(record.msg).__name__
-        return _QUOTING.split(record.msg.strip().partition("\n")[0])[0].strip()
 
 
 def set_up_logs(*, log_text: bool = False) -> None:
-    """Send the server's own lines, and the warnings of what it runs on, to stderr."""
+    """Send the server's own lines, and the warnings of the libraries it runs on, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter(log_text))
     for name in (_LOGGER.name, *_FOREIGN):
@@ -99,20 +100,10 @@ def set_up_logs(*, log_text: bool = False) -> None:
 
 
 def log(event: str, **fields: Any) -> None:
-    """Write one line."""
+    """Log an event."""
     _LOGGER.info(event, extra={"fields": fields})
 
 
-def log_trouble(event: str, **fields: Any) -> None:
-    """Write one line on something that its owner has to mend."""
-    _LOGGER.error(event, extra={"fields": fields})
-
-
-def log_bug(event: str, error: BaseException, **fields: Any) -> None:
-    """Write one line on something that should not have happened."""
-    _LOGGER.error(event, exc_info=error, extra={"fields": fields})
-
-
-def _describe(error: BaseException) -> dict[str, Any]:
-    frames = traceback.extract_tb(error.__traceback__)
-    return {"error": type(error).__name__, "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]}
+def log_error(event: str, exception: BaseException | None = None, **fields: Any) -> None:
+    """Log a problem that the operator should look at, or a bug with its exception."""
+    _LOGGER.error(event, exc_info=exception, extra={"fields": fields})

@@ -1,49 +1,39 @@
-"""The bodies that trainers send, each read as the same thing: which task, which text, how many tokens.
+"""The bodies that trainers send, each read as the same thing (which task, which text, how many tokens); the answers.
 
-Pydantic refuses what has the wrong shape; `ConfigError` what has the right shape and no meaning. Whether a task exists
-is found out later, by the reward.
+Pydantic refuses a body of the wrong shape, `ConfigError` one of the right shape that makes no sense. Whether a task
+exists is found out later, by the reward.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from prorubric.errors import ConfigError
-from prorubric.reward.transcript import choose_reference, split_query
+from prorubric.files.json import parse_json
+from prorubric.reward.reward import RewardRequest
+from prorubric.reward.transcript import choose_reference, drop_stop_texts, split_query
 from prorubric.text.show import shorten
 
-DropStops = Callable[[str], str]
-
 _REFERENCE = (
-    "the id of a task in the server's file; or a task itself, as an object or as JSON text; "
-    "or a row that holds the one or the other"
+    "the id of a task in the server's file; or a task itself, as an object or as JSON text; or a row with either"
 )
-_EXAMPLE_TASK = "medicine-infant-fever"
+_EXAMPLES = parse_json(Path(__file__).with_name("examples.json").read_bytes())
+"""Example bodies by route, for /openapi.json."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One response whose reward is wanted."""
-
-    reference: Any
-    """What names the task, or carries it."""
-    text: str
-    tokens: int | None = None
-
-
-def _names_a_task(value: Any) -> Any:
+def _require_reference(value: Any) -> Any:
     if isinstance(value, str | dict) and value:
         return value
     if isinstance(value, int) and not isinstance(value, bool):  # an id may be a whole number, as in every trainer
         return value
-    raise ValueError("names no task; give the id of a task, or a task as an object or as JSON text")
+    raise ValueError("does not name a task; give the id of a task, or a task as an object or as JSON text")
 
 
 _Reference = Annotated[
     Any,
-    AfterValidator(_names_a_task),
+    AfterValidator(_require_reference),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "object"}], "description": _REFERENCE}),
 ]
 _MOST_TOKENS = 2**53
@@ -57,188 +47,166 @@ _Texts = Annotated[list[_Text], Field(fail_fast=True)]
 class ScoreRequest(BaseModel):
     """One response to a task, or several."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"task": _EXAMPLE_TASK, "response": "Give him water and call a doctor if …", "tokens": 12},
-                {"task": _EXAMPLE_TASK, "responses": ["Give him water.", "Wait."], "validation": True},
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": _EXAMPLES["score"]})
 
     task: Annotated[_Reference, Field(validation_alias=AliasChoices("task", "task_id"))]
     response: _Text | None = None
     responses: _Texts | None = None
     tokens: _Tokens | Annotated[list[_Tokens], Field(fail_fast=True)] | None = None
-    """How long the response is in tokens, or each of them; needed where overlong responses lose reward."""
+    """The length of the response in tokens, or of each; needed if overlong responses lose reward."""
     validation: bool = False
-    """Leave out the penalty for overlong responses."""
 
-    @model_validator(mode="after")
-    def _is_one_or_several(self) -> Self:
+    def list_requests(self) -> list[RewardRequest]:
+        """What is asked for, in order."""
         if (self.response is None) == (self.responses is None):
-            raise ValueError("give response, or responses, and not both")
-        several = isinstance(self.tokens, list)
-        if self.tokens is not None and several != (self.responses is not None):
-            raise ValueError("tokens is one number beside response and a list beside responses")
-        if isinstance(self.tokens, list) and len(self.tokens) != len(self.responses or ()):
-            raise ValueError(f"{len(self.responses or ())} responses, and {len(self.tokens)} numbers of tokens")
-        return self
-
-    def list_asked(self) -> list[Asked]:
-        """What is asked, in order."""
-        if self.responses is None:
-            tokens = None if isinstance(self.tokens, list) else self.tokens
-            return [Asked(self.task, self.response or "", tokens)]
-        counts = self.tokens if isinstance(self.tokens, list) else [None] * len(self.responses)
-        return [Asked(self.task, text, count) for text, count in zip(self.responses, counts, strict=True)]
+            raise ConfigError("give either response or responses, and not both")
+        texts = [self.response or ""] if self.responses is None else self.responses
+        tokens: Sequence[int | None] = [None] * len(texts)
+        if self.tokens is not None:
+            if isinstance(self.tokens, list) != (self.responses is not None):
+                raise ConfigError("tokens is one number with response and a list with responses")
+            tokens = self.tokens if isinstance(self.tokens, list) else [self.tokens]
+        if len(tokens) != len(texts):
+            raise ConfigError(f"{len(texts)} responses, but {len(tokens)} numbers of tokens; give one for each")
+        return [RewardRequest(self.task, text, count) for text, count in zip(texts, tokens, strict=True)]
 
 
 class OpenRlhfRequest(BaseModel):
     """What OpenRLHF posts to `--reward.remote_url`: whole sequences, their prompts, their labels."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "query": [
-                        "<|im_start|>user\nMy boy has a fever.<|im_end|>\n<|im_start|>assistant\n"
-                        "Give him water.<|im_end|>"
-                    ],
-                    "prompts": ["<|im_start|>user\nMy boy has a fever.<|im_end|>\n<|im_start|>assistant\n"],
-                    "labels": [_EXAMPLE_TASK],
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": _EXAMPLES["openrlhf"]})
 
     query: _Texts
     prompts: _Texts
     labels: Annotated[list[_Reference], Field(fail_fast=True)]
 
-    @model_validator(mode="after")
-    def _belong_together(self) -> Self:
-        counts = (len(self.query), len(self.prompts), len(self.labels))
+    def list_requests(self, stops: Sequence[str]) -> list[RewardRequest]:
+        """What is asked for, in order. OpenRLHF sends no lengths."""
+        counts = len(self.query), len(self.prompts), len(self.labels)
         if len(set(counts)) > 1:
-            raise ValueError(
-                "query, prompts and labels have {}, {} and {} entries; give as many of each".format(*counts)
-            )
-        return self
-
-    def list_asked(self, drop_stops: DropStops) -> list[Asked]:
-        """What is asked, in order. OpenRLHF sends no lengths."""
-        rows = zip(self.query, self.prompts, self.labels, strict=True)
-        return [Asked(label, drop_stops(split_query(query, prompt))) for query, prompt, label in rows]
+            shown = "query, prompts and labels have {}, {} and {} entries".format(*counts)
+            raise ConfigError(f"{shown}; give as many of each")
+        texts = map(split_query, self.query, self.prompts)
+        return [
+            RewardRequest(label, drop_stop_texts(text, stops)) for label, text in zip(self.labels, texts, strict=True)
+        ]
 
 
 class SlimeRequest(BaseModel):
-    """What slime's `remote_rm` posts for one sample; a function of your own may add more of the sample."""
+    """What slime's `remote_rm` posts for one sample; your own function may add more of the sample."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"prompt": "My boy has a fever.", "response": "Give him water.<|im_end|>", "label": _EXAMPLE_TASK}
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": _EXAMPLES["slime"]})
 
     response: _Text
     prompt: Any = None
     label: Any = None
     metadata: dict[str, Any] | None = None
-    """Looked into where there is no label."""
+    """Names the task if there is no label."""
     response_length: _Tokens | None = None
 
-    @model_validator(mode="after")
-    def _names_its_task(self) -> Self:
-        _names_a_task(self.reference)
-        return self
-
-    @property
-    def reference(self) -> Any:
-        """What names the task: the label, or the metadata where there is none."""
-        return choose_reference(self.label, self.metadata)
-
-    def list_asked(self, drop_stops: DropStops) -> list[Asked]:
-        """The one that is asked."""
-        return [Asked(self.reference, drop_stops(self.response), self.response_length)]
+    def list_requests(self, stops: Sequence[str]) -> list[RewardRequest]:
+        """What is asked for: one response."""
+        task = choose_reference(self.label, self.metadata)
+        return [RewardRequest(task, drop_stop_texts(self.response, stops), self.response_length)]
 
 
 class PolicyResponse(BaseModel):
-    """What the policy gave back: the items of its output, and what else belongs to a response."""
+    """What the policy returned: the items of its output, and whatever else belongs to a response."""
 
     model_config = ConfigDict(extra="allow")
 
     output: list[Any]
 
+    def read_last_message(self) -> str:
+        """What the assistant said last, without its reasoning and its tool calls.
+
+        No message at all is an empty answer; a message that cannot be read is refused.
+        """
+        content: Any = ""
+        for item in self.output:
+            if isinstance(item, dict) and item.get("type", "message") == "message" and item.get("role") == "assistant":
+                content = item.get("content")
+        if isinstance(content, str):
+            return content
+        if not isinstance(content, list):
+            raise ConfigError(
+                f"the content of the last message is {shorten(repr(content))}; give a text, or a list of parts"
+            )
+        said = ""
+        for part in content:
+            text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
+            if not isinstance(text, str):
+                shown = shorten(repr(part))
+                raise ConfigError(f"a part of the last message is {shown}; give it a text, or a refusal")
+            said += text
+        return said
+
 
 class VerifyRequest(BaseModel):
     """What a NeMo Gym agent posts to a resources server: a row of the dataset, and the policy's response to it."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "examples": [
-                {
-                    "responses_create_params": {"input": [{"role": "user", "content": "My boy has a fever."}]},
-                    "response": {
-                        "output": [
-                            {
-                                "type": "message",
-                                "role": "assistant",
-                                "content": [{"type": "output_text", "text": "Give him water."}],
-                            }
-                        ],
-                        "usage": {"output_tokens": 4},
-                    },
-                    "task_id": _EXAMPLE_TASK,
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": _EXAMPLES["verify"]})
 
     responses_create_params: dict[str, Any]
     response: PolicyResponse
 
-    def list_asked(self, column: str) -> list[Asked]:
-        """The one that is asked: the last message of the assistant, and the row that names its task."""
+    def list_requests(self, column: str) -> list[RewardRequest]:
+        """What is asked for: the last message of the assistant, with the row that names its task."""
         row = dict(self.model_extra or {})
         inner = row.get("verifier_metadata")
-        reference = inner if column not in row and isinstance(inner, dict) else row
-        return [Asked(reference, read_last_message(self.response.output), _read_output_tokens(self.response))]
+        task = inner if column not in row and isinstance(inner, dict) else row
+        usage = (self.response.model_extra or {}).get("usage")
+        count = usage.get("output_tokens") if isinstance(usage, dict) else None
+        is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS
+        return [RewardRequest(task, self.response.read_last_message(), count if is_count else None)]
 
 
-def read_last_message(output: Sequence[Any]) -> str:
-    """What the assistant said last, without its reasoning and its tool calls.
+class Scored(BaseModel):
+    """One reward and how it came about."""
 
-    No message at all is an empty answer; a message that cannot be read is refused, and not taken for one.
-    """
-    said = [item for item in output if _is_spoken(item)]
-    content = said[-1].get("content") if said else ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "".join(map(_read_part, content))
-    raise ConfigError(f"the content of the last message is {_show(content)}; give a text, or a list of parts")
+    value: float
+    low: float
+    high: float
+    parts: dict[str, Any]
 
 
-def _is_spoken(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type", "message") == "message" and item.get("role") == "assistant"
+class ScoredSeveral(BaseModel):
+    """Several rewards, in the order of the responses."""
+
+    rewards: list[Scored]
 
 
-def _read_part(part: Any) -> str:
-    text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
-    if isinstance(text, str):
-        return text
-    raise ConfigError(f"a part of the last message is {_show(part)}; give it a text, or a refusal")
+class OpenRlhfRewards(BaseModel):
+    """What OpenRLHF reads."""
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, Any]
 
 
-def _show(value: Any) -> str:
-    return shorten(repr(value))
+class UnknownReward(BaseModel):
+    """A reward that is unknown: its bounds, and why."""
+
+    index: int
+    task: str
+    low: float
+    high: float
+    reasons: list[str]
 
 
-def _read_output_tokens(response: PolicyResponse) -> int | None:
-    usage = (response.model_extra or {}).get("usage")
-    count = usage.get("output_tokens") if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS else None
+class Problem(BaseModel):
+    """What is wrong, in one line."""
+
+    error: str
+    unknown: list[UnknownReward] = []
+
+
+class Health(BaseModel):
+    """Whether the server is alive and whether its judge is."""
+
+    status: str
+    judge: str
+    """`answering`, `failing`, or `not asked yet`."""
+    judge_answered_seconds_ago: float | None
+    in_flight: int
+    limit: int
