@@ -51,12 +51,15 @@ def test_names_are_printed_as_they_are_and_on_one_line(
     assert f"\ntasks: {out}\n" in capsys.readouterr().out
 
 
-def test_a_reason_with_mark_up_in_it_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reason_is_counted_by_kind_and_listed_with_its_value_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write_tasks(tmp_path / "in.jsonl", TASK)
     row = json.loads(path.read_text()) | {"[red]x[/]": 1}
     path.write_text(path.read_text() + json.dumps(row) + "\n")
     assert run(["convert", str(path), str(tmp_path / "out.jsonl")]) == 0
-    assert "'[red]x[/]'" in capsys.readouterr().out
+    assert "\n  1 rejected: unknown key\n" in capsys.readouterr().out
+    assert "unknown key ('[red]x[/]')" in json.loads((tmp_path / "out.rejects.jsonl").read_text())["reason"]
 
 
 def test_an_output_that_exists_is_left_alone_in_one_line(tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ class TestSourceErrors:
         (tmp_path / "x.jsonl").write_text("\n\n17\n")
         with pytest.raises(SourceError) as caught:
             load_tasks(tmp_path / "x.jsonl")
-        fault = f"{tmp_path / 'x.jsonl'}:3: not a JSON object: 17; a row is one JSON object"
+        fault = f"{tmp_path / 'x.jsonl'}:3: not a JSON object (17); a row is one JSON object"
         assert str(caught.value) == f"{tmp_path / 'x.jsonl'}: no readable row; {fault}; {EXAMPLE}"
 
     @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
@@ -413,7 +413,7 @@ class TestAuto:
 
     def test_a_row_of_another_format_further_down_is_a_reject(self, tmp_path: Path) -> None:
         _, (reject,) = read(write_jsonl(tmp_path / "x.jsonl", TASK, HEALTHBENCH))
-        assert "unknown key 'prompt_id'; allowed: id, messages" in str(reject)
+        assert "unknown key ('prompt_id'); allowed: id, messages" in str(reject)
 
 
 class TestSubset:
