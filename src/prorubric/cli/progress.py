@@ -16,7 +16,7 @@ from prorubric.errors import SourceError
 from prorubric.files.read import count_rows
 from prorubric.runs.run import OnProgress, Progress
 
-_SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_LINES = 30.0
 
 
 @contextmanager
