@@ -33,17 +33,17 @@ def judge(task: Task, complies: list[bool], verdicts: list[bool], name: str) -> 
     groups = [[complies[i - 1] for i in dimension.indices] for dimension in task.protocol.dimensions]
     total = task.rubric.total_weight
     share = sum(abs(w) for w, met in zip(task.rubric.weights, complies, strict=True) if met) / total
-    read: dict[str, list[Verdict]] = {
-        "criteria": [*verdicts],
-        "criteria-rewritten": [*verdicts],
-        "groups": [all(group) for group in groups],
-        "dimensions": [all(group) for group in groups],
-        "dimensions-no-failure": [all(group) for group in groups],
-        "one-dimension": [all(complies)],
+    by_subject: dict[str, list[Verdict]] = {
+        "criterion": [*verdicts],
+        "dimension": [all(group) for group in groups],
+        "response": [all(complies)],
+    }
+    by_reading: dict[str, list[Verdict]] = {
         "mark": [1 + 9 * share],
         "levels": [3 * sum(group) // len(group) for group in groups],
     }
-    found = read[scheme.readings[0].name]
+    reading = scheme.readings[0]
+    found = by_reading.get(reading.name, by_subject[reading.about])
     return [*found, True] if scheme.appropriateness else found
 
 

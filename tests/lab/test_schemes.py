@@ -140,3 +140,8 @@ def test_a_function_of_ones_own_is_known_by_the_files_it_is_written_in(
     )
     assert hash_own("additive") is None
     assert hash_own("builtins:max") is not None
+
+
+def test_a_reading_that_the_labs_judge_does_not_know_is_refused(facts) -> None:
+    with pytest.raises(SchemeError, match="the lab's judge does not know the reading 'redundancy'"):
+        judge_reading(facts, "redundancy", 0)

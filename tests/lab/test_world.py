@@ -7,7 +7,7 @@ from prorubric.lab.world import ASK, WORLDS, find_world, make_world
 
 
 def test_worlds_have_names_and_another_name_is_refused() -> None:
-    assert list(WORLDS) == ["triage-v1", "triage-v1-redrawn", "science-v1", "dialogue-v1"]
+    assert {"triage-v1", "triage-v1-redrawn", "science-v1", "dialogue-v1"} <= WORLDS.keys()
     with pytest.raises(ConfigError, match="no world is called 'triage-v9'; known: triage-v1, triage-v1-redrawn, "):
         find_world("triage-v9")
 

@@ -163,7 +163,7 @@ def _make_case(sample: SampleAnswer, copy: int, reword: Reword) -> AuditCase:
         case.outcomes[outcome.kind] = outcome
         if isinstance(outcome, MadeEdit):
             draw = random.Random(f"{task_id}/{response.sample}/{outcome.kind}")
-            case.verdicts[outcome.kind] = _judge(case, outcome, MOVES[outcome.kind], draw)
+            case.verdicts[outcome.kind] = _judge(case, outcome, MOVES.get(outcome.kind, Moves()), draw)
             case.scores[outcome.kind] = _score(task, case.verdicts[outcome.kind])
     return case
 
@@ -204,6 +204,9 @@ def _make_edits(case: AuditCase, draw: random.Random) -> Iterator[MadeEdit | Not
     else:
         yield NotMade(kind="drop-key-advice", reason=NO_SENTENCE)
     yield MadeEdit(kind="paraphrase", text=answer.replace("should", "ought to").replace(" you ", " one "))
+    for kind in EDITS:
+        if kind not in MOVES:  # a new kind, which no verdict notices
+            yield MadeEdit(kind=kind, text=f"{answer}\n\nAnd so on.", added=("And so on.",))
     yield MadeEdit(kind=AGAIN, text=answer)
     yield MadeEdit(kind=GARBAGE, text=make_garbage(answer, case.task.id))
     yield MadeEdit(kind=OTHER_ANSWER, text="Preheat the oven, and let the dough rest for an hour.")
@@ -292,6 +295,3 @@ def _make_hack(case: AuditCase, refuted: Sequence[str]) -> Hack:
         rewards=case.scores["hack"],
         **about,
     )
-
-
-assert set(EDITS) <= set(MOVES)

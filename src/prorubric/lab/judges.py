@@ -8,6 +8,7 @@ word may not. So equal answers tie, and asking again earns nothing.
 import numpy as np
 import numpy.typing as npt
 
+from prorubric.errors import SchemeError
 from prorubric.judge.readings import READINGS as ALL_READINGS
 from prorubric.lab.checklist import PADDING
 from prorubric.lab.facts import NAMED, Facts
@@ -101,8 +102,10 @@ def judge_reading(facts: Facts, reading: str, seed: int) -> Bools | Floats:
             # Half of a dimension's noise: one mark over everything averages it.
             mark = np.round(1 + 9 * (share + _noise(facts, seed, 1) / 2) - MARK_LOSS * faults)
             verdicts = np.clip(mark, 1.0, 10.0)
-        case _:
+        case "appropriateness":
             verdicts = judge_appropriateness(facts, seed)
+        case _:
+            raise SchemeError(f"the lab's judge does not know the reading {reading!r}; add it to lab/judges.py")
     return verdicts
 
 

@@ -86,17 +86,19 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     """Lint, compile, score and audit the sample pack, into a run folder."""
     _check_folder(config.out)
     config.out.mkdir(parents=True, exist_ok=True)
-    about = {"schemes": SCHEMES, "judge": "none: verdicts given by hand"}
+    answers = list(load_samples())
+    # A scheme that reads something else has no verdicts in the pack.
+    schemes = [name for name in SCHEMES if all(r.name in answers[0].verdicts for r in find_scheme(name).readings)]
+    about = {"schemes": schemes, "judge": "none: verdicts given by hand"}
     # Written first, so a demo that was stopped is still recognised as one.
     write_json(config.out / CONFIG, {**describe_run(Setting(_VERB, config, {})), **about})
     (config.out / SUMMARY).unlink(missing_ok=True)
     compiled = config.out / f"{_BY_RULES}.jsonl"
     compile_rubrics(CompileConfig(str(SAMPLE_TASKS), out=compiled, generator="rules", overwrite=True))
     agreement = compare_tasks(compiled, SAMPLE_TASKS).agreement
-    answers = list(load_samples())
     scored = {
         name: [score(pick_verdicts(answer, find_scheme(name)), answer.task, name) for answer in answers]
-        for name in SCHEMES
+        for name in schemes
     }
     tables = {name: _table_by_task(answers, scores) for name, scores in scored.items()}
     audit = AuditConfig(
