@@ -122,7 +122,7 @@ class TestEnds:
             ("Nobody", (), "Nobody"),
             ("Keyword", ("--scheme", "addition"), "no scheme is called 'addition'"),
             ("Keyword", ("--edits", "flattery"), "flattery"),
-            ("Keyword", ("--editor", "lexical"), "writes no text"),
+            ("Keyword", ("--editor", "lexical"), "does not write text"),
             ("Keyword", ("--limit", "0"), "limit"),
             ("Keyword", ("--answers-from", "lexical"), "give one of the two"),
         ],
