@@ -7,6 +7,7 @@
     ├── SchemeError      a scheme does not fit this task or these verdicts
     ├── ModelError       a model cannot be used at all: wrong key, no such model, no server
     ├── UnjudgedError    one response cannot be judged by this model; the judge makes it unknown
+    │   └── NotAskedError  the run is stopping, so the model was not asked
     ├── BreakerError     too many rewards in a row are unknown; further training would be on noise
     ├── ConfigError      an option is not allowed
     ├── StoppedError     a run used up its budget; the same command with a larger one continues
@@ -80,6 +81,10 @@ class ModelError(ProRubricError):
 
 class UnjudgedError(ProRubricError):
     """One response cannot be judged by this model; the judge makes it `Unknown` with this reason."""
+
+
+class NotAskedError(UnjudgedError):
+    """The model was not asked, because the run is stopping."""
 
 
 class BreakerError(ProRubricError):

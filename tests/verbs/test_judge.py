@@ -805,10 +805,16 @@ class TestBudget:
     ) -> None:
         first = judge_responses(make_config(files, server, max_calls=5))
         assert (first.stopped, first.responses, server.calls) == ("--max-calls 5 is reached", 5, 5)
+        assert (first.calls, first.failed_calls) == (5, {})
         assert [row.sample for row in read_verdicts(files / "run")] == [0, 1, 2, 3, 4]
         assert json.loads((files / "run/summary.json").read_text())["stopped"] == "--max-calls 5 is reached"
         whole = judge_responses(make_config(files, server, max_calls=7))
         assert (whole.stopped, whole.responses, whole.cached, server.calls) == ("", 12, 5, 12)
+
+    def test_what_was_not_asked_is_not_a_failed_call_of_a_model_of_probabilities(self, files: Path) -> None:
+        result = judge_responses(replace(make_offline_config(files), max_calls=4))
+        assert (result.stopped, result.responses) == ("--max-calls 4 is reached", 4)
+        assert (result.calls, result.failed_calls) == (4, {})
 
     def test_replies_from_the_journal_are_free(self, files: Path, server: MisbehavingServer) -> None:
         judge_responses(make_config(files, server))

@@ -56,7 +56,9 @@ class Usage:
     """Replies that were damaged in the journal and asked for again."""
 
     def add(self, outcome: Outcome) -> None:
-        """Count one outcome."""
+        """Count one outcome. A call that was stopped before its first attempt is not one."""
+        if isinstance(outcome, Failure) and outcome.attempts == 0:
+            return
         self.calls += 1
         if isinstance(outcome, Failure):
             self.failures[outcome.kind] = self.failures.get(outcome.kind, 0) + 1

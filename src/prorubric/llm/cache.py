@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from prorubric.errors import UnjudgedError
+from prorubric.errors import NotAskedError, UnjudgedError
 from prorubric.files.json import parse_json, render_json
 from prorubric.llm.accounting import Usage
 from prorubric.llm.journal import key_of
@@ -82,7 +82,7 @@ class CachedYesNo(_Cached[YesNoModel]):
             try:
                 found: Sequence[object] = await self._model.probabilities(conversation, response, statements)
             except UnjudgedError as error:
-                return Failure("reply", str(error))
+                return Failure("reply", str(error), attempts=0 if isinstance(error, NotAskedError) else 1)
             if len(found) != len(statements):
                 return Failure("reply", f"the model gave {len(found)} probabilities for {len(statements)} items")
             for value in found:

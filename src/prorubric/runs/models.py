@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.errors import ConfigError, NotAskedError
 from prorubric.llm.accounting import Prices, Usage, estimate_cost, find_price
 from prorubric.llm.cache import CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig
@@ -82,7 +82,7 @@ class GatedYesNo(ModelWrapper[YesNoModel]):
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """Ask the model, if the gate lets the call through."""
         if refused := self._gate.enter():
-            raise UnjudgedError(refused.reason)
+            raise NotAskedError(refused.reason)
         return await self._model.probabilities(conversation, response, statements)
 
 
