@@ -1,14 +1,17 @@
-"""The real program in a process of its own: in a pipe, and in a terminal of a given width."""
+"""The real program in a process of its own: with its output in files, and in a terminal of a given width."""
 
 import json
 import os
 import pty
 import subprocess
 import sys
+import tempfile
 import termios
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.cli.forking import get_fork_server
 
 PROGRAM = [sys.executable, "-m", "prorubric"]
 
@@ -22,16 +25,12 @@ def make_environment(**extra: str) -> dict[str, str]:
 
 
 def run_program(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `prorubric` with its output in pipes."""
-    return subprocess.run(
-        [*PROGRAM, *arguments],
-        cwd=cwd,
-        env=make_environment(**environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    """Run `prorubric` with its output in files."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open() as nothing:
+        files = [nothing.fileno(), out.fileno(), err.fileno()]
+        code = get_fork_server(os.getpid()).run(list(arguments), cwd, make_environment(**environment), files)
+        said = [file.seek(0) or file.read().decode("utf-8") for file in (out, err)]
+    return subprocess.CompletedProcess(["prorubric", *arguments], code, *said)
 
 
 def run_in_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: str) -> str:

@@ -102,6 +102,210 @@ PLAIN: dict[str, Any] = {
     "checklist": ["Says no", {"text": "Explains why"}],
     "difficulty": "easy",
 }
+DEEPRESEARCH: dict[str, Any] = {
+    "id": 3,
+    "prompt": "Compare heat pumps.",
+    "dimension_weight": {"insight": 0.6, "readability": 0.4},
+    "criterions": {
+        "insight": [{"criterion": "Cold climates", "explanation": "Says how they do at -15 °C.", "weight": 1.0}],
+        "readability": [
+            {"criterion": "Structure", "explanation": "Has a summary.", "weight": 0.75},
+            {"criterion": "Tables", "explanation": "Compares in a table.", "weight": 0.25, "comment": "nice"},
+        ],
+    },
+}
+VITABENCH: dict[str, Any] = {
+    "id": "v-1",
+    "domain": "delivery",
+    "message_history": [],
+    "environment": {"time": "noon"},
+    "instructions": "Order noodles.",
+    "evaluation_criteria": {
+        "expected_states": [{"state_rubrics": ["Noodles are ordered"]}],
+        "overall_rubrics": ["Noodles are ordered", "Nothing fried is ordered"],
+    },
+}
+RUBRICEVAL: dict[str, Any] = {
+    "id": 4.0,
+    "category": "Brainstorming",
+    "instruction": "Name a boat.",
+    "rubric": [
+        {
+            "criterion": "Wit",
+            "weight": 60.0,
+            "performance_to_description": {
+                "excellent": "Makes one laugh.",
+                "good": "Makes one smile.",
+                "poor": "Dull.",
+            },
+        }
+    ],
+    "excellent_response": "Boaty.",
+    "rubric_date": "2024-09-03",
+}
+WRITINGBENCH: dict[str, Any] = {
+    "index": 5,
+    "domain1": "Academic",
+    "domain2": "Outline",
+    "query": "Write an outline.",
+    "checklist": [
+        {"name": "Structure", "criteria_description": "Is it complete?", "1-2": "No.", "5-6": "Half.", "9-10": "Whole."}
+    ],
+}
+PAPERBENCH: dict[str, Any] = {
+    "id": "root",
+    "requirements": "The paper is reproduced.",
+    "weight": 1,
+    "task_category": None,
+    "sub_tasks": [
+        {
+            "id": "a",
+            "requirements": "The data is there.",
+            "weight": 3,
+            "sub_tasks": [
+                {
+                    "id": "a1",
+                    "requirements": "It is downloaded.",
+                    "weight": 1,
+                    "sub_tasks": [],
+                    "task_category": "Code",
+                },
+                {"id": "a2", "requirements": "It is split.", "weight": 2, "sub_tasks": []},
+            ],
+        },
+        {"id": "b", "requirements": "The model is trained.", "weight": 1, "sub_tasks": []},
+    ],
+}
+HEALTHBENCH_META: dict[str, Any] = {
+    "prompt_id": "q-1",
+    "prompt": [{"role": "user", "content": "I have a cold."}],
+    "completion": "Rest.",
+    "completion_id": "c-1",
+    "rubric": "Says when to see a doctor.",
+    "binary_labels": [True, False],
+    "anonymized_physician_ids": ["p1", "p2"],
+    "category": "cluster:referral",
+    "canary": "a canary",
+}
+ADVANCEDIF: dict[str, Any] = {
+    "conversation_history": json.dumps([{"role": "system", "content": "Haiku."}, {"role": "user", "content": "Rain."}]),
+    "benchmark_name": "system_steerability",
+    "prompt_metadata": json.dumps({"rubrics": json.dumps(["Is it a haiku?", "Is it about rain?"])}),
+}
+PRBENCH: dict[str, Any] = {
+    "task": "t-1",
+    "turns": 2,
+    "field": "Finance",
+    "topic": "Leases",
+    "prompt_0": "How do I value a lease?",
+    "response_0": "Which standard?",
+    "model_0": "m",
+    "reference_texts_0": [],
+    "prompt_1": "IFRS 16.",
+    "response_1": None,
+    "reference_texts_1": ["A note."],
+    "rubric": [
+        {
+            "id": "c1",
+            "title": "Names the rate",
+            "annotations": {
+                "criteria_category": "Accuracy",
+                "weight_class": "critically important",
+                "critically_important_weight": 9,
+                "important_weight": 5,
+            },
+        },
+        {
+            "id": "c2",
+            "title": "Leaves the lease off the balance sheet",
+            "annotations": {"weight_class": "detrimental", "detrimental_weight": -6, "important_weight": None},
+        },
+    ],
+}
+PROFBENCH: dict[str, Any] = {
+    "task_id": "Fin-0",
+    "domain": "Finance MBA",
+    "prompt": "Write a memo.",
+    "filepaths": [],
+    "o3_response": "Memo A",
+    "grok4_response": "Memo B",
+    "rubrics": [
+        {
+            "criterion_description": "Gives the estimate.",
+            "criterion_weight": "Critical",
+            "criterion_type": ["Reasoning"],
+            "o3_fulfilment": True,
+            "grok4_fulfilment": False,
+        }
+    ],
+}
+RESEARCHRUBRICS: dict[str, Any] = {
+    "sample_id": "r-1",
+    "prompt": "Compare heat pumps.",
+    "domain": "STEM",
+    "rubrics": [
+        {"criterion": "Covers cold climates.", "weight": 5.0, "axis": "Explicit"},
+        {"criterion": "Recommends a discontinued product.", "weight": -3.0, "axis": "Implicit"},
+    ],
+}
+INFOBENCH: dict[str, Any] = {
+    "id": "i-1",
+    "category": "Marketing",
+    "instruction": "Write a slogan of five words.",
+    "input": "For tea.",
+    "decomposed_questions": ["Is it a slogan?", "Does it have five words?"],
+    "subset": "Hard_set",
+    "question_label": [["Content"], ["Number", "Format"]],
+}
+WILDCHECKLISTS: dict[str, Any] = {
+    "prompt": "Write a haiku on snow.",
+    "requirements": "1) Is it a haiku? (importance: 100/100)\n2) Is snow the topic? (importance: 90/100)",
+    "chosen": [{"role": "user", "content": "Write."}, {"role": "assistant", "content": "Snow falls."}],
+    "rejected": [{"role": "user", "content": "Write."}, {"role": "assistant", "content": "No."}],
+    "chosen_score": 92.5,
+    "rejected_score": 61.0,
+}
+BIGGEN: dict[str, Any] = {
+    "id": "planning_trip_0",
+    "capability": "planning",
+    "task": "trip",
+    "instance_idx": 0,
+    "system_prompt": "You plan trips.",
+    "input": "Plan a day in Oslo.",
+    "reference_answer": "Morning: …",
+    "score_rubric": {"criteria": "Is it feasible?", "score1_description": "No plan.", "score5_description": "Sound."},
+}
+MULTICHALLENGE: dict[str, Any] = {
+    "QUESTION_ID": "m-1",
+    "AXIS": "INFERENCE_MEMORY",
+    "CONVERSATION": [{"role": "user", "content": "I avoid nuts. Suggest a snack."}],
+    "TARGET_QUESTION": "Does the reply suggest a snack with nuts?",
+    "PASS_CRITERIA": "NO",
+}
+FRONTIERSCIENCE: dict[str, Any] = {
+    "problem": "Why does the yield fall?",
+    "subject": "chemistry",
+    "task_group_id": "g-1",
+    "answer": "Points: 1.0, Item: Names the side reaction.\nPoints: 0.5, Item: Gives a control\nthat rules out water.",
+}
+PLAWBENCH: dict[str, Any] = {
+    "id": "case-1",
+    "task": "case_analysis",
+    "judge_type": "case_analysis",
+    "category": "个人生活",
+    "context": "甲与乙签约。",
+    "question": "甲能否解约？",
+    "max_points": 60,
+    "rubrics": json.dumps([{"criterion": "结论正确。", "points": "5", "tags": "结论得分"}]),
+}
+OPENRUBRICS: dict[str, Any] = {
+    "instruction": "Write a toast.",
+    "response_a": "To us.",
+    "response_b": "Cheers.",
+    "winner": "A",
+    "rubric": "1. The response is two lines long. [Hard Rule]\n2. The response sounds warm. [Principle]",
+    "source": "a set",
+}
 ROWS: dict[str, dict[str, Any]] = {
     "tasks": TASK,
     "healthbench": HEALTHBENCH,
@@ -112,6 +316,23 @@ ROWS: dict[str, dict[str, Any]] = {
     "verl": VERL,
     "trl": TRL,
     "plain": PLAIN,
+    "healthbench-meta": HEALTHBENCH_META,
+    "deepresearch": DEEPRESEARCH,
+    "vitabench": VITABENCH,
+    "rubriceval": RUBRICEVAL,
+    "writingbench": WRITINGBENCH,
+    "paperbench": PAPERBENCH,
+    "advancedif": ADVANCEDIF,
+    "prbench": PRBENCH,
+    "profbench": PROFBENCH,
+    "researchrubrics": RESEARCHRUBRICS,
+    "infobench": INFOBENCH,
+    "wildchecklists": WILDCHECKLISTS,
+    "biggen": BIGGEN,
+    "multichallenge": MULTICHALLENGE,
+    "frontierscience": FRONTIERSCIENCE,
+    "plawbench": PLAWBENCH,
+    "openrubrics": OPENRUBRICS,
 }
 
 

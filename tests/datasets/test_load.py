@@ -300,7 +300,7 @@ class TestSourceErrors:
         assert str(caught.value) == (
             f"{path}: found no prompt (called prompt, question, query, messages) and no rubric "
             "(called rubric, rubrics, criteria, checklist) among a, b; "
-            f"{EXAMPLE}; for another layout give --format {'|'.join(FORMATS[1:])}"
+            f"{EXAMPLE}; for another layout, prorubric convert FILE --suggest proposes a mapping"
         )
 
     def test_a_file_without_a_readable_row_is_refused(self, tmp_path: Path) -> None:

@@ -351,7 +351,7 @@ def test_a_file_that_lacks_a_field_is_told_which_and_shown_a_row(
     path = write_jsonl(tmp_path / "t.jsonl", row)
     with pytest.raises(SourceError) as caught:
         load_tasks(path)
-    assert str(caught.value).startswith(f"{path}: found {missing}; {EXAMPLE}; for another layout give --format tasks|")
+    assert str(caught.value).startswith(f"{path}: found {missing}; {EXAMPLE}; for another layout, ")
 
 
 def test_a_field_that_is_null_is_named(tmp_path: Path) -> None:

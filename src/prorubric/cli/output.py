@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from pydantic import BaseModel, JsonValue
 
 JsonFlag = Annotated[bool, Parameter(help="Print only the result record, as JSON.", negative="")]
 
@@ -70,10 +70,15 @@ def say(message: str) -> None:
 
 def print_json(result: "BaseModel") -> None:
     """The result record on stdout."""
+    write_json_line(result.model_dump(mode="json"))
+
+
+def write_json_line(value: "JsonValue") -> None:
+    """A JSON value on stdout."""
     from prorubric.files.json import render_json  # noqa: PLC0415 - brings pyarrow, which `--help` can do without
 
     try:
-        sys.stdout.write(render_json(result.model_dump(mode="json")).decode() + "\n")
+        sys.stdout.write(render_json(value).decode() + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()

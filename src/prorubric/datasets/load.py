@@ -7,22 +7,28 @@ the end.
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from hashlib import blake2b
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, get_args
+
+from pydantic import BeforeValidator
 
 from prorubric.datasets.hub import is_hub_id, read_hub
+from prorubric.datasets.mapped import MappedSource
+from prorubric.datasets.mapping import load_mapping
 from prorubric.datasets.rejects import Reject, RejectWarning
 from prorubric.datasets.responses import parse_response
-from prorubric.datasets.sources import FORMATS, SOURCES, Format, Source, healthbench, plain
+from prorubric.datasets.sources import FORMATS, Format, Source, healthbench, make_source, plain
 from prorubric.errors import ConfigError, ProRubricError, RowError, RubricError, SourceError
 from prorubric.files.read import TABLES, Row, describe_instead_of_rows, read_rows
-from prorubric.rubric.base import config_record
+from prorubric.rubric.base import config_record, split_commas
 from prorubric.rubric.records import Response, Rubric, Task
+from prorubric.text.pitfalls import UNDECIDED_TAG
+from prorubric.text.show import shorten
 
 Subset = Literal["all", "consensus", "example"]
 OnReject = Callable[[Reject], None]
@@ -42,6 +48,8 @@ class TaskOptions:
     _: KW_ONLY
     format: Format = "auto"
     """Format of the tasks."""
+    map: Annotated[tuple[str, ...], BeforeValidator(split_commas)] = ()
+    """A mapping file for another layout, or pairs such as prompt=question,criteria=items,text=name+details."""
     subset: Subset = "all"
     """HealthBench: only the physician-consensus criteria, or only the others."""
     split: str = "train"
@@ -57,6 +65,8 @@ class HasTasks(Protocol):
     def tasks(self) -> str: ...  # noqa: D102
     @property
     def format(self) -> Format: ...  # noqa: D102
+    @property
+    def map(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def subset(self) -> Subset: ...  # noqa: D102
     @property
@@ -74,11 +84,17 @@ class Stream(Generic[RecordT]):
     _parse: Callable[[Mapping[str, Any]], RecordT | None]
     strict: bool = False
     on_reject: OnReject | None = None
+    source: Source | None = None
+    """What reads the rows."""
+    unused: Counter[str] = field(default_factory=Counter)
+    """Fields that no record holds, or that are kept where no judge sees them, with the number of rows."""
     identify: Callable[[RecordT], str] | None = None
     """The id of a record. With this set, a record whose id an earlier one has is a reject."""
     read: int = 0
     line: int = 0
     """The line of the row that was read last."""
+    row: Mapping[str, Any] = field(default_factory=dict)
+    """That row."""
     loaded: int = 0
     skipped: int = 0
     """Rows that are fine and hold nothing of the chosen subset."""
@@ -92,6 +108,7 @@ class Stream(Generic[RecordT]):
             if row.value is None:
                 self._refuse(row.explain())
                 continue
+            self.row = row.value
             try:
                 record = self._parse(row.value)
             except RubricError as error:
@@ -136,6 +153,7 @@ def load_tasks(
     path: str | Path,
     format: Format = "auto",  # noqa: A002 - the name that users write
     *,
+    map: Sequence[str] = (),  # noqa: A002
     subset: Subset = "all",
     split: str = "train",
     strict: bool = False,
@@ -143,8 +161,8 @@ def load_tasks(
 ) -> Stream[Task]:
     """Read tasks from a file, or from a Hugging Face dataset by its id (`owner/name`, extra `[hub]`).
 
-    `subset` keeps only HealthBench's physician-consensus criteria, or only the others; `split` names the split of a
-    dataset on the hub.
+    `map` names a mapping file for another layout, or gives pairs such as `"prompt=question"`. `subset` keeps only
+    HealthBench's physician-consensus criteria, or only the others; `split` names the split of a dataset on the hub.
     """
     if subset not in get_args(Subset):
         raise ConfigError(f"no subset is called {subset!r}; known: {', '.join(get_args(Subset))}")
@@ -154,13 +172,30 @@ def load_tasks(
         rows = read_hub(str(path), split)
     else:
         rows = read_rows(Path(path))
-    source = SOURCES.get(format)
-    if _is_table(path) and format in ("auto", plain.NAME):
+    if map and format != "auto":
+        raise ConfigError(f"--map describes the layout, and --format {format} names another; give one of them")
+    if not map and _is_table(path) and format in ("auto", plain.NAME):
         rows = plain.gather(rows)
-    if source is None:
+    if map:
+        source: Source = MappedSource(load_mapping(tuple(map)))
+    elif format != "auto":
+        source = make_source(format)
+    else:
         source, rows = _recognise(path, rows)
-    parse = source.parse
-    return Stream(str(path), rows, lambda row: _select(parse(row), subset), strict, on_reject)
+
+    def parse(row: Mapping[str, Any]) -> Task | None:
+        task = source.parse(row)
+        if not isinstance(source, MappedSource):
+            unused.update(key for key in row if row[key] and key.strip().lower() not in source.USED)
+        for position, criterion in enumerate(task.rubric.criteria if strict else (), 1):
+            if UNDECIDED_TAG in criterion.tags:
+                remedy = "reword it, or leave --strict out"
+                kind = "the wording does not say whether the behaviour is good or bad"
+                raise RubricError(kind, shorten(repr(criterion.text)), remedy=remedy, place=f"criterion {position}")
+        return _select(task, subset)
+
+    unused = source.unused if isinstance(source, MappedSource) else Counter[str]()
+    return Stream(str(path), rows, parse, strict, on_reject, source, unused)
 
 
 def open_tasks(source: HasTasks, on_reject: OnReject, *, unique: bool = True) -> Stream[Task]:
@@ -168,6 +203,7 @@ def open_tasks(source: HasTasks, on_reject: OnReject, *, unique: bool = True) ->
     stream = load_tasks(
         source.tasks,
         source.format,
+        map=source.map,
         subset=source.subset,
         split=source.split,
         strict=source.strict,
@@ -194,7 +230,7 @@ def _is_table(path: str | Path) -> bool:
 
 def _recognise(path: str | Path, rows: Iterator[Row]) -> tuple[Source, Iterator[Row]]:
     """The source whose rows these are, from the first readable row, and all rows again."""
-    sources = [SOURCES[plain.NAME]] if _is_table(path) else list(SOURCES.values())
+    sources = [make_source(name) for name in ((plain.NAME,) if _is_table(path) else FORMATS[1:])]
     seen: list[Row] = []
     for row in rows:
         seen.append(row)
@@ -207,7 +243,7 @@ def _recognise(path: str | Path, rows: Iterator[Row]) -> tuple[Source, Iterator[
     values = [row.value for row in seen if row.value is not None]
     if values:
         missing = plain.describe_missing(values, _is_table(path))
-        other = f"for another layout give --format {'|'.join(SOURCES)}"
+        other = "for another layout, prorubric convert FILE --suggest proposes a mapping"
         raise SourceError(f"{path}: {missing}; {show_example(path)}; {other}")
     if not seen:
         wrong = f"the {'file' if Path(path).is_file() else 'dataset'} is empty"

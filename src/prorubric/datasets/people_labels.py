@@ -1,21 +1,36 @@
 """Human labels on statements about responses, for comparing a judge with people.
 
-Our own form, a row each: `{"prompt", "response", "criterion", "labels": [true, false, null], "tags": […]}`, where a
-label is one person's and null means no opinion. `kqa` reads K-QA's table of physicians' labels: a claim is true of an
-answer if a physician called it entailed, and false if neutral or contradicted.
+Our own form, a row each: `{"prompt", "response", "criterion", "labels": [true, false, null], "tags": […]}`, where the
+prompt is text or messages, a label is one person's, and null means no opinion. `kqa` reads K-QA's table of physicians'
+labels: a claim is true of an answer if a physician called it entailed, and false if neutral or contradicted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+from pydantic import JsonValue
+
+from prorubric.datasets.carry import MESSAGES_TYPE
+from prorubric.datasets.shapes import parse_messages
 from prorubric.errors import RubricError, SourceError
 from prorubric.files.read import read_rows
+from prorubric.rubric.records import Criterion, Message, Response
 from prorubric.text.show import is_blank, shorten
 
 LabelFormat = Literal["auto", "labels", "kqa"]
 
+LABEL_SCHEMA = pa.schema(
+    {
+        "prompt": MESSAGES_TYPE,
+        "response": pa.string(),
+        "criterion": pa.string(),
+        "labels": pa.list_(pa.bool_()),
+        "tags": pa.list_(pa.string()),
+    }
+)
 _ENTAILED = {"entailment": True, "neutral": False, "contradiction": False}
 
 
@@ -23,7 +38,8 @@ _ENTAILED = {"entailment": True, "neutral": False, "contradiction": False}
 class LabelledItem:
     """A statement about a response, with what each person said of it."""
 
-    prompt: str
+    messages: tuple[Message, ...]
+    """The conversation that the response replies to; empty if none was recorded."""
     response: str
     statement: str
     labels: tuple[bool | None, ...]
@@ -43,18 +59,31 @@ def load_labels(path: Path, format: LabelFormat = "auto") -> Iterator[LabelledIt
 
 
 def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
-    texts = [row.get(key) for key in ("prompt", "response", "criterion")]
+    prompt, response, statement = (row.get(key) for key in ("prompt", "response", "criterion"))
     labels, tags = row.get("labels"), row.get("tags") or []
-    if not all(isinstance(text, str) for text in texts) or is_blank(str(texts[2])):
-        raise RubricError("prompt, response and criterion must be text", remedy="write all three")
+    if not isinstance(response, str) or not isinstance(statement, str) or is_blank(statement):
+        raise RubricError("response and criterion must be text", remedy="write both")
+    messages = parse_messages(prompt) if prompt else ()
     if not isinstance(labels, list) or not labels or {type(label) for label in labels} - {bool, type(None)}:
         raise RubricError(
             "labels are not a list of true, false or null", shorten(repr(labels)), remedy="give one for each person"
         )
     if not isinstance(tags, list):
         raise RubricError("tags are not a list of texts", shorten(repr(tags)), remedy="give one, or leave them out")
-    prompt, response, statement = map(str, texts)
-    return LabelledItem(prompt, response, statement, tuple(labels), tuple(map(str, tags)))
+    return LabelledItem(messages, response, statement, tuple(labels), tuple(map(str, tags)))
+
+
+def render_label(
+    messages: Sequence[Message], response: Response, criterion: Criterion, labels: Sequence[bool | None]
+) -> dict[str, JsonValue]:
+    """One row in our own form."""
+    return {
+        "prompt": [{"role": message.role, "content": message.content} for message in messages],
+        "response": response.text,
+        "criterion": criterion.text,
+        "labels": [*labels],
+        "tags": [*criterion.tags, *([f"model:{response.model}"] if response.model else [])],
+    }
 
 
 def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
@@ -68,4 +97,6 @@ def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
         raise RubricError("unknown label", repr(unknown[0]), remedy=allowed)
     tags = [f"category:{row['category_x']}"] if row.get("category_x") else []
     tags += [f"model:{row['llm_x']}"] if row.get("llm_x") else []
-    return LabelledItem(row["Question"], row["answer"], row["claim"], tuple(map(_ENTAILED.get, words)), tuple(tags))
+    return LabelledItem(
+        parse_messages(row["Question"]), row["answer"], row["claim"], tuple(map(_ENTAILED.get, words)), tuple(tags)
+    )

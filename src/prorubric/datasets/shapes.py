@@ -243,7 +243,7 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
 
 def _read_entry(entry: Any, position: int) -> Iterator[Item]:
     if isinstance(entry, str):
-        yield _split_text(entry, weight=None, tier=None, tags=())
+        yield split_text(entry, weight=None, tier=None, tags=())
         return
     if not isinstance(entry, Mapping):
         raise RubricError(
@@ -299,10 +299,10 @@ def _read_object(entry: Mapping[str, Any], position: int) -> Item:
         tags = (*tags, f"title:{entry['title']}")
     if "verifier" in entry:
         tags = (*tags, *parse_tags({key: entry.get(key) for key in ("verifier", "function", "parameters")}))
-    return _split_text(text, _read_weight(entry, position), tier, tags)
+    return split_text(text, _read_weight(entry, position), tier, tags)
 
 
-def _split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
+def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
     """Take weights and tiers that are written into the text out of it."""
     points = _POINTS_PREFIX.match(text)
     if points:

@@ -25,6 +25,8 @@ from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
 from prorubric.rubric.verdict import Unknown, UnknownCounts, Verdict
 
+_NOT_RECORDED = (Message(role="user", content="(no prompt was recorded)"),)
+
 
 @config_record
 class CalibrateFiles:
@@ -104,14 +106,13 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
 
 async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem], usage: Usage) -> list[Verdict]:
     """A verdict for each item; all statements on one response are the criteria of one task."""
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    groups: dict[tuple[tuple[Message, ...], str], list[int]] = defaultdict(list)
     for number, item in enumerate(items):
-        groups[item.prompt, item.response].append(number)
+        groups[item.messages, item.response].append(number)
     cases: list[tuple[Task, Response]] = []
-    for (prompt, response), members in groups.items():
-        message = Message(role="user", content=prompt.strip() or "(no prompt was recorded)")
+    for (messages, response), members in groups.items():
         rubric = Rubric(criteria=tuple(Criterion(text=items[member].statement, weight=1.0) for member in members))
-        task = Task(id=str(len(cases)), messages=(message,), rubric=rubric)
+        task = Task(id=str(len(cases)), messages=messages or _NOT_RECORDED, rubric=rubric)
         cases.append((task, Response(task_id=task.id, text=response)))
     found: dict[int, Verdict] = {}
     with ExitStack() as stack:

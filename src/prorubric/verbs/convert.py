@@ -6,6 +6,8 @@ input and of each output. Rows that were rejected, or that preparation left out,
 """
 
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
 from typing import Annotated
@@ -15,15 +17,25 @@ from pydantic import Field
 
 from prorubric.datasets.export import Target, open_export
 from prorubric.datasets.load import Stream, TaskOptions, open_tasks, show_example
+from prorubric.datasets.mapped import MappedSource
+from prorubric.datasets.people_labels import LABEL_SCHEMA, render_label
 from prorubric.datasets.prepare import HeldOut, Preparation
 from prorubric.datasets.rejects import REJECT_SCHEMA, Reject, Rejects
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import hash_file, open_rows, split_suffix, write_json
+from prorubric.judge.forms import read_boolean
 from prorubric.rubric.base import Record, config_record, render_config
-from prorubric.rubric.records import Task
+from prorubric.rubric.forms import render_response
+from prorubric.rubric.records import Response, Task
+from prorubric.rubric.save import RESPONSE_SCHEMA
+from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.runs.verdicts import ROW_SCHEMA, render_verdict_row
+from prorubric.text.show import shorten
 
 _LISTED_SCHEMA = REJECT_SCHEMA.append(pa.field("outcome", pa.string()))
 _FEWEST, _MOST = 5, 60
+ANSWER_FILES = {"responses": "response", "verdicts": "verdict", "labels": "label"}
+"""Outputs for what rows carry besides rubrics, and the field of a mapping that says where it is."""
 
 
 @config_record
@@ -32,7 +44,7 @@ class ConvertConfig(TaskOptions):
 
     tasks: str
     """The file to read, or a Hugging Face dataset by its id."""
-    out: Path
+    out: Path | None = None
     """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet."""
     _: KW_ONLY
     to: Target = "tasks"
@@ -47,6 +59,12 @@ class ConvertConfig(TaskOptions):
     """How many prompts to hold out, into a separate file next to the output."""
     seed: int = 42
     """Which prompts are held out."""
+    responses: Path | None = None
+    """Write the answers that the rows carry to this file."""
+    verdicts: Path | None = None
+    """Write what a judge said of these answers, as the `verdicts.jsonl` of a run."""
+    labels: Path | None = None
+    """Write what people said of these answers, for calibrate."""
     overwrite: bool = False
     """Replace an output that exists."""
 
@@ -58,12 +76,18 @@ class ConvertResult(Record):
     """Rows of the input."""
     written: int
     held_out: int
+    answers: int
+    """Answers of the rows that were written to a file of responses, verdicts or labels."""
     rejected: dict[str, int]
     """Rows that could not be read, by reason."""
     left_out: dict[str, int]
     """Tasks that preparation left out, or that hold nothing of the subset, by reason."""
     files: dict[str, str]
     """The files that were written, by what they hold."""
+    unused: dict[str, int]
+    """Fields that were not used and that no judge sees, with the number of rows, or of criteria, that have them."""
+    unused_share: float | None
+    """How much of the rows a mapping leaves unused, by characters; None for formats without a mapping."""
     sha256: dict[str, str | None]
     """Of the input (None for a dataset on the hub) and of each file of tasks."""
 
@@ -72,9 +96,11 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     """Convert a file, prepare it if asked, and write the manifest."""
     if not config.prepare and (config.min_criteria, config.max_criteria) != (_FEWEST, _MOST):
         raise ConfigError("--min-criteria and --max-criteria belong to --prepare; add it, or leave them out")
-    outputs = _name_outputs(config)
+    if config.out is None:
+        raise ConfigError("no output is named; give a file such as tasks.jsonl, or --suggest for a mapping")
+    outputs = _name_outputs(config, config.out)
     counts = {outcome: Rejects(shown=1, keep=False) for outcome in ("rejected", "left out")}
-    written = held_out = 0
+    written = held_out = answers = 0
 
     def list_row(reject: Reject, outcome: str = "rejected") -> None:
         counts[outcome].add(reject)
@@ -83,9 +109,13 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     # A task that preparation leaves out does not take its id, so ids are checked here and not by the stream.
     stream = open_tasks(config, list_row, unique=False)
     preparation, draw = Preparation(config.min_criteria, config.max_criteria), HeldOut(config.held_out, config.seed)
-    with tempfile.TemporaryDirectory() as folder, open_rows(outputs["rejects"], _LISTED_SCHEMA) as write_listed:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_rows(outputs["rejects"], _LISTED_SCHEMA) as write_listed,
+        _open_answers(outputs, stream) as write_answers,
+    ):
         # The held-out part is known only at the end of the stream, so the tasks first go to a temporary file.
-        first = Path(folder) / "tasks.jsonl" if config.held_out else config.out
+        first = Path(folder) / "tasks.jsonl" if config.held_out else outputs["tasks"]
         with open_export(first, "tasks" if config.held_out else config.to) as write:
             for task in stream:
                 refused = preparation.refuse(task) if config.prepare else None
@@ -95,13 +125,14 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
                     draw.offer(task)
                     write(task)
                     written += 1
+                    answers += write_answers(task)
             if stream.read and not written:  # raised here, so no empty file appears
                 raise _explain_nothing(stream, *counts.values())
         if config.held_out:
             if not draw.leaves_some:
                 prompts = f"{len(draw.chosen())} distinct prompts ({written} tasks)"
                 raise ConfigError(f"--held-out {config.held_out} of {prompts} leaves none to train on; hold out fewer")
-            written, held_out = draw.split(first, config.out, outputs["held_out"], config.to)
+            written, held_out = draw.split(first, outputs["tasks"], outputs["held_out"], config.to)
     rejected, left_out = (found.kinds for found in counts.values())
     if not rejected and not left_out:
         outputs.pop("rejects").unlink()
@@ -111,8 +142,11 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
         read=stream.read,
         written=written,
         held_out=held_out,
+        answers=answers,
         rejected=dict(rejected.most_common()),
         left_out=dict(left_out.most_common()),
+        unused=dict(stream.unused.most_common()),
+        unused_share=stream.source.unused_share if isinstance(stream.source, MappedSource) else None,
         files={name: str(path) for name, path in outputs.items()},
         sha256={
             "input": hash_file(Path(config.tasks)),
@@ -123,18 +157,19 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     return result
 
 
-def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
-    kind, compression = split_suffix(config.out)
-    stem = str(config.out)[: -len(kind + compression)]
+def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
+    kind, compression = split_suffix(out)
+    stem = str(out)[: -len(kind + compression)]
     held_out = Path(f"{stem}.held-out{kind}{compression}")
-    outputs = {"tasks": config.out}
+    outputs = {"tasks": out}
     if config.held_out:
         outputs["held_out"] = held_out
     elif held_out.exists():
         raise ConfigError(
-            f"{held_out}: was held out of an earlier {config.out.name}, which this run would train on; "
+            f"{held_out}: was held out of an earlier {out.name}, which this run would train on; "
             "remove it, or choose another name"
         )
+    outputs |= {name: path for name in ANSWER_FILES if (path := getattr(config, name)) is not None}
     outputs["rejects"] = Path(f"{stem}.rejects.jsonl")
     outputs["manifest"] = Path(f"{stem}.manifest.json")
     for path in outputs.values():
@@ -143,6 +178,42 @@ def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
         if path.exists() and not config.overwrite:
             raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
     return outputs
+
+
+@contextmanager
+def _open_answers(outputs: dict[str, Path], stream: Stream[Task]) -> Iterator[Callable[[Task], int]]:
+    """A function that writes the answers that a task's row carries, and gives how many there are."""
+    wanted, source = [name for name in ANSWER_FILES if name in outputs], stream.source
+    if wanted and not isinstance(source, MappedSource):
+        raise ConfigError(f"--{wanted[0]} needs a mapping that names the answers (response=…); give one with --map")
+    for name, needs in ANSWER_FILES.items():
+        if name in wanted and isinstance(source, MappedSource) and not getattr(source.mapping, needs):
+            raise ConfigError(f"--{name}: the mapping does not say where they are; add {needs}=…")
+    with ExitStack() as stack:
+        schemas = {"responses": RESPONSE_SCHEMA, "verdicts": ROW_SCHEMA, "labels": LABEL_SCHEMA}
+        write = {name: stack.enter_context(open_rows(outputs[name], schemas[name])) for name in wanted}
+
+        def write_answers(task: Task) -> int:
+            found = list(source.list_answers(stream.row, task)) if wanted and isinstance(source, MappedSource) else []
+            for sample, answer in enumerate(found):
+                response = Response(task_id=task.id, text=answer.text, sample=sample, model=answer.model)
+                if "responses" in write:
+                    write["responses"](render_response(response))
+                if "verdicts" in write:
+                    verdicts = [_read_verdict(said) for said in answer.verdicts]
+                    write["verdicts"](render_verdict_row(task.id, sample, {"criteria": verdicts}))
+                if "labels" in write:
+                    for criterion, said in zip(task.rubric.criteria, answer.labels, strict=True):
+                        labels = [read_boolean(one) for one in (said if isinstance(said, list) else [said])]
+                        write["labels"](render_label(task.messages, response, criterion, labels))
+            return len(found)
+
+        yield write_answers
+
+
+def _read_verdict(said: object) -> Verdict:
+    found = read_boolean(said)
+    return found if found is not None else Unknown(f"the file says {shorten(repr(said))}", kind="not a verdict")
 
 
 def _explain_nothing(stream: Stream[Task], rejects: Rejects, left_out: Rejects) -> SourceError:

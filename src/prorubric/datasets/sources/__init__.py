@@ -1,12 +1,15 @@
-"""The formats that rubric files come in: one module each, named like the format.
+"""The formats that rubric files come in: a module here, or a mapping in `datasets/mappings`, named like the format.
 
-A new format is a module here with `NAME`, `fits` and `parse`, and its name in `Format`.
+A format that a mapping can describe needs only that file and its name in `Format`; one that needs code is a module with
+`NAME`, `fits` and `parse`.
 """
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal, Protocol, cast, get_args
 
+from prorubric.datasets.mapped import MappedSource
+from prorubric.datasets.mapping import MAPPINGS, load_built_in
 from prorubric.rubric.records import Task
 
 Format = Literal[
@@ -16,6 +19,23 @@ Format = Literal[
     "healthbench",
     "scholarqa",
     "researchqa",
+    "deepresearch",
+    "vitabench",
+    "rubriceval",
+    "writingbench",
+    "paperbench",
+    "healthbench-meta",
+    "advancedif",
+    "prbench",
+    "profbench",
+    "researchrubrics",
+    "infobench",
+    "wildchecklists",
+    "biggen",
+    "multichallenge",
+    "frontierscience",
+    "plawbench",
+    "openrubrics",
     "rar",
     "rubrichub",
     "verl",
@@ -26,9 +46,11 @@ FORMATS: tuple[str, ...] = get_args(Format)
 
 
 class Source(Protocol):
-    """What a module of this package offers."""
+    """What reads the rows of one format."""
 
     NAME: str
+    USED: frozenset[str]
+    """The columns that it reads, in lower case; others may be kept in `meta`, which no judge sees."""
 
     def fits(self, row: Mapping[str, Any]) -> bool:
         """True for a row of this format: by its columns, not its values."""
@@ -37,6 +59,8 @@ class Source(Protocol):
         """One row as a task; raises `RubricError` for a row that cannot be read."""
 
 
-SOURCES: dict[str, Source] = {
-    name: cast("Source", import_module(f"{__name__}.{name}")) for name in FORMATS if name != "auto"
-}
+def make_source(name: str) -> Source:
+    """The source of a format; one that is described by a mapping counts what it does not use, so it is made anew."""
+    if name in MAPPINGS:
+        return MappedSource(load_built_in(name), name)
+    return cast("Source", import_module(f"{__name__}.{name}"))

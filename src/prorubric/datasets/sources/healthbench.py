@@ -41,6 +41,7 @@ SCHEMA = pa.schema(
         OWN_KEY: pa.string(),
     }
 )
+USED = frozenset((*SCHEMA.names, "reward_model", "extra_info", "data_source", "ability"))
 
 
 def fits(row: Mapping[str, Any]) -> bool:

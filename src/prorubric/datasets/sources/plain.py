@@ -48,6 +48,7 @@ FIELDS = {
     "source": ("source",),
     "meta": ("meta",),
 }
+USED = frozenset(name for names in FIELDS.values() for name in names)
 _TABLE = {"id": FIELDS["id"], "prompt": NEEDED["prompt"], "criterion": (*TEXT_KEYS, *NEEDED["rubric"])}
 _TEXTS = ("reference", "domain", "source")
 _COLUMNS = (*TEXT_KEYS, *WEIGHT_KEYS, *TIER_KEYS, "tags")

@@ -15,7 +15,7 @@ from prorubric.text.criteria import read_direction
 
 NAME = "rar"
 
-_KNOWN_KEYS = ("question", "prompt", "rubric", "id", "question_id", "domain", "reference_answer")
+USED = frozenset(("question", "prompt", "rubric", "id", "question_id", "domain", "reference_answer"))
 
 
 def fits(row: Mapping[str, Any]) -> bool:
@@ -46,5 +46,5 @@ def parse(row: Mapping[str, Any]) -> Task:
         domain=row.get("domain"),
         source=NAME,
         reference=row.get("reference_answer") or None,
-        meta=make_meta({key: value for key, value in row.items() if key not in _KNOWN_KEYS and value != ""}),
+        meta=make_meta({key: value for key, value in row.items() if key not in USED and value != ""}),
     )

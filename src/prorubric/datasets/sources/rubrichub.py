@@ -12,6 +12,9 @@ from prorubric.datasets.shapes import make_rubric, parse_messages, read_first, r
 from prorubric.rubric.records import Task
 
 NAME = "rubrichub"
+USED = frozenset(
+    ("prompt", "query", "rubrics", "reward_model", "extra_info", "id", "sample_id", "ability", "data_source", "source")
+)
 
 _DOMAINS = {"medical": "medicine", "chat": "dialogue", "writing": "writing", "science": "science"}
 

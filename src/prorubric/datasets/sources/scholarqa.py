@@ -13,6 +13,7 @@ from prorubric.errors import RubricError
 from prorubric.rubric.records import Task
 
 NAME = "scholarqa"
+USED = frozenset(("initial_prompt", "metric_config", "case_id", "annotator", "agreement"))
 
 
 def fits(row: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from prorubric.rubric.forms import CRITERION_KEYS, TASK_KEYS, parse_task, render
 from prorubric.rubric.save import TASK_SCHEMA
 
 NAME = "tasks"
+USED = frozenset(TASK_KEYS)
 SCHEMA = TASK_SCHEMA
 
 parse = parse_task

@@ -17,6 +17,7 @@ from prorubric.rubric.records import Task
 
 NAME = "trl"
 SCHEMA = pa.schema({"prompt": MESSAGES_TYPE, "task_id": pa.string(), "task": pa.string()})
+USED = frozenset(SCHEMA.names)
 
 
 def fits(row: Mapping[str, Any]) -> bool:

@@ -34,6 +34,7 @@ _RUBRIC_KEYS = ("rubric", "rubrics", "criteria")
 _KNOWN_KEYS = {*_RUBRIC_KEYS, "protocol", "id", "task_id", "prompt", "reward_model"}
 _CARRIED_KEYS = ("id", "messages", "rubric", "protocol", "reference", "meta", OWN_KEY)
 _SOURCE_OF_NO_SOURCE = "prorubric"
+USED = frozenset(("data_source", "prompt", "ability", "reward_model", "extra_info"))
 
 SCHEMA = pa.schema(
     {

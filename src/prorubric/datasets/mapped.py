@@ -1,0 +1,396 @@
+"""`MappedSource`: rows of any shape become tasks through a mapping, with a count of what it does not use."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from prorubric.datasets.ids import make_id
+from prorubric.datasets.listed import split_listed
+from prorubric.datasets.mapping import Flag, RowMapping
+from prorubric.datasets.shapes import make_meta, parse_id, parse_messages, parse_tags, unwrap_json
+from prorubric.errors import RubricError
+from prorubric.files.json import render_json
+from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
+from prorubric.text.pitfalls import UNDECIDED_TAG, read_pitfall
+from prorubric.text.show import shorten
+
+_GROUP_TAG = "dimension:"
+
+
+@dataclass
+class MappedSource:
+    """Rows read through a mapping, with a count of what it does not use."""
+
+    mapping: RowMapping
+    NAME: str = "mapping"
+    USED: frozenset[str] = frozenset()
+    unused: Counter[str] = field(default_factory=Counter)
+    """In how many rows each field was not used; fields of criteria begin with `criteria:`."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    characters: int = 0
+    unused_characters: int = 0
+
+    def fits(self, row: Mapping[str, Any]) -> bool:
+        """True if the row has everything by which this mapping is known."""
+        return bool(self.mapping.fits) and all(next(_find(row, path), None) for path in self.mapping.fits)
+
+    def parse(self, row: Mapping[str, Any]) -> Task:
+        """One row as a task; raises `RubricError` naming the path that leads nowhere."""
+        mapping = self.mapping
+        first, *others = mapping.prompt
+        parts = [_get(row, first, "prompt"), *(found.value for path in others for found in _find(row, path))]
+        messages = _join_messages(parts, _find_text(row, mapping.system) if mapping.system else None)
+        entries = _list_entries(row, mapping)
+        if not entries:
+            raise RubricError("there are no criteria", f"at {mapping.criteria}", remedy="correct the path in criteria")
+        made, levels = [], {}
+        for position, entry in enumerate(entries, 1):
+            try:
+                criterion, described = _make_criterion(entry, row, mapping)
+            except RubricError as error:
+                raise error.at(f"criterion {position}") from None
+            made.append(criterion)
+            if described:
+                levels[str(position)] = described
+        rubric = Rubric(criteria=tuple(made))
+        given = next(_find(row, mapping.id), None) if mapping.id else None
+        references = (_find_text(row, path) for path in mapping.reference)
+        meta = self._count_unused(row, entries)
+        return Task(
+            id=parse_id(given.value) if given else make_id(messages, rubric),
+            messages=messages,
+            rubric=rubric,
+            protocol=_make_dimensions(rubric) if mapping.dimensions else None,
+            domain=_find_text(row, mapping.domain) if mapping.domain else None,
+            source=_find_text(row, mapping.source) if mapping.source else self.NAME,
+            reference="\n\n".join(text for text in references if text) or None,
+            meta={**meta, "levels": levels} if levels else meta,
+        )
+
+    @property
+    def unused_share(self) -> float:
+        """The share of the characters of all rows that no field of the mapping uses."""
+        return self.unused_characters / self.characters if self.characters else 0.0
+
+    def _count_unused(self, row: Mapping[str, Any], entries: list["_Entry"]) -> dict[str, Any]:
+        """Count what is not used, and give the fields of the row that go into its meta."""
+        mapping = self.mapping
+        named = [*mapping.prompt, mapping.criteria, *mapping.reference, *mapping.meta, *mapping.drop]
+        named += mapping.response
+        named += [path for path in (mapping.id, mapping.domain, mapping.source, mapping.system) if path]
+        # A criterion may be the row itself.
+        named += [path.strip("/") for path in _list_inner(mapping) if path.startswith("/") or mapping.criteria == "."]
+        paths = [path.split(".") for path in named if not path.startswith("=")]
+        rest = dict(_list_unused(row, paths))
+        self.characters += len(render_json(make_meta(row)))
+        self.unused_characters += len(render_json(make_meta(rest)))
+        self.unused.update(rest.keys())
+        for entry in entries:
+            self.unused.update(f"criteria: {key}" for key in _list_rest(entry, mapping))
+        self.dropped.update(path for path in mapping.drop if next(_find(row, path), None))
+        kept = {path: found.value for path in mapping.meta for found in _find(row, path)}
+        return make_meta(rest | kept)
+
+    def list_answers(self, row: Mapping[str, Any], task: Task) -> Iterator["Answer"]:
+        """The answers that a row carries, each with what a judge and people said of every criterion."""
+        mapping = self.mapping
+        entries = _list_entries(row, mapping) if mapping.verdict or mapping.label else []
+        for path in mapping.response:
+            for found in _find(row, path):
+                key = found.keys[-1] if found.keys else path if len(mapping.response) > 1 else None
+                said = [
+                    [_read_said(entry, row, place, key) for entry in entries] if place else []
+                    for place in (mapping.verdict, mapping.label)
+                ]
+                yield Answer(task, _read_answer(found.value), key, *said)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that a row of rubrics carries."""
+
+    task: Task
+    text: str
+    model: str | None
+    verdicts: list[Any]
+    """What a judge said of each criterion, as the row has it."""
+    labels: list[Any]
+    """What people said of each criterion, as the row has it: one value, or a list of them."""
+
+
+def _read_answer(value: Any) -> str:
+    """An answer as text; of a conversation the last turn."""
+    value = unwrap_json(value)
+    if isinstance(value, list) and value and isinstance(value[-1], Mapping):
+        value = value[-1].get("content")
+    if not isinstance(value, str):
+        raise RubricError("the response is not text", shorten(repr(value)), remedy="give text or messages")
+    return value
+
+
+def _read_said(entry: "_Entry", row: Mapping[str, Any], path: str, key: str | None) -> Any:
+    """What was said of a criterion, for the answer with this key where there are several."""
+    said = list(_find(*_resolve(path, entry, row)))
+    return next((one.value for one in said if not one.keys or key is None or one.keys[-1] == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A value, and the keys that `*` met on the way to it."""
+
+    value: Any
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One criterion as the file has it."""
+
+    value: Any
+    key: str
+    index: int
+    share: float = 1.0
+    """What its ancestors in a tree leave it, or what its text says it weighs."""
+    above: tuple[str, ...] = ()
+    """The texts of its ancestors, from the outside in, without the root."""
+
+
+def _find(value: Any, path: str, keys: tuple[str, ...] = ()) -> Iterator[_Found]:
+    """Every value that a path leads to; nothing where it leads nowhere."""
+    if path in ("", "."):
+        yield _Found(value, keys)
+        return
+    step, _, rest = path.partition(".")
+    value = unwrap_json(value)
+    if isinstance(value, list):
+        if step == "*":
+            for position, inner in enumerate(value, 1):
+                yield from _find(inner, rest, (*keys, str(position)))
+        elif step.isdigit() and int(step) < len(value):
+            yield from _find(value[int(step)], rest, keys)
+    elif isinstance(value, Mapping):
+        if "*" in step:
+            pattern = re.compile(re.escape(step).replace(r"\*", "(.*)"))
+            for key, inner in value.items():
+                if (match := pattern.fullmatch(str(key))) and inner is not None:
+                    yield from _find(inner, rest, (*keys, match[1] if len(match.groups()) == 1 else str(key)))
+        elif value.get(step) is not None:
+            yield from _find(value[step], rest, keys)
+
+
+def _get(value: Any, path: str, what: str) -> Any:
+    """The one value at a path; raises `RubricError` with what there is instead."""
+    if path.startswith("="):
+        return path[1:]
+    found = next(_find(value, path), None)
+    if found is None:
+        there = ", ".join(map(str, value)) if isinstance(value, Mapping) else shorten(repr(value))
+        raise RubricError(f"{what}: nothing at {path}", f"among {shorten(there, 200)}", remedy="correct the path")
+    return found.value
+
+
+def _find_text(value: Any, path: str) -> str | None:
+    """The text at a path, or None; numbers and objects as JSON."""
+    if path.startswith("="):
+        return path[1:]
+    found = next(_find(value, path), None)
+    if found is None or found.value in (None, "", [], {}):
+        return None
+    return found.value if isinstance(found.value, str) else render_json(make_meta({"": found.value})[""]).decode()
+
+
+def _join_messages(parts: list[Any], system: str | None) -> tuple[Message, ...]:
+    """One prompt out of its parts: texts are joined, and a conversation continues with what follows it."""
+    joined = [Message(role="system", content=system)] if system else []
+    for part in parts:
+        for message in parse_messages(part if isinstance(part, str | list) else render_json(part).decode()):
+            if not message.content.strip():
+                continue
+            if joined and message.role == "user" and joined[-1].role == "user":
+                joined[-1] = Message(role="user", content=f"{joined[-1].content}\n\n{message.content}")
+            else:
+                joined.append(message)
+    return tuple(joined)
+
+
+def _list_entries(row: Mapping[str, Any], mapping: RowMapping) -> list[_Entry]:
+    """The criteria of a row, one by one, whatever holds them."""
+    entries: list[_Entry] = []
+    for found in _find(row, mapping.criteria):
+        value, key = unwrap_json(found.value), found.keys[-1] if found.keys else ""
+        if isinstance(value, str):
+            entries += [_Entry(text, key, index, weight) for index, (text, weight) in enumerate(split_listed(value))]
+        elif mapping.children:
+            for root in value if isinstance(value, list) else [value]:
+                entries += _list_leaves(root, mapping, key)
+        else:
+            values = value if isinstance(value, list) else [value]
+            entries += [_Entry(unwrap_json(entry), key, index) for index, entry in enumerate(values)]
+    if mapping.shares and not mapping.children:
+        total = sum(abs(entry.share * _read_weight(entry, row, mapping)) for entry in entries)
+        entries = [replace(entry, share=entry.share / total) for entry in entries] if total else entries
+    return entries
+
+
+def _list_leaves(
+    node: Any, mapping: RowMapping, key: str, share: float = 1.0, above: tuple[str, ...] = ()
+) -> Iterator[_Entry]:
+    """The leaves of a tree, each with the product of the shares, or of the weights, from the root down to it."""
+    inner = unwrap_json(node.get(mapping.children)) if isinstance(node, Mapping) else None
+    if not inner:
+        yield _Entry(node, key, 0, share, above[1:])
+        return
+    if not isinstance(inner, list):
+        raise RubricError(f"{mapping.children} is not a list", shorten(repr(inner)), remedy="list the parts of a node")
+    sizes = [_read_weight(_Entry(child, key, 0), {}, mapping) for child in inner]
+    if mapping.shares and not sum(sizes) > 0:
+        raise RubricError("the weights below a node add up to 0", remedy="give one of them a weight")
+    text = ": ".join(filter(None, (_find_text(node, path) for path in mapping.text)))
+    for number, (child, size) in enumerate(zip(inner, sizes, strict=True), 1):
+        part = size / sum(sizes) if mapping.shares else size
+        yield from _list_leaves(child, mapping, key if above else str(number), share * part, (*above, text))
+
+
+def _make_criterion(
+    entry: _Entry, row: Mapping[str, Any], mapping: RowMapping
+) -> tuple[Criterion, dict[str, str] | None]:
+    """One criterion, and the descriptions of its levels if it has some."""
+    is_text = isinstance(entry.value, str)
+    parts = [entry.value] if is_text else [_find_text(*_resolve(path, entry, row)) for path in mapping.text]
+    text = ": ".join(part.strip().rstrip(":") for part in parts if part)
+    if not text:
+        there = ", ".join(map(str, entry.value)) if isinstance(entry.value, Mapping) else repr(entry.value)
+        raise RubricError("no text", f"at {', '.join(mapping.text)} among {shorten(there)}", remedy="correct text")
+    if entry.above:
+        text += f"\nPart of: {' > '.join(entry.above)}"
+    levels = _read_levels(entry, mapping)
+    if levels:
+        met = mapping.met or list(levels)[-1]
+        if met not in levels:
+            raise RubricError("no such level", repr(met), remedy=f"met is one of {', '.join(levels)}")
+        text += f"\nHolds if the answer reaches this level: {levels[met]}"
+    weight = entry.share if mapping.children else entry.share * _read_weight(entry, row, mapping)
+    tags = [*_list_tags(entry, row, mapping)]
+    if mapping.polarity == "wording" and weight < 0:
+        direction = read_pitfall(text)
+        weight = abs(weight) if direction == "requirement" else weight
+        tags += [UNDECIDED_TAG] if direction == "undecided" else []
+    elif isinstance(mapping.polarity, Flag) and _is_bad(entry, row, mapping.polarity):
+        weight = -abs(weight)
+    group = _resolve_group(entry, row, mapping)
+    tags += [f"{_GROUP_TAG}{group}"] if group else []
+    return Criterion(text=text, weight=weight, tags=tuple(tags)), levels
+
+
+def _resolve(path: str, entry: _Entry, row: Mapping[str, Any]) -> tuple[Any, str]:
+    """Where a path of a criterion starts, and the rest of it."""
+    path = path.replace("{key}", entry.key).replace("{index}", str(entry.index))
+    return (row, path[1:]) if path.startswith("/") else (entry.value, path)
+
+
+def _resolve_group(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> str | None:
+    if mapping.group == "{key}":
+        return entry.above[0] if entry.above else entry.key or None
+    return _find_text(*_resolve(mapping.group, entry, row)) if mapping.group else None
+
+
+def _read_weight(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> float:
+    """The product of the weights that a mapping names."""
+    weight = 1.0
+    for path in mapping.weight if not isinstance(entry.value, str) else ():
+        start, rest = _resolve(path.removesuffix("?"), entry, row)
+        found = next(_find(start, rest), None)
+        if found is None and path.endswith("?"):
+            continue
+        value: Any = found.value if found else None
+        if isinstance(value, str) and (named := _look_up(value, mapping.words)) is not None:
+            value = named
+        try:
+            weight *= float(value) if not isinstance(value, bool) else float("nan")
+        except (TypeError, ValueError):
+            remedy = "give a number" + (f" or one of {', '.join(mapping.words)}" if mapping.words else ", or set words")
+            raise RubricError(f"the weight at {path} is not a number", shorten(repr(value)), remedy=remedy) from None
+    return weight
+
+
+def _look_up(value: str, words: Mapping[str, float]) -> float | None:
+    lowered = {word.strip().lower(): number for word, number in words.items()}
+    return lowered.get(value.strip().lower())
+
+
+def _is_bad(entry: _Entry, row: Mapping[str, Any], flag: Flag) -> bool:
+    found = next(_find(*_resolve(flag.at, entry, row)), None)
+    value = found.value if found else None
+    wanted = [word.strip().lower() if isinstance(word, str) else word for word in flag.bad]
+    return (value.strip().lower() if isinstance(value, str) else value) in wanted
+
+
+def _read_levels(entry: _Entry, mapping: RowMapping) -> dict[str, str] | None:
+    if mapping.levels is None:
+        return None
+    found = list(_find(entry.value, mapping.levels))
+    value = unwrap_json(found[0].value) if len(found) == 1 else None
+    if isinstance(value, Mapping):
+        return {str(name): str(text) for name, text in value.items() if text}
+    if isinstance(value, list):
+        return {str(number): str(text) for number, text in enumerate(value, 1) if text}
+    return {one.keys[-1] if one.keys else mapping.levels: str(one.value) for one in found} or None
+
+
+def _list_tags(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> Iterator[str]:
+    """Tags that the mapping names, then everything of the criterion that it does not use."""
+    for path in mapping.tags:
+        found = next(_find(*_resolve(path, entry, row)), None)
+        name = next(step for step in reversed(path.strip("/").split(".")) if "{" not in step)
+        if found is not None:
+            values = parse_tags(found.value)
+            yield from values if name == "tags" else (f"{name}:{value}" for value in values)
+    yield from parse_tags(make_meta(_list_rest(entry, mapping)))
+
+
+def _list_rest(entry: _Entry, mapping: RowMapping) -> dict[str, Any]:
+    """The fields of a criterion that a mapping does not name."""
+    is_row = mapping.criteria == "." and not mapping.children
+    if is_row or not isinstance(entry.value, Mapping):
+        return {}
+    named = [path.split(".") for path in (*_list_inner(mapping), *mapping.drop) if not path.startswith("/")]
+    return dict(_list_unused(entry.value, named, deep=False))
+
+
+def _list_inner(mapping: RowMapping) -> list[str]:
+    """The paths of a mapping that start at a criterion."""
+    flag = mapping.polarity.at if isinstance(mapping.polarity, Flag) else None
+    single = (mapping.group, mapping.levels, mapping.children, mapping.verdict, mapping.label, flag)
+    inner = [*mapping.text, *mapping.weight, *mapping.tags, *(path for path in single if path and path != "{key}")]
+    return [path.removesuffix("?").replace("{key}", "*").replace("{index}", "*") for path in inner]
+
+
+def _list_unused(
+    value: Mapping[str, Any], named: list[list[str]], deep: bool = True, place: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """The fields of an object that no path leads to or through, by their own paths."""
+    for key, inner in value.items():
+        through = [path[1:] for path in named if re.fullmatch(re.escape(path[0]).replace(r"\*", ".*"), str(key))]
+        if not through and inner not in (None, "", [], {}):
+            yield f"{place}{key}", inner
+        elif deep and through and all(through) and isinstance(opened := unwrap_json(inner), Mapping):
+            yield from _list_unused(opened, through, deep, f"{place}{key}.")
+
+
+def _make_dimensions(rubric: Rubric) -> ProtocolRubric | None:
+    """One dimension for each group, in the order in which they appear; None if a criterion has no group."""
+    groups: dict[str, list[int]] = {}
+    for index, criterion in enumerate(rubric.criteria, 1):
+        name = next((tag.removeprefix(_GROUP_TAG) for tag in criterion.tags if tag.startswith(_GROUP_TAG)), None)
+        if name is None:
+            return None
+        groups.setdefault(name, []).append(index)
+    described = []
+    for name, indices in groups.items():
+        criteria = [rubric.criteria[index - 1] for index in indices]
+        demands = "; ".join(f"{'must not: ' * (one.weight < 0)}{one.text.rstrip('.')}" for one in criteria)
+        description = f"All of the following must hold: {demands}. Fails if any of them does not hold."
+        described.append({"name": name, "description": description, "indices": indices})
+    return ProtocolRubric.of(rubric, described)

@@ -1,0 +1,147 @@
+"""Mappings: a small file that says where a row of any shape has its prompt, its criteria and their parts.
+
+A path is a list of keys with dots between them. `*` stands for every key of an object or every entry of a list, and
+`{key}` for the key that the last `*` of `criteria` met. Inside a criterion paths start at the criterion, `.` is the
+criterion itself, and a leading `/` starts at the row. `=text` is a constant. JSON inside strings is opened on the way.
+
+Nothing is lost: fields of a row that a mapping does not name are kept in `meta`, those of a criterion in its tags, and
+both are counted as unused, because a judge sees neither. `drop` leaves fields out on purpose.
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from prorubric.errors import ConfigError, InvalidValueError, RubricError, SourceError
+from prorubric.files.yaml_rows import read_yaml
+from prorubric.rubric.base import Record
+
+MAPPINGS = frozenset(file.name.removesuffix(".yaml") for file in files(__package__).joinpath("mappings").iterdir())
+"""The formats that come with a mapping."""
+
+_Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class Flag(Record):
+    """A field of a criterion that says whether it describes a behaviour to avoid."""
+
+    at: str
+    bad: tuple[str | bool | int, ...]
+    """The values that mean a behaviour to avoid; text is compared without case."""
+
+
+class RowMapping(Record):
+    """Where a row has what a task needs."""
+
+    prompt: _Paths
+    """The prompt: text or messages; several are joined, with an empty line between them."""
+    system: str | None = None
+    """Text that becomes a system message in front of the prompt."""
+    criteria: str
+    """The criteria: a list, an object of lists (`rubric.*`), or text with one item to a line."""
+    text: _Paths = (".",)
+    """The parts of a criterion's text, joined by a colon."""
+    weight: _Paths = ()
+    """The weight; several numbers are multiplied, without one each criterion weighs 1. `weight?` may be missing."""
+    words: dict[str, float] = Field(default_factory=dict)
+    """What words that stand for a weight are worth."""
+    shares: bool = False
+    """Siblings share the weight of what they belong to, so the weights of a task add up to 1."""
+    children: str | None = None
+    """In a tree of criteria, the field with what a node consists of; its leaves are the criteria."""
+    polarity: Literal["sign", "wording"] | Flag = "sign"
+    """What makes a criterion a behaviour to avoid: a negative weight, its wording, or a field."""
+    group: str | None = None
+    """The name of the group that a criterion belongs to; kept as the tag `dimension:NAME`."""
+    dimensions: bool = False
+    """Make the groups the dimensions of the task."""
+    levels: str | None = None
+    """Descriptions of levels, by name (an object), in order (a list), or several fields (`score*`)."""
+    met: str | None = None
+    """The level at which a criterion holds; without it, the last one of a list."""
+    id: str | None = None
+    reference: _Paths = ()
+    domain: str | None = None
+    source: str | None = None
+    tags: _Paths = ()
+    """Fields of a criterion that become tags and are not counted as unused."""
+    meta: _Paths = ()
+    """Fields of the row that are kept in `meta` and not counted as unused."""
+    response: _Paths = ()
+    """Answers that the row carries, for `convert --responses`; what `*` stands for names their model."""
+    verdict: str | None = None
+    """What a judge said of a criterion, for `convert --verdicts`; with several answers, by the same `*`."""
+    label: str | None = None
+    """What people said of a criterion, one or a list, for `convert --labels`; with several answers, by the same `*`."""
+    drop: _Paths = ()
+    """Fields of the row, or of a criterion, that are left out on purpose."""
+    fits: _Paths = ()
+    """Paths that a row must have for this mapping to be chosen by itself."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_are_known(cls, value: Any) -> Any:
+        for name in value if isinstance(value, dict) else ():
+            if name not in cls.model_fields:
+                close = get_close_matches(str(name), cls.model_fields, 1)
+                hint = f"did you mean {close[0]}? " if close else ""
+                raise InvalidValueError(
+                    "a mapping has no such field", repr(name), remedy=f"{hint}known: {', '.join(cls.model_fields)}"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        if self.dimensions and not self.group:
+            raise InvalidValueError("dimensions are made of groups, and there is no group", remedy="add group")
+        if self.met is not None and self.levels is None:
+            raise InvalidValueError("met names a level, and there are no levels", remedy="add levels")
+        return self
+
+
+def load_mapping(given: tuple[str, ...]) -> RowMapping:
+    """A mapping from a file, from `key=path` pairs, or from a file and pairs that change it."""
+    fields: dict[str, Any] = {}
+    for part in given:
+        key, equals, path = part.partition("=")
+        if equals and key in RowMapping.model_fields:
+            listed = tuple(path.split("+")) if "+" in path else path
+            fields[key] = path == "true" if key in ("shares", "dimensions") else listed
+        elif equals and not Path(part).exists():
+            close = get_close_matches(key, RowMapping.model_fields, 1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            known = ", ".join(RowMapping.model_fields)
+            raise ConfigError(f"--map {part}: a mapping has no field {key!r}; {hint}known: {known}")
+        else:
+            fields = _read_mapping_file(Path(part)) | fields
+    return make_mapping(fields, "--map")
+
+
+def make_mapping(fields: Mapping[str, Any], place: str) -> RowMapping:
+    """A mapping from its fields; raises `ConfigError` in one line."""
+    try:
+        return RowMapping(**fields)
+    except RubricError as error:
+        raise error.turn_into(ConfigError, place) from None
+
+
+@cache
+def load_built_in(name: str) -> RowMapping:
+    """One of the mappings that come with the package."""
+    text = files(__package__).joinpath("mappings", f"{name}.yaml").read_text("utf-8")
+    (row,) = read_yaml(Path(f"{name}.yaml"), text)
+    return make_mapping(row.value or {}, name)
+
+
+def _read_mapping_file(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ConfigError(f"--map {path}: no such file; give a mapping file, or pairs such as prompt=question")
+    rows = list(read_yaml(path, path.read_text("utf-8")))
+    if len(rows) != 1 or rows[0].value is None:
+        raise SourceError(f"{path}: a mapping is one object, with prompt and criteria; found {len(rows)} rows")
+    return rows[0].value

@@ -1,0 +1,40 @@
+"""Pitfalls: criteria that carry a minus in files where it may mean two things.
+
+One describes the mistake ("Recommends surgery", "Does not mention sepsis"): true is bad. The other states the duty to
+avoid it ("Does not suggest delaying fluids"): true is good, and with a minus the reward would punish the good
+answer. The wording decides, and where it does not, nobody guesses: the criterion is marked, and lint shows it.
+"""
+
+import re
+from typing import Literal
+
+from prorubric.text.criteria import read_direction, split_negation
+
+UNDECIDED_TAG = "polarity:undecided"
+
+# Not to give these is to leave something out.
+_OMITTED = re.compile(
+    r"(?:mention|includ|discuss|address|explain|consider|identif|acknowledg|state|note|clarif|describ|account|recogni[sz]"
+    r"|provid|offer|ask|warn|check|verif|cite|list|specif|emphasi[sz]|differentiat|distinguish|link|connect|justif|show"
+    r"|demonstrat|incorporat|highlight|cover|defin|compar|calculat|deriv|appl|answer|respond|follow|correct)\w*\b"
+)
+# Not to do these is a virtue, whatever they are about.
+_UNWANTED = re.compile(
+    r"(?:impl(?:y|ies)|assum|claim|confus|mislead|exaggerat|overstat|overgenerali[sz]|conflat|delay|dismiss|encourag"
+    r"|promot|blam|speculat|misinterpret|misrepresent|misattribut|ignor|overlook|omit|neglect|contradict|fabricat)\w*\b"
+    r"|(?:suggest|recommend|advis|advocat|rel)\w*\s+(?:\w+\s+){0,2}?(?:delay|stop|withhold|skip|avoid|ignor|unnecess|harm"
+    r"|danger|unsafe|incorrect|wrong|inappropriat|only|solely|exclusively)\w*"
+)
+
+
+def read_pitfall(text: str) -> Literal["fault", "requirement", "undecided"]:
+    """Whether a criterion with a minus describes the mistake, or asks to avoid it, or may mean either."""
+    direction = read_direction(text)
+    if direction != "neutral":
+        return direction
+    about, is_negated = split_negation(text.lower())
+    if not is_negated:
+        return "fault"
+    if _UNWANTED.match(about):
+        return "requirement"
+    return "fault" if _OMITTED.match(about) else "undecided"

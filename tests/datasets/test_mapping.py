@@ -1,0 +1,354 @@
+"""Mappings: rows of any shape, nothing lost in silence, and one proposed from the first rows of a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prorubric import Task, load_tasks
+from prorubric.datasets.listed import split_listed
+from prorubric.datasets.mapped import MappedSource
+from prorubric.datasets.mapping import MAPPINGS, load_built_in, load_mapping, make_mapping
+from prorubric.datasets.suggest import suggest_mapping
+from prorubric.errors import ConfigError, RubricError, SourceError
+from tests.datasets.rows import ROWS, read, read_one, write_jsonl
+
+SIMPLE: dict[str, Any] = {"prompt": "ask", "criteria": "checks", "text": "what", "weight": "worth"}
+
+
+def parse(row: dict[str, Any], **fields: Any) -> Task:
+    return MappedSource(make_mapping(fields, "here")).parse(row)
+
+
+def describe(task: Task) -> list[tuple[str, float, tuple[str, ...]]]:
+    return [(c.text, c.weight, c.tags) for c in task.rubric.criteria]
+
+
+@pytest.mark.parametrize("name", sorted(MAPPINGS))
+def test_a_row_of_each_mapping_is_recognised_by_itself(tmp_path: Path, name: str) -> None:
+    stream = load_tasks(write_jsonl(tmp_path / "rows.jsonl", ROWS[name]), strict=True)
+    assert (len(list(stream)), stream.source.NAME if stream.source else None) == (1, name)
+
+
+@pytest.mark.parametrize("name", sorted(MAPPINGS))
+def test_the_mappings_that_come_along_use_every_field_of_their_rows(tmp_path: Path, name: str) -> None:
+    stream = load_tasks(write_jsonl(tmp_path / "rows.jsonl", ROWS[name]), strict=True)
+    list(stream)
+    assert dict(stream.unused) == {}
+
+
+class TestBuiltIn:
+    def test_weights_of_dimensions_and_criteria_are_multiplied(self, tmp_path: Path) -> None:
+        assert describe(read_one(tmp_path, ROWS["deepresearch"])) == [
+            ("Cold climates: Says how they do at -15 °C.", 0.6, ("dimension:insight",)),
+            ("Structure: Has a summary.", 0.4 * 0.75, ("dimension:readability",)),
+            ("Tables: Compares in a table.", 0.4 * 0.25, ("dimension:readability",)),
+        ]
+
+    def test_criteria_that_are_sentences_weigh_one_each(self, tmp_path: Path) -> None:
+        task = read_one(tmp_path, ROWS["vitabench"])
+        assert describe(task) == [("Noodles are ordered", 1.0, ()), ("Nothing fried is ordered", 1.0, ())]
+        assert task.messages[0].content == "Order noodles."
+
+    def test_a_criterion_with_levels_holds_at_the_best_one_and_keeps_the_others(self, tmp_path: Path) -> None:
+        task = read_one(tmp_path, ROWS["rubriceval"])
+        assert task.rubric.criteria[0].text == "Wit\nHolds if the answer reaches this level: Makes one laugh."
+        assert task.meta["levels"] == {
+            "1": {"excellent": "Makes one laugh.", "good": "Makes one smile.", "poor": "Dull."}
+        }
+        assert (task.reference, task.id) == ("Boaty.", "4")
+
+    def test_levels_may_be_fields_of_their_own(self, tmp_path: Path) -> None:
+        task = read_one(tmp_path, ROWS["writingbench"])
+        text = "Structure: Is it complete?\nHolds if the answer reaches this level: Whole."
+        assert describe(task) == [(text, 1.0, ())]
+        assert task.meta["levels"] == {"1": {"1-2": "No.", "5-6": "Half.", "9-10": "Whole."}}
+
+    def test_leaves_of_a_tree_share_the_weight_of_their_parents_and_say_what_they_are_part_of(
+        self, tmp_path: Path
+    ) -> None:
+        assert describe(read_one(tmp_path, ROWS["paperbench"])) == [
+            (
+                "It is downloaded.\nPart of: The data is there.",
+                0.25,
+                ("id:a1", "task_category:Code", "dimension:The data is there."),
+            ),
+            ("It is split.\nPart of: The data is there.", 0.5, ("id:a2", "dimension:The data is there.")),
+            ("The model is trained.", 0.25, ("id:b", "dimension:2")),
+        ]
+
+    def test_json_in_strings_is_opened_even_twice(self, tmp_path: Path) -> None:
+        task = read_one(tmp_path, ROWS["advancedif"])
+        assert [c.text for c in task.rubric.criteria] == ["Is it a haiku?", "Is it about rain?"]
+        assert [m.role for m in task.messages] == ["system", "user"]
+
+    def test_prbench_takes_the_weight_of_the_class_and_not_a_stale_one(self, tmp_path: Path) -> None:
+        task = read_one(tmp_path, ROWS["prbench"])
+        assert task.rubric.weights == (9.0, -6.0)
+        assert [(m.role, m.content) for m in task.messages] == [
+            ("user", "How do I value a lease?"),
+            ("assistant", "Which standard?"),
+            ("user", "Reference text 1:\nA note.\n\nIFRS 16."),
+        ]
+
+    def test_words_stand_for_weights(self, tmp_path: Path) -> None:
+        assert describe(read_one(tmp_path, ROWS["profbench"])) == [
+            ("Gives the estimate.", 4.0, ("criterion_type:Reasoning",))
+        ]
+
+    def test_a_list_next_to_the_criteria_gives_their_tags(self, tmp_path: Path) -> None:
+        task = read_one(tmp_path, ROWS["infobench"])
+        assert [c.tags for c in task.rubric.criteria] == [
+            ("question_label:Content",),
+            ("question_label:Number", "question_label:Format"),
+        ]
+        assert task.messages[0].content == "Write a slogan of five words.\n\nFor tea."
+
+    def test_a_question_that_passes_with_no_is_a_behaviour_to_avoid(self, tmp_path: Path) -> None:
+        row = ROWS["multichallenge"]
+        assert read_one(tmp_path, row).rubric.weights == (-1.0,)
+        assert read_one(tmp_path, {**row, "PASS_CRITERIA": "YES"}).rubric.weights == (1.0,)
+
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [
+            ("wildchecklists", [("Is it a haiku?", 100.0), ("Is snow the topic?", 90.0)]),
+            (
+                "frontierscience",
+                [("Names the side reaction.", 1.0), ("Gives a control\nthat rules out water.", 0.5)],
+            ),
+            ("openrubrics", [("The response is two lines long.", 1.0), ("The response sounds warm.", 0.7)]),
+            ("plawbench", [("结论正确。", 5.0)]),
+        ],
+    )
+    def test_rubrics_in_prose_are_split(self, tmp_path: Path, name: str, expected: list[tuple[str, float]]) -> None:
+        assert [(c.text, c.weight) for c in read_one(tmp_path, ROWS[name]).rubric.criteria] == expected
+
+    def test_a_reference_without_items_is_not_taken_for_a_rubric(self, tmp_path: Path) -> None:
+        row = {**ROWS["frontierscience"], "answer": "42 kJ/mol"}
+        tasks, rejects = read(write_jsonl(tmp_path / "rows.jsonl", row))
+        assert (tasks, [r.kind for r in rejects]) == ([], ["the rubric is text without items"])
+
+    def test_the_system_prompt_is_a_message_of_its_own(self, tmp_path: Path) -> None:
+        messages = read_one(tmp_path, ROWS["biggen"]).messages
+        assert [(m.role, m.content) for m in messages] == [
+            ("system", "You plan trips."),
+            ("user", "Plan a day in Oslo."),
+        ]
+
+
+class TestRealFiles:
+    @pytest.mark.parametrize(
+        ("file", "tasks", "criteria"),
+        [
+            ("deep_research_bench/criteria.jsonl", 100, 2517),
+            ("researchqa/valid.json", 703, 5230),
+            ("vitabench/delivery_en.json", 100, 735),
+            ("writingbench/benchmark_all.jsonl", 1000, 5000),
+            ("paperbench/rice.json", 1, 361),
+            ("paperbench/all-in-one.json", 1, 174),
+        ],
+    )
+    def test_every_task_and_criterion_is_read(self, shared_data: Path, file: str, tasks: int, criteria: int) -> None:
+        found = list(load_tasks(shared_data / file, strict=True))
+        assert (len(found), sum(len(task.rubric) for task in found)) == (tasks, criteria)
+
+    @pytest.mark.parametrize("file", ["deep_research_bench/criteria.jsonl", "paperbench/rice.json"])
+    def test_shares_add_up_to_one(self, shared_data: Path, file: str) -> None:
+        assert all(
+            sum(task.rubric.weights) == pytest.approx(1, abs=1e-9)
+            for task in load_tasks(shared_data / file, strict=True)
+        )
+
+    def test_a_row_without_a_prompt_is_the_only_reject_of_rubriceval(self, shared_data: Path) -> None:
+        tasks, rejects = read(shared_data / "rubriceval/hard.json")
+        assert (len(tasks), [r.kind for r in rejects]) == (118, ["prompt: nothing at instruction"])
+
+
+class TestMapping:
+    def test_flags_turn_weights_negative(self) -> None:
+        row = {"ask": "Why?", "checks": [{"what": "Lies", "good": False}, {"what": "Explains", "good": True}]}
+        task = parse(row, prompt="ask", criteria="checks", text="what", polarity={"at": "good", "bad": [False]})
+        assert task.rubric.weights == (-1.0, 1.0)
+
+    def test_words_for_polarity_are_compared_without_case(self) -> None:
+        row = {
+            "ask": "Why?",
+            "checks": [{"what": "Lies", "kind": "Pitfall", "worth": 2}, {"what": "Explains", "worth": 1}],
+        }
+        task = parse(row, **SIMPLE, polarity={"at": "kind", "bad": ["pitfall"]})
+        assert task.rubric.weights == (-2.0, 1.0)
+
+    def test_wording_decides_what_a_minus_means_and_marks_what_it_cannot_decide(self) -> None:
+        texts = ["Does not mention sepsis", "Does not suggest delaying fluids", "Does not use a calculator", "Is rude"]
+        row = {"ask": "Why?", "checks": [{"what": text, "worth": -1} for text in texts]}
+        criteria = parse(row, **SIMPLE, polarity="wording").rubric.criteria
+        assert [c.weight for c in criteria] == [-1.0, 1.0, -1.0, -1.0]
+        assert [c.tags for c in criteria] == [(), (), ("polarity:undecided",), ()]
+
+    def test_an_undecided_polarity_is_a_reject_where_reading_is_strict(self, tmp_path: Path) -> None:
+        row = {"ask": "Why?", "checks": [{"what": "Does not use a calculator", "worth": -1}]}
+        path = write_jsonl(tmp_path / "rows.jsonl", row)
+        options = ["prompt=ask", "criteria=checks", "text=what", "weight=worth", "polarity=wording"]
+        assert len(list(load_tasks(path, map=options))) == 1
+        with pytest.raises(SourceError, match="criterion 1: the wording does not say whether"):
+            list(load_tasks(path, map=options, strict=True))
+
+    def test_groups_become_dimensions_if_asked(self) -> None:
+        row = {"ask": "Why?", "checks": {"style": [{"what": "Short"}], "truth": [{"what": "True"}, {"what": "Cited"}]}}
+        task = parse(row, prompt="ask", criteria="checks.*", text="what", group="{key}", dimensions=True)
+        assert task.protocol is not None
+        assert [(d.name, d.indices) for d in task.protocol.dimensions] == [("style", (1,)), ("truth", (2, 3))]
+        assert task.protocol.dimensions[1].description == (
+            "All of the following must hold: True; Cited. Fails if any of them does not hold."
+        )
+
+    def test_shares_of_a_flat_list_add_up_to_one(self) -> None:
+        row = {"ask": "Why?", "checks": [{"what": "a b", "worth": 3}, {"what": "c d", "worth": 1}]}
+        assert parse(row, **SIMPLE, shares=True).rubric.weights == (0.75, 0.25)
+
+    def test_a_constant_is_a_prompt_where_the_file_has_none(self) -> None:
+        task = parse({"checks": ["Says why"]}, prompt="=Reproduce the paper.", criteria="checks")
+        assert task.messages[0].content == "Reproduce the paper."
+
+    def test_what_is_not_used_is_kept_and_counted(self) -> None:
+        source = MappedSource(make_mapping(SIMPLE, "here"))
+        row = {
+            "ask": "Why?",
+            "context": "A long story.",
+            "nested": {"score": 3},
+            "empty": "",
+            "checks": [{"what": "Says why", "worth": 1, "score": 5}, {"what": "Says how", "worth": 1}],
+        }
+        task = source.parse(row)
+        assert dict(source.unused) == {"context": 1, "nested": 1, "criteria: score": 1}
+        assert task.meta == {"context": "A long story.", "nested": {"score": 3}}
+        assert task.rubric.criteria[0].tags == ("score:5",)
+        assert task.rubric.weights == (1.0, 1.0)  # a score is what an answer got, and never a weight
+
+    def test_what_is_dropped_is_not_kept_and_counted_by_itself(self) -> None:
+        source = MappedSource(make_mapping({**SIMPLE, "drop": ["context"]}, "here"))
+        task = source.parse({"ask": "Why?", "context": "x", "checks": [{"what": "Says why", "worth": 1}]})
+        assert (task.meta, dict(source.unused), dict(source.dropped)) == ({}, {}, {"context": 1})
+
+    def test_a_part_of_an_object_that_is_used_leaves_the_rest_of_it(self) -> None:
+        source = MappedSource(make_mapping({"prompt": "q.text", "criteria": "q.checks"}, "here"))
+        task = source.parse({"q": {"text": "Why?", "checks": ["Says why"], "author": "me"}})
+        assert (dict(source.unused), task.meta) == ({"q.author": 1}, {"q.author": "me"})
+
+    @pytest.mark.parametrize(
+        ("row", "expected"),
+        [
+            ({"checks": [{"what": "a", "worth": 1}]}, "prompt: nothing at ask (among checks); correct the path"),
+            ({"ask": "Why?", "x": 1}, "there are no criteria (at checks); correct the path in criteria"),
+            ({"ask": "Why?", "checks": [{"worth": 1}]}, "criterion 1: no text (at what among worth); correct text"),
+            (
+                {"ask": "Why?", "checks": [{"what": "a b", "worth": "much"}]},
+                "criterion 1: the weight at worth is not a number ('much'); give a number, or set words",
+            ),
+        ],
+    )
+    def test_a_path_that_leads_nowhere_is_named(self, row: dict[str, Any], expected: str) -> None:
+        with pytest.raises(RubricError) as caught:
+            parse(row, **SIMPLE)
+        assert str(caught.value) == expected
+
+    def test_an_unknown_field_gets_the_nearest_name(self) -> None:
+        with pytest.raises(ConfigError, match=r"here: .*no such field \('promt'\); did you mean prompt\?"):
+            make_mapping({"promt": "ask", "criteria": "checks"}, "here")
+        with pytest.raises(
+            ConfigError, match=r"--map wieght=w: a mapping has no field 'wieght'; did you mean weight\?"
+        ):
+            load_mapping(("wieght=w",))
+
+    def test_pairs_change_a_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "mapping.yaml"
+        path.write_text("prompt: ask\ncriteria: checks\ntext: what\n")
+        mapping = load_mapping(("text=name+details", str(path)))
+        assert (mapping.prompt, mapping.text) == (("ask",), ("name", "details"))
+
+    def test_a_mapping_and_a_format_exclude_each_other(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="--map describes the layout, and --format rar names another"):
+            load_tasks(write_jsonl(tmp_path / "rows.jsonl", ROWS["rar"]), "rar", map=["prompt=question"])
+
+    def test_a_missing_mapping_file_is_one_clear_line(self) -> None:
+        with pytest.raises(ConfigError, match=r"--map nowhere.yaml: no such file; give a mapping file, or pairs"):
+            load_mapping(("nowhere.yaml",))
+
+    def test_every_mapping_that_comes_along_can_be_loaded(self) -> None:
+        assert len(MAPPINGS) >= 17
+        assert all(load_built_in(name).fits for name in MAPPINGS)
+
+
+class TestListed:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("1. First\n2. Second", [("First", 1.0), ("Second", 1.0)]),
+            ("- First\n- Second\n  and more", [("First", 1.0), ("Second\n  and more", 1.0)]),
+            ("Points: 2, Item: First\nPoints: -1.5, Item: Second", [("First", 2.0), ("Second", -1.5)]),
+            ("1) Points: 2, Item: First\n2) Points: 3; Criterion: Second", [("First", 2.0), ("Second", 3.0)]),
+            ("总分：5分\n1.（+3分）甲\n2.（+2分）乙", [("甲", 3.0), ("乙", 2.0)]),
+            ("Uses 1.5 mg\nNames the drug", [("Uses 1.5 mg", 1.0), ("Names the drug", 1.0)]),
+            ("1. Gives the dose,\n1.5 mg a day", [("Gives the dose,\n1.5 mg a day", 1.0)]),
+        ],
+    )
+    def test_items_are_told_apart(self, text: str, expected: list[tuple[str, float]]) -> None:
+        assert split_listed(text) == expected
+
+
+class TestSuggest:
+    MADE_UP: dict[str, Any] = {
+        "uid": "a1",
+        "payload": {"user_request": "Plan a trip to Oslo", "lang": "en"},
+        "grading": {
+            "must_have": [{"label": "Names a hotel in the city", "pts": 3, "why": "They need to sleep"}],
+            "penalties": [{"label": "Suggests a closed museum", "pts": -2, "why": "It is of no use"}],
+        },
+    }
+
+    def test_a_shape_nobody_prepared_for_is_read(self, tmp_path: Path) -> None:
+        path = write_jsonl(tmp_path / "rows.jsonl", self.MADE_UP, {**self.MADE_UP, "uid": "a2"})
+        found = suggest_mapping(path)
+        assert found.fields == {
+            "id": "uid",
+            "prompt": "payload.user_request",
+            "criteria": "grading.*",
+            "text": "label",
+            "weight": "pts",
+            "group": "{key}",
+        }
+        assert describe(found.tasks[0]) == [
+            ("Names a hotel in the city", 3.0, ("why:They need to sleep", "dimension:must_have")),
+            ("Suggests a closed museum", -2.0, ("why:It is of no use", "dimension:penalties")),
+        ]
+        assert found.unused == {"criteria: why": 4, "payload.lang": 2}
+
+    @pytest.mark.parametrize(
+        ("file", "expected"),
+        [
+            ("deep_research_bench/criteria.jsonl", {"criteria": "criterions.*", "group": "{key}"}),
+            ("vitabench/delivery_en.json", {"prompt": "instructions"}),
+            ("rubriceval/hard.json", {"levels": "performance_to_description", "weight": "weight"}),
+            ("paperbench/rice.json", {"children": "sub_tasks", "shares": True}),
+            ("scholarqa/test_configs_snippets.json", {"criteria": "metric_config.config.other_properties"}),
+        ],
+    )
+    def test_real_files_are_read_as_proposed(self, shared_data: Path, file: str, expected: dict[str, Any]) -> None:
+        found = suggest_mapping(shared_data / file)
+        assert found.tasks
+        assert found.fields.items() >= expected.items()
+
+    def test_shares_of_groups_are_found(self, shared_data: Path) -> None:
+        found = suggest_mapping(shared_data / "deep_research_bench/criteria.jsonl")
+        assert found.fields["weight"] == ["weight", "/dimension_weight.{key}"]
+
+    def test_a_file_without_criteria_says_so(self, tmp_path: Path) -> None:
+        with pytest.raises(SourceError, match="no field looks like a list of criteria"):
+            suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", {"prompt": "Why?", "answer": "So."}))
+
+    def test_what_is_proposed_can_be_used_as_a_file(self, tmp_path: Path) -> None:
+        path, mapping = write_jsonl(tmp_path / "rows.jsonl", self.MADE_UP), tmp_path / "mapping.json"
+        mapping.with_suffix(".yaml").write_text(json.dumps(suggest_mapping(path).fields))
+        assert len(list(load_tasks(path, map=[str(mapping.with_suffix(".yaml"))], strict=True))) == 1
