@@ -16,6 +16,15 @@ from tests.datasets.rows import ROWS, read, read_one, write_jsonl
 
 SIMPLE: dict[str, Any] = {"prompt": "ask", "criteria": "checks", "text": "what", "weight": "worth"}
 
+MADE_UP: dict[str, Any] = {
+    "uid": "a1",
+    "payload": {"user_request": "Plan a trip to Oslo", "lang": "en"},
+    "grading": {
+        "must_have": [{"label": "Names a hotel in the city", "pts": 3, "why": "They need to sleep"}],
+        "penalties": [{"label": "Suggests a closed museum", "pts": -2, "why": "It is of no use"}],
+    },
+}
+
 
 def parse(row: dict[str, Any], **fields: Any) -> Task:
     return MappedSource(make_mapping(fields, "here")).parse(row)
@@ -299,17 +308,8 @@ class TestListed:
 
 
 class TestSuggest:
-    MADE_UP: dict[str, Any] = {
-        "uid": "a1",
-        "payload": {"user_request": "Plan a trip to Oslo", "lang": "en"},
-        "grading": {
-            "must_have": [{"label": "Names a hotel in the city", "pts": 3, "why": "They need to sleep"}],
-            "penalties": [{"label": "Suggests a closed museum", "pts": -2, "why": "It is of no use"}],
-        },
-    }
-
     def test_a_shape_nobody_prepared_for_is_read(self, tmp_path: Path) -> None:
-        path = write_jsonl(tmp_path / "rows.jsonl", self.MADE_UP, {**self.MADE_UP, "uid": "a2"})
+        path = write_jsonl(tmp_path / "rows.jsonl", MADE_UP, {**MADE_UP, "uid": "a2"})
         found = suggest_mapping(path)
         assert found.fields == {
             "id": "uid",
@@ -349,6 +349,6 @@ class TestSuggest:
             suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", {"prompt": "Why?", "answer": "So."}))
 
     def test_what_is_proposed_can_be_used_as_a_file(self, tmp_path: Path) -> None:
-        path, mapping = write_jsonl(tmp_path / "rows.jsonl", self.MADE_UP), tmp_path / "mapping.json"
+        path, mapping = write_jsonl(tmp_path / "rows.jsonl", MADE_UP), tmp_path / "mapping.json"
         mapping.with_suffix(".yaml").write_text(json.dumps(suggest_mapping(path).fields))
         assert len(list(load_tasks(path, map=[str(mapping.with_suffix(".yaml"))], strict=True))) == 1
