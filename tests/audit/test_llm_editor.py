@@ -15,7 +15,8 @@ from prorubric.errors import ConfigError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.make import make_text_model, with_journal
+from prorubric.llm.cache import CachedModel
+from prorubric.llm.make import make_text_model
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.llm.scripted import ScriptedModel
 from tests.audit.editing import ANSWER, CASE, make_case
@@ -263,7 +264,7 @@ class TestMaking:
         async def edit(journal: Journal) -> MadeEdit | NotMade:
             editor = make_editor(
                 server.spec,
-                lambda spec: with_journal(make_text_model(spec, HttpConfig(retries=0), usage), journal, usage),
+                lambda spec: CachedModel(make_text_model(spec, HttpConfig(retries=0), usage), journal, usage),
             )
             try:
                 (made,) = await editor.edit(CASE, ["drop-key-advice"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prorubric.errors import SourceError
-from prorubric.llm.accounting import CountedModel, Usage, estimate_cost, find_price, load_prices
+from prorubric.llm.accounting import Usage, estimate_cost, find_price, load_prices
 from prorubric.llm.cache import CachedModel
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import Journal
@@ -31,8 +31,7 @@ def test_outcomes_are_counted_by_what_became_of_them(server: MisbehavingServer, 
 
     async def work() -> None:
         with Journal(tmp_path / "journal.sqlite") as journal:
-            model = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK), usage), journal)
-            counted = CountedModel(model, usage)
+            counted = CachedModel(HttpModel(server.spec, HttpConfig(**QUICK), usage), journal, usage)
             assert isinstance(counted, Model)
             await ask_all(counted, make_requests(5))
             await ask_all(counted, make_requests(3))

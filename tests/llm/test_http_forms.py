@@ -87,7 +87,7 @@ def test_a_longer_reply_than_the_endpoint_writes_ends_the_run_at_once(
 def test_a_reply_that_is_too_long_for_one_text_is_one_failure_with_its_fields(server: MisbehavingServer) -> None:
     server.always = "refuses long replies"
     reason = f"HTTP 400 invalid_request_error (max_tokens): {TOO_LARGE.format(700)}"
-    expected = Failure("http", reason, 1, 400, "invalid_request_error", "max_tokens")
+    expected = Failure("http", reason, 1, 400)
     assert ask(server, make_request(schema=SCHEMA, max_tokens=700, is_sized=True)) == [expected]
     assert server.calls == 1
 
@@ -96,12 +96,8 @@ def test_a_field_that_the_user_has_set_is_not_taken_away(server: MisbehavingServ
     server.always = "refuses temperature"
     [failure] = ask(server, extra_body={"temperature": 0.5})
     assert isinstance(failure, Failure)
-    assert (failure.status, failure.code, failure.param, server.calls) == (
-        400,
-        "unsupported_parameter",
-        "temperature",
-        1,
-    )
+    assert failure.reason.startswith("HTTP 400 unsupported_parameter (temperature): ")
+    assert server.calls == 1
 
 
 def test_a_packed_answer_is_unpacked(server: MisbehavingServer) -> None:
@@ -161,10 +157,10 @@ SECRET = "The patient is called Ada Lovelace, born in Piccadilly, and takes ibup
 @pytest.mark.parametrize("behaviour", ["echoes the prompt", "echoes parts of the prompt"])
 def test_a_reason_does_not_repeat_the_prompt_or_a_part_of_it(server: MisbehavingServer, behaviour: str) -> None:
     server.always = behaviour
-    about = {"echoes the prompt": ("HTTP 422", 422, None), "echoes parts of the prompt": ("HTTP 400 c7", 400, "c7")}
-    said, status, code = about[behaviour]
+    about = {"echoes the prompt": ("HTTP 422", 422), "echoes parts of the prompt": ("HTTP 400 c7", 400)}
+    said, status = about[behaviour]
     reason = f"{said}: its message is not shown, it may repeat the prompt"
-    assert ask(server, make_request(SECRET)) == [Failure("http", reason, 1, status, code)]
+    assert ask(server, make_request(SECRET)) == [Failure("http", reason, 1, status)]
 
 
 def test_an_address_with_a_part_of_the_prompt_is_not_shown(server: MisbehavingServer) -> None:

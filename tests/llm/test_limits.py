@@ -146,18 +146,18 @@ def test_calls_sent_together_halve_the_limit_once_and_a_later_one_halves_it_agai
 
 def test_the_limit_never_falls_below_one_and_grows_back_by_one_for_every_few_replies() -> None:
     async def work() -> list[int]:
-        limiter = Limiter(4, successes_per_step=3)
+        limiter = Limiter(4)
         for _ in range(5):
             permit = await acquire(limiter)
             limiter.release(permit)
             limiter.slow_down(permit)
         allowed = []
-        for _ in range(12):
+        for _ in range(40):
             limiter.speed_up()
             allowed.append(limiter.allowed)
         return allowed
 
-    assert run(work()) == [1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 4]
+    assert run(work()) == [1] * 9 + [2] * 10 + [3] * 10 + [4] * 11
 
 
 def test_a_pause_holds_new_calls_but_no_retry() -> None:

@@ -6,7 +6,7 @@ not say how many tokens it used, cost None, never 0: readers would believe a 0.
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,13 +14,12 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from prorubric.errors import ModelError, SourceError, UnjudgedError
+from prorubric.errors import SourceError
 from prorubric.files.json import parse_json
-from prorubric.llm.model import Failure, FailureKind, Model, ModelWrapper, Outcome, Reply, Request, YesNoModel
+from prorubric.llm.model import Failure, FailureKind, Outcome
 from prorubric.rubric.base import explain_invalid
 from prorubric.text.show import shorten
 
-PRICES_FILE = Path(__file__).with_name("prices.json")
 EVERY_MODEL = "*"
 _MILLION = 1_000_000
 _PAIR = 2
@@ -93,42 +92,6 @@ class Usage:
 _COUNTS = tuple(part.name for part in fields(Usage) if part.type is int)
 
 
-class CountedModel(ModelWrapper[Model]):
-    """A model whose outcomes are counted. Retries are counted by `HttpModel`, given the same `Usage`."""
-
-    def __init__(self, model: Model, usage: Usage | None = None) -> None:
-        super().__init__(model)
-        self.usage = usage if usage is not None else Usage()
-        self.usage.model = self.usage.model or model.name
-
-    async def complete(self, request: Request) -> Outcome:
-        """Ask the model and count what came of it. A cancelled call or a `ModelError` is not counted."""
-        outcome = await self._model.complete(request)
-        if not isinstance(outcome, Reply | Failure):
-            raise ModelError(f"{self.name} answered with {type(outcome).__name__}; return a Reply or a Failure")
-        self.usage.add(outcome)
-        return outcome
-
-
-class CountedYesNo(ModelWrapper[YesNoModel]):
-    """A model of probabilities whose calls are counted; one that gave none counts as a failure."""
-
-    def __init__(self, model: YesNoModel, usage: Usage) -> None:
-        super().__init__(model)
-        self._usage = usage
-        usage.model = usage.model or model.name
-
-    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
-        """Ask the model and count the call."""
-        try:
-            found = await self._model.probabilities(conversation, response, statements)
-        except UnjudgedError as error:
-            self._usage.add(Failure("reply", str(error)))
-            raise
-        self._usage.calls += 1
-        return found
-
-
 @checked_dataclass(frozen=True)
 class Price:
     """US dollars per million tokens, and since when; a price list may call the two input and output."""
@@ -155,7 +118,7 @@ def load_prices(source: Path | str | None = None) -> Prices:
     short for the two, and the name `*` is every other model. Anything else is refused with `SourceError`.
     """
     if source is None:
-        return _TABLE.validate_json(PRICES_FILE.read_bytes())
+        return _TABLE.validate_json(Path(__file__).with_name("prices.json").read_bytes())
     numbers = _read_numbers(str(source))
     try:
         table: Any = {EVERY_MODEL: numbers} if numbers else parse_json(Path(source).read_bytes())

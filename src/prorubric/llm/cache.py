@@ -1,4 +1,4 @@
-"""Models that ask each question once and answer the next time from the journal."""
+"""Models whose calls are counted, and that ask each question once and answer the next time from the journal."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,17 +25,19 @@ class Keeper(Protocol):
 
 
 class _Cached(ModelWrapper[ModelT]):
-    """A model that is asked each question once. It does not close the journal."""
+    """A model that is asked each question once and whose calls are counted. It does not close the journal."""
 
-    def __init__(self, model: ModelT, journal: Keeper, usage: Usage | None = None) -> None:
+    def __init__(self, model: ModelT, journal: Keeper | None = None, usage: Usage | None = None) -> None:
         super().__init__(model)
         self._journal = journal
-        self._usage = usage if usage is not None else Usage()
-        self._meta = {"model": model.name}
+        self.usage = usage if usage is not None else Usage()
+        self.usage.model = self.usage.model or model.name
         self._running: dict[str, asyncio.Future[Outcome | None]] = {}
 
     async def _find(self, request: Request, ask: Callable[[], Awaitable[Outcome]]) -> Outcome:
         """The outcome from the journal, from the same question in flight, or by asking."""
+        if self._journal is None:
+            return await ask()
         key = key_of(self.identity, request)
         while (running := self._running.get(key)) is not None:
             # Shielded: others may still want what a cancelled caller waits for.
@@ -49,10 +51,10 @@ class _Cached(ModelWrapper[ModelT]):
         try:
             outcome, is_damaged = await self._journal.find(key)
             if outcome is None:
-                self._usage.damaged += is_damaged
-                found = await ask()
+                self.usage.damaged += is_damaged
+                found, meta = await ask(), {"model": self.name}
                 # If another process has kept a reply meanwhile, that one counts, for this run as for a replay.
-                outcome = await self._journal.keep(key, found, self._meta) if isinstance(found, Reply) else found
+                outcome = await self._journal.keep(key, found, meta) if isinstance(found, Reply) else found
             return outcome
         finally:  # without an outcome, the next caller in line asks
             del self._running[key]
@@ -60,20 +62,21 @@ class _Cached(ModelWrapper[ModelT]):
 
 
 class CachedModel(_Cached[Model]):
-    """A text model that is asked each question once. Its usage counts damaged replies only."""
+    """A text model that is asked each question once; without a journal its calls are only counted."""
 
     async def complete(self, request: Request) -> Outcome:
-        """Answer from the journal, or by asking."""
-        return await self._find(request, lambda: self._model.complete(request))
+        """Answer from the journal, or by asking. A cancelled call or a `ModelError` is not counted."""
+        outcome = await self._find(request, lambda: self._model.complete(request))
+        self.usage.add(outcome)
+        return outcome
 
 
 class CachedYesNo(_Cached[YesNoModel]):
-    """A model of probabilities that is asked each question once; its usage counts all calls."""
+    """The same for a model of probabilities."""
 
-    def __init__(self, model: YesNoModel, journal: Keeper, usage: Usage, draw: int = 0) -> None:
+    def __init__(self, model: YesNoModel, journal: Keeper | None, usage: Usage, draw: int = 0) -> None:
         super().__init__(model, journal, usage)
         self._draw = draw
-        usage.model = usage.model or model.name
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """Answer from the journal, or by asking. What is not a probability does not get into the journal."""
@@ -92,12 +95,12 @@ class CachedYesNo(_Cached[YesNoModel]):
 
         outcome = await self._find(make_question(conversation, response, statements, self._draw), ask)
         if isinstance(outcome, Failure):
-            self._usage.add(outcome)
+            self.usage.add(outcome)
             raise UnjudgedError(outcome.reason)
         # Not `add`, which would count a reply without tokens as unmetered.
-        self._usage.calls += 1
-        self._usage.cached += outcome.cached
-        self._usage.repeated += outcome.repeated
+        self.usage.calls += 1
+        self.usage.cached += outcome.cached
+        self.usage.repeated += outcome.repeated
         return parse_probabilities(outcome)
 
 

@@ -114,9 +114,8 @@ class HttpModel:
     def __init__(self, spec: str, config: HttpConfig | None = None, usage: Usage | None = None) -> None:
         self.config = config or HttpConfig()
         self.usage = usage if usage is not None else Usage(model=spec)
-        """Counts retries here; `CountedModel` counts the rest."""
+        """Only retries are counted here; `CachedModel` counts the rest."""
         self.name = spec
-        """The model as the user wrote it."""
         self._key = _Key(self.config.key_variable)
         self._key.refuse_in(spec)
         base, self._model = parse_spec(spec)
@@ -141,9 +140,6 @@ class HttpModel:
         self._has_replied = False
         self._failures_in_a_row = 0
         self._sessions: dict[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, _Holder]] = {}
-
-    def __repr__(self) -> str:
-        return f"HttpModel({self.name!r})"
 
     async def complete(self, request: Request) -> Outcome:
         """Ask until there is a reply, a failure that no retry can fix, or no retry left."""
@@ -234,7 +230,7 @@ class HttpModel:
             # aiohttp's own timeout looks at the clock at every step of a request.
             async with asyncio.timeout(self.config.timeout_seconds):
                 async with session.post(self._url, data=body, allow_redirects=False) as response:
-                    taken = await _take_in(response, self.config.max_reply_bytes)
+                    taken = await _read_body(response, self.config.max_reply_bytes)
         except aiohttp.ConnectionTimeoutError:
             failure = Failure("connection", f"no connection to {self._place} within {_CONNECT_SECONDS:g} s")
         except TimeoutError:
@@ -250,8 +246,8 @@ class HttpModel:
                 said = os.strerror(cause.errno) if cause.errno > 0 else str(cause.strerror)
             failure = Failure("connection", f"the connection to {self._place} failed ({said})")
         else:
-            if isinstance(taken, _Fault):
-                return taken
+            if isinstance(taken, Failure):
+                return _Fault(taken)
             if not 200 <= response.status < 300:
                 return self._read_error(response.status, response.headers, taken, call)
             reply = parse_reply(taken, "\n".join(message.content for message in call.request.messages))
@@ -284,12 +280,8 @@ class HttpModel:
             remedy = f"lower {in_body} in --extra-body" if in_body else "lower --max-tokens"
         if remedy is not None:
             raise ModelError(f"{self.name}: {reason}; {remedy.format(variable=self._key.describe())}")
-        return _Fault(
-            Failure("http", reason, status=status, code=code or None, param=param or None),
-            is_retried=status in _RETRIED or status >= 500,
-            wait=wait,
-            is_adapted=is_adapted,
-        )
+        is_retried = status in _RETRIED or status >= 500
+        return _Fault(Failure("http", reason, status=status), is_retried, wait, is_adapted)
 
     def _adapt_request(self, error: ServerError, call: "_Call") -> bool:
         """True if the endpoint does not take the request in this form and there is another form to try."""
@@ -450,8 +442,6 @@ class _Fault:
 class _Key:
     """The API key, which leaves in one header only."""
 
-    __slots__ = ("_pattern", "_value", "_variable")
-
     def __init__(self, variable: str) -> None:
         self._variable = variable
         self._value = os.environ.get(variable, "").strip()
@@ -465,9 +455,6 @@ class _Key:
         found = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
         is_word = len(self._value) < _REAL_KEY_CHARACTERS and self._value.isalpha()
         self._pattern = re.compile(rf"\b(?:{found})\b" if is_word else found)
-
-    def __repr__(self) -> str:
-        return f"<key of {self._variable}>"
 
     def describe(self) -> str:
         return self._variable if self._value else f"{self._variable} (not set)"
@@ -483,21 +470,21 @@ class _Key:
         return text if self._pattern is None else self._pattern.sub("[key]", text)
 
 
-async def _take_in(response: aiohttp.ClientResponse, limit: int) -> "bytes | _Fault":
+async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes | Failure:
     """The body of an answer, decompressed, if it is not larger than allowed."""
-    too_large = f"the answer is larger than {limit:,} bytes; raise max_reply_bytes if it should be"
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > limit:
-            return _Fault(Failure("reply", too_large))
+            break
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding in ("identity", ""):
-        return bytes(body)
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        return _Fault(Failure("reply", f"the answer is compressed as {shorten(encoding)!r}; only gzip was asked for"))
-    try:
-        unpacked = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, limit + 1)
-    except zlib.error:
-        return _Fault(Failure("reply", "the answer broke off"), is_retried=True)
-    return _Fault(Failure("reply", too_large)) if len(unpacked) > limit else unpacked
+    if encoding in ("gzip", "x-gzip", "deflate") and len(body) <= limit:
+        try:
+            body[:] = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, limit + 1)
+        except zlib.error:
+            raise aiohttp.ClientPayloadError from None
+    elif encoding not in ("gzip", "x-gzip", "deflate", "identity", ""):
+        return Failure("reply", f"the answer is compressed as {shorten(encoding)!r}; only gzip was asked for")
+    if len(body) > limit:
+        return Failure("reply", f"the answer is larger than {limit:,} bytes; raise max_reply_bytes if it should be")
+    return bytes(body)

@@ -18,7 +18,6 @@ from math import inf
 
 from prorubric.llm.model import Request
 
-_CHARACTERS_PER_TOKEN = 4
 _SUCCESSES_PER_STEP = 10
 """Replies in a row after which a slowed limiter allows one more concurrent call."""
 
@@ -26,7 +25,7 @@ _SUCCESSES_PER_STEP = 10
 def estimate_tokens(request: Request) -> int:
     """The tokens that a call may use: a quarter of its characters, and all it is allowed to write."""
     characters = sum(len(message.content) for message in request.messages)
-    return characters // _CHARACTERS_PER_TOKEN + request.max_tokens
+    return characters // 4 + request.max_tokens
 
 
 class Window:
@@ -42,30 +41,27 @@ class Window:
         """Seconds until an amount fits; 0 if it fits now."""
         while self._spent and self._spent[0][0] + self.seconds <= now:
             self._sum -= self._spent.popleft()[1]
-        if not self._spent:
-            self._sum = 0.0
-        excess = self._sum + amount - self.limit
-        if excess <= 0 or not self._spent:
-            return 0.0
+        excess, wait = self._sum + amount - self.limit, 0.0
         for moment, spent in self._spent:
-            excess -= spent
             if excess <= 0:
-                return moment + self.seconds - now
-        return self._spent[-1][0] + self.seconds - now
+                break
+            excess -= spent
+            wait = moment + self.seconds - now
+        return wait
 
-    def spend(self, amount: float, now: float) -> list[float]:
+    def spend(self, amount: int, now: float) -> list[float]:
         """Note an amount; `correct` takes the entry returned."""
-        entry = [now, float(amount)]
+        entry = [now, amount]
         if self.limit < inf:
             self._spent.append(entry)
             self._sum += amount
         return entry
 
-    def correct(self, entry: list[float], amount: float) -> None:
+    def correct(self, entry: list[float], amount: int) -> None:
         """Replace an estimate by the real amount. An entry that has left the window changes nothing."""
         if self._spent and entry[0] >= self._spent[0][0]:
             self._sum += amount - entry[1]
-        entry[1] = float(amount)
+        entry[1] = amount
 
 
 @dataclass(slots=True)
@@ -100,7 +96,6 @@ class Limiter:
         tokens_per_minute: float | None = None,
         *,
         window_seconds: float = 60.0,
-        successes_per_step: int = _SUCCESSES_PER_STEP,
     ) -> None:
         self.concurrency = concurrency
         self.allowed = concurrency
@@ -108,7 +103,6 @@ class Limiter:
         self.in_flight = 0
         self._requests = Window(requests_per_minute or inf, window_seconds)
         self._tokens = Window(tokens_per_minute or inf, window_seconds)
-        self._successes_per_step = successes_per_step
         self._successes = 0
         self._slowdowns = 0
         self._paused_until = 0.0
@@ -127,8 +121,6 @@ class Limiter:
         """Wait for room; None if the limiter is stopped. A pause holds new calls only: a retry has waited already."""
         if self.is_stopped:
             return None
-        if not self._line and self._wait(tokens, is_retry, now := time.monotonic()) == 0:
-            return self._admit(tokens, now)
         waiter = _Waiter(ticket, tokens, is_retry, asyncio.get_running_loop().create_future())
         heappush(self._line, waiter)
         self._let_through()
@@ -188,7 +180,7 @@ class Limiter:
         if self.allowed == self.concurrency:
             return
         self._successes += 1
-        if self._successes >= self._successes_per_step:
+        if self._successes >= _SUCCESSES_PER_STEP:
             self._successes = 0
             self.allowed += 1
             self._let_through()
@@ -217,11 +209,6 @@ class Limiter:
         wait = 0.0 if is_retry else max(0.0, self._paused_until - now, self._held_until - now)
         return max(wait, self._requests.wait_for(1, now), self._tokens.wait_for(tokens, now))
 
-    def _admit(self, tokens: int, now: float) -> Permit:
-        self.in_flight += 1
-        self._requests.spend(1, now)
-        return Permit(self._slowdowns, self._tokens.spend(tokens, now))
-
     def _let_through(self) -> None:
         """Admit from the head of the line; come back later if the head only waits for time to pass."""
         now = time.monotonic()
@@ -232,7 +219,9 @@ class Limiter:
                 if wait > 0:
                     self._come_back_in(wait)
                     return
-                head.turn.set_result(self._admit(head.tokens, now))
+                self.in_flight += 1
+                self._requests.spend(1, now)
+                head.turn.set_result(Permit(self._slowdowns, self._tokens.spend(head.tokens, now)))
             heappop(self._line)
 
     def _come_back_in(self, seconds: float) -> None:

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from prorubric.errors import ConfigError
-from prorubric.llm.accounting import CountedModel, Usage
+from prorubric.llm.accounting import Usage
 from prorubric.llm.cache import CachedModel, CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.lexical import LexicalModel
-from prorubric.llm.model import Model, Stoppable, YesNoModel
+from prorubric.llm.model import Model, YesNoModel
 from prorubric.llm.own import import_model
 from prorubric.llm.scripted import load_script
 
@@ -58,11 +58,11 @@ def hint_at_model(spec: str, words: Sequence[str] = ("lexical", "smollm2"), http
     return f"a model behind an endpoint is {address}#{spec or 'name'}, with its key in {variable}"
 
 
-def keep_model(model: Model | YesNoModel, journal: Keeper, usage: Usage) -> Model | YesNoModel:
-    """A model with its outcomes counted and its replies kept in a journal."""
+def keep_model(model: Model | YesNoModel, journal: Keeper | None, usage: Usage) -> Model | YesNoModel:
+    """A model with its calls counted and, with a journal, its replies kept."""
     if isinstance(model, YesNoModel):
         return CachedYesNo(model, journal, usage)
-    return with_journal(model, journal, usage)
+    return CachedModel(model, journal, usage)
 
 
 def make_text_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = None) -> Model:
@@ -75,14 +75,3 @@ def require_text(model: Model | YesNoModel) -> Model:
     if not isinstance(model, Model):
         raise ConfigError(f"{model.name} gives probabilities and does not write text; name a model that does")
     return model
-
-
-def stop_model(model: object) -> None:
-    """Start no further calls of a model whose calls may wait; running calls finish."""
-    if isinstance(model, Stoppable):
-        model.stop()
-
-
-def with_journal(model: Model, journal: Keeper, usage: Usage) -> Model:
-    """A model that writes text, with its outcomes counted and its replies kept in a journal."""
-    return CountedModel(CachedModel(model, journal, usage), usage)

@@ -56,11 +56,7 @@ class Failure:
     """One line without the key, the prompt or the response."""
     attempts: int = 1
     status: int | None = None
-    """HTTP status of the last answer, if the endpoint gave one."""
-    code: str | None = None
-    """The endpoint's own name for the error."""
-    param: str | None = None
-    """The request field that the endpoint complains about."""
+    """HTTP status of the last answer."""
 
     @property
     def is_refusal(self) -> bool:
@@ -107,12 +103,10 @@ class YesNoModel(_Named, Protocol):
         """One probability from 0 to 1 for each statement."""
 
 
-@runtime_checkable
-class Stoppable(Protocol):
-    """A model whose calls may wait before they start."""
-
-    def stop(self) -> None:
-        """Turn waiting calls into failures and start no more; calls that have started finish."""
+def stop_model(model: object) -> None:
+    """Start no further calls of a model whose calls may wait before they start; running calls finish."""
+    if (stop := getattr(model, "stop", None)) is not None:
+        stop()
 
 
 ModelT = TypeVar("ModelT", bound=Model | YesNoModel)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.llm.accounting import CountedModel, CountedYesNo, Usage
+from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model
@@ -59,11 +59,7 @@ class Engine:
         if self._model is None:
             if self._path is not None:
                 self._journal = Journal(self._path)
-                self._model = keep_model(self.bare, self._journal, self.usage)
-            elif isinstance(self.bare, YesNoModel):
-                self._model = CountedYesNo(self.bare, self.usage)
-            else:
-                self._model = CountedModel(self.bare, self.usage)
+            self._model = keep_model(self.bare, self._journal, self.usage)
         key = repr(config)
         if key not in self._judges:
             self._judges[key] = Judge(self._model, config)

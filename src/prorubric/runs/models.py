@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from prorubric.errors import ConfigError, NotAskedError
 from prorubric.llm.accounting import Prices, Usage, estimate_cost, find_price
-from prorubric.llm.cache import CachedYesNo, Keeper
+from prorubric.llm.cache import CachedModel, CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig
-from prorubric.llm.make import make_model, require_text, stop_model, with_journal
-from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Request, YesNoModel
+from prorubric.llm.make import make_model, require_text
+from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Request, YesNoModel, stop_model
 from prorubric.llm.own import OwnModel
 from prorubric.runs.stop import Stop
 
@@ -127,7 +127,7 @@ class Models:
     def open_text(self, spec: str, journal: Keeper) -> Model:
         """The same for a model that has to write text."""
         gated = GatedModel(require_text(self.make(spec)), self._gate)
-        return with_journal(gated, journal, self._gate.usage[spec])
+        return CachedModel(gated, journal, self._gate.usage[spec])
 
     async def close(self, *, own: bool = True) -> None:
         """Close every model; `own=False` leaves the user's own objects open, which another run may still use."""
