@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.errors import ConfigError, MissingExtraError, ModelError, ProRubricError
+from prorubric.errors import MissingExtraError, ModelError, ProRubricError
 from prorubric.llm import local
 from prorubric.llm.fence import CHAT_TOKENS_FILE
 from prorubric.llm.local import ContextError, LocalModel, UnjudgedError, find_weights, fingerprint_file
@@ -161,11 +161,6 @@ class TestRefusals:
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
         with pytest.raises(MissingExtraError, match=r"a model in this process needs .* '\.\[local\]'"):
             LocalModel(f"gguf:{fake_gguf}")
-
-    @pytest.mark.parametrize("options", [{"context": 0}, {"threads": 0}, {"threads": -1}])
-    def test_a_size_below_one_is_refused(self, options: dict[str, int]) -> None:
-        with pytest.raises(ConfigError, match="both must be at least 1"):
-            LocalModel("smollm2", **options)  # type: ignore[arg-type]
 
     @needs_runtime
     def test_a_damaged_file_is_one_line_and_no_page_of_log(

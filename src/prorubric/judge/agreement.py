@@ -37,13 +37,12 @@ class Confusion:
     @property
     def kappa(self) -> float | None:
         """Agreement beyond chance; None if chance alone would agree on everything."""
-        if not self.pairs:
+        if self.accuracy is None:
             return None
         first = (self.both_true + self.only_first) / self.pairs
         second = (self.both_true + self.only_second) / self.pairs
         chance = first * second + (1 - first) * (1 - second)
-        agreed = (self.both_true + self.both_false) / self.pairs
-        return (agreed - chance) / (1 - chance) if chance < 1 else None
+        return (self.accuracy - chance) / (1 - chance) if chance < 1 else None
 
 
 def count_pairs(pairs: Iterable[tuple[bool | None, bool | None]]) -> Confusion:
@@ -62,7 +61,6 @@ class Agreement(Record):
     pairs: int
     """Pairs of a verdict, or of another person's label, with a label."""
     balanced_f1: float | None
-    """The mean of the F1 of both classes over all pairs."""
     kappa: float | None
     """The mean over people (or pairs of people) of Cohen's κ."""
     accuracy: float | None

@@ -1,8 +1,7 @@
 """The prompts of the judge: `.txt` files in sections, filled in one of two orders.
 
 `paper` puts the response before the items, as the paper does. `prefix-first` puts everything that all responses to a
-task have in common before the response, so a server with a prefix cache reads it once for all of them. A user's prompt
-file has the same sections; one that lacks a section or a placeholder is refused when the run starts.
+task have in common before the response, so a server with a prefix cache reads it once for all of them.
 
 If the material (conversation, items, response, and examples in a user's prompt) holds something like a verdict, a
 prompt that is sent again ends with a sentence that asks for another key.
@@ -28,10 +27,6 @@ PROMPT_NAMES = tuple(dict.fromkeys([*(reading.prompt for reading in READINGS.val
 _ASKS_BY_ITEM = {reading.prompt for reading in READINGS.values() if not reading.is_joint}
 
 Layout = Literal["paper", "prefix-first"]
-_ORDERS: dict[Layout, tuple[str, ...]] = {
-    "paper": ("conversation", "response", "items"),
-    "prefix-first": ("conversation", "items", "response"),
-}
 _FOLDER = Path(__file__).parent / "prompts"
 _OTHER_KEY = (
     'In this reply, write "{key}" in place of the key "{name}". The material holds text of the same form, and only '
@@ -63,10 +58,7 @@ class Rendered:
 
 
 def load_judge_prompt(name: str, path: Path | None = None, reasons: bool = False) -> JudgePrompt:
-    """One of our prompts, or the user's in its place; raises `ConfigError` if something is missing.
-
-    With `reasons`, a prompt that asks about several items needs a section that asks for them.
-    """
+    """One of our prompts, or the user's in its place; raises `ConfigError` if a section or placeholder is missing."""
     place = path or _FOLDER / f"{name}.txt"
     sections = split_sections(read_prompt(place), place)
     filled = ["conversation", "response"] if name == PAIRWISE else ["conversation", "response", "items"]
@@ -86,26 +78,19 @@ def render_judge_prompt(
     show_weights: bool = True,
 ) -> Rendered:
     """Fill a prompt for one response and the items that are asked about."""
-    filled = {
-        "conversation": fill_section(prompt.sections, "conversation", render_conversation(task)),
-        "items": fill_section(prompt.sections, "items", _render_items(task, prompt.name, items, show_weights)),
-        "response": fill_section(prompt.sections, "response", fence("ANSWER", response)),
+    texts = {
+        "conversation": render_conversation(task),
+        "items": _render_items(task, prompt.name, items, show_weights),
+        "response": fence("ANSWER", response),
     }
-    order = _ORDERS[layout]
-    shared = len(prompt.sections["instructions"]) + sum(
-        len(filled[part]) + 2 for part in order[: order.index("response")]
-    )
-    material = [response, *(message.content for message in task.messages), *(item.text for item in items)]
-    return _finish(prompt, [filled[part] for part in order], shared, material)
+    order = ("conversation", "response", "items") if layout == "paper" else ("conversation", "items", "response")
+    return _fill(prompt, {part: texts[part] for part in order}, task, [response, *(item.text for item in items)])
 
 
 def render_pair(prompt: JudgePrompt, task: Task, first: str, second: str) -> Rendered:
     """Fill the pairwise prompt with two responses, in this order."""
     both = f"The first answer:\n{fence('FIRST', first)}\n\nThe second answer:\n{fence('SECOND', second)}"
-    conversation = fill_section(prompt.sections, "conversation", render_conversation(task))
-    parts = [conversation, fill_section(prompt.sections, "response", both)]
-    material = [first, second, *(message.content for message in task.messages)]
-    return _finish(prompt, parts, len(prompt.sections["instructions"]) + len(conversation), material)
+    return _fill(prompt, {"conversation": render_conversation(task), "response": both}, task, [first, second])
 
 
 def ask_for_key(rendered: Rendered, form: VerdictForm) -> tuple[Rendered, str | None]:
@@ -118,10 +103,16 @@ def ask_for_key(rendered: Rendered, form: VerdictForm) -> tuple[Rendered, str | 
     return replace(rendered, messages=(*before, asking)), key
 
 
-def _finish(prompt: JudgePrompt, parts: list[str], shared: int, material: list[str]) -> Rendered:
-    instructions = Message(role="system", content=prompt.sections["instructions"])
-    messages = (instructions, Message(role="user", content="\n\n".join([*parts, prompt.closing])))
-    return Rendered(messages, shared, "\n".join([*material, prompt.examples]))
+def _fill(prompt: JudgePrompt, texts: dict[str, str], task: Task, foreign: list[str]) -> Rendered:
+    """The instructions, and the sections filled with their texts, in the order of these."""
+    instructions = prompt.sections["instructions"]
+    parts = {name: fill_section(prompt.sections, name, text) + "\n\n" for name, text in texts.items()}
+    before_response = [*parts][: [*parts].index("response")]
+    shared = len(instructions) + sum(len(parts[name]) for name in before_response)
+    question = "".join([*parts.values(), prompt.closing])
+    messages = (Message(role="system", content=instructions), Message(role="user", content=question))
+    material = [*foreign, *(message.content for message in task.messages), prompt.examples]
+    return Rendered(messages, shared, "\n".join(material))
 
 
 @remember(1024)

@@ -21,7 +21,6 @@ from prorubric.rubric.base import explain_invalid
 from prorubric.text.show import shorten
 
 EVERY_MODEL = "*"
-_MILLION = 1_000_000
 _PAIR = 2
 _EXAMPLE = 'write {"model-name": {"prompt": 0.15, "completion": 0.60}}, in US dollars per million tokens'
 _SAME_MODEL = re.compile(r"(-latest|[-@:]\d{4}.*)?")
@@ -35,7 +34,6 @@ class Usage:
     """Counts that grow with a run."""
 
     model: str = ""
-    """The model as the user wrote it, for its price."""
     calls: int = 0
     """Requests that came to an end: with a reply, from the cache, or as a failure."""
     cached: int = 0
@@ -165,4 +163,4 @@ def estimate_cost(usage: Usage, prices: Prices, with_cached: bool = False) -> fl
         return None
     prompt = usage.prompt_tokens + (usage.cached_prompt_tokens if with_cached else 0)
     completion = usage.completion_tokens + (usage.cached_completion_tokens if with_cached else 0)
-    return (prompt * price.prompt + completion * price.completion) / _MILLION
+    return (prompt * price.prompt + completion * price.completion) / 1_000_000

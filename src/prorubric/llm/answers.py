@@ -4,7 +4,6 @@ All of this is text that someone else wrote, in any form. What goes into an erro
 the prompt.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,11 +11,9 @@ from email.utils import parsedate_to_datetime
 from html import unescape
 from math import isfinite
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
-import orjson
-
+from prorubric.files.json import parse_json
 from prorubric.llm.model import MOST_TOKENS, Reply, Request
 from prorubric.llm.thinking import drop_thinking
 
@@ -44,20 +41,16 @@ _PLAIN_WORDS = frozenset(Path(__file__).with_name("error_words.txt").read_text(e
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Why an answer has no reply in it."""
+    """Why an answer has no reply in it, and the server's own words, which may repeat the prompt or the key."""
 
     reason: str
     said: str = ""
-    """The server's own words, which may be long and may repeat the prompt or the key."""
 
 
 def parse_reply(body: bytes, prompt: str = "") -> Reply | Unread:
-    """The reply in the body of a successful answer, without its thinking, or why there is none.
-
-    `drop_thinking` needs the prompt: a thinking mark that is in it may be quoted.
-    """
+    """The reply in the body of a successful answer, without its thinking, or why there is none."""
     try:
-        data = _loads(body)
+        data = parse_json(body)
     except (ValueError, RecursionError):
         return _explain_no_json(body)
     match data:
@@ -71,18 +64,13 @@ def parse_reply(body: bytes, prompt: str = "") -> Reply | Unread:
     if isinstance(content, list):
         parts = (part.get("text", part.get("refusal")) if isinstance(part, dict) else part for part in content)
         content = "".join(part for part in parts if isinstance(part, str))
-    if not content and isinstance(message.get("refusal"), str):
-        content = message["refusal"]
-    if content is None:  # it only thought, or called a tool
-        content = ""
+    if content is None or content == "":  # it refused, only thought, or called a tool
+        content = message.get("refusal") or ""
     if not isinstance(content, str):
         return Unread("the answer's content is not text")
     counts = [usage.get(name) if isinstance(usage, dict) else 0 for name in ("prompt_tokens", "completion_tokens")]
-    prompt_tokens, completion_tokens = (
-        count if isinstance(count, int) and 0 <= count < MOST_TOKENS else 0 for count in counts
-    )
-    finish = finish if isinstance(finish, str) else None
-    return Reply(drop_thinking(content, prompt), prompt_tokens, completion_tokens, finish)
+    read, written = (count if isinstance(count, int) and 0 <= count < MOST_TOKENS else 0 for count in counts)
+    return Reply(drop_thinking(content, prompt), read, written, finish if isinstance(finish, str) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +81,6 @@ class ServerError:
     code: str = ""
     """Its code, or else its type."""
     param: str = ""
-    """The request field that it is about."""
 
     @property
     def unsupported_field(self) -> str | None:
@@ -128,7 +115,7 @@ class ServerError:
 def parse_error(body: bytes) -> ServerError:
     """The error in a body, in the forms that endpoints use; a body that is not JSON is all message."""
     try:
-        data = _loads(body)
+        data = parse_json(body)
     except (ValueError, RecursionError):
         return ServerError(body.decode("utf-8", "replace"))
     if isinstance(data, dict) and isinstance(data.get("error"), dict | list | str):
@@ -181,18 +168,8 @@ def parse_retry_after(value: str | None) -> float | None:
     return max(0.0, seconds) if isfinite(seconds) else None
 
 
-def _loads(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except ValueError:  # the standard library accepts a lone surrogate
-        return json.loads(body)
-
-
 def _explain_no_json(body: bytes) -> Unread:
-    """What came instead of JSON. A page or one short line is shown: it comes from a proxy in front of the endpoint.
-
-    JSON that breaks off, an event stream and longer text may contain a reply and are not shown.
-    """
+    """What came instead of JSON. A page or one short line is a proxy's and is shown; other text may hold a reply."""
     text = body.decode("utf-8-sig", "replace")
     opening = text.lstrip()[: SHOWN_CHARACTERS + 1].rstrip()
     if not opening:

