@@ -13,9 +13,9 @@ from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
 from prorubric.errors import ConfigError
 from prorubric.llm.accounting import Usage
+from prorubric.llm.cache import CachedModel
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.cache import CachedModel
 from prorubric.llm.make import make_text_model
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.llm.scripted import ScriptedModel

@@ -18,17 +18,7 @@ from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.judge.forms import BOOLEAN, SIDE, VerdictForm
 from prorubric.judge.parse import parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
-from prorubric.judge.render import (
-    PAIRWISE,
-    PROMPT_NAMES,
-    SINGLE,
-    Layout,
-    Rendered,
-    ask_for_key,
-    load_judge_prompt,
-    render_judge_prompt,
-    render_pair,
-)
+from prorubric.judge.render import Layout, Rendered, ask_for_key, load_judge_prompts, render_judge_prompt, render_pair
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.base import config_record
@@ -89,13 +79,12 @@ class JudgeConfig:
 
 @dataclass(slots=True)
 class Judgement:
-    """The verdicts of one reading on one response, filled in as replies are read."""
+    """The verdicts of one reading on one response, in the order of its items, filled in as replies are read."""
 
     verdicts: tuple[Verdict, ...] = ()
-    """In the order of the reading's items."""
     probabilities: tuple[float, ...] | None = None
     reasons: dict[int, str] = field(default_factory=dict)
-    """What the judge said in support of a verdict, by the index of its item."""
+    """By the index of the item."""
     calls: int = 0
     prompt_characters: int = 0
     shared_characters: int = 0
@@ -113,11 +102,8 @@ class Judge:
         if self._yes_no is None and self._text is None:
             raise ConfigError(f"{model!r} is not a model; make one with make_model")
         self.config = config or JudgeConfig()
-        files = self.config.prompt_file
-        unknown_names = sorted(files.keys() - set(PROMPT_NAMES))
-        if unknown_names:
-            raise ConfigError(f"no prompt is called {unknown_names[0]!r}; known: {', '.join(PROMPT_NAMES)}")
-        self._prompts = {name: load_judge_prompt(name, files.get(name), self.config.reasons) for name in PROMPT_NAMES}
+        self._prompts = load_judge_prompts(self.config.prompt_file, self.config.reasons)
+        self._render = partial(render_judge_prompt, layout=self.config.layout, show_weights=self.config.show_weights)
 
     async def judge(self, task: Task, response: str, reading: str | Reading) -> Judgement:
         """The verdicts of one reading on one response."""
@@ -126,16 +112,13 @@ class Judge:
         if self._yes_no is not None:
             return await self._judge_by_probability(self._yes_no, task, response, wanted, items)
         found = Judgement()
-        render = self._render(wanted.prompt, task, response)
+        render = partial(self._render, self._prompts[wanted.prompt], task, response)
         if wanted.is_joint:
             found.verdicts = (await self._ask_for_one(render(items), wanted.form, found),)
             return found
         size = self.config.max_items or len(items)
         parts = [items[start : start + size] for start in range(0, len(items), size)]
         draws = self.config.draws if wanted.is_averaged else 1
-        if len(parts) == draws == 1:
-            found.verdicts = tuple(await self._ask(render, wanted, items, 0, found))
-            return found
         asked = [self._ask(render, wanted, part, draw, found) for draw in range(draws) for part in parts]
         verdicts = list(chain.from_iterable(await run_together(asked)))
         if wanted.is_averaged:
@@ -151,17 +134,16 @@ class Judge:
 
     async def judge_singly(self, task: Task, response: str, reading: str | Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
-        found, render = Judgement(), self._render(SINGLE, task, response)
-        verdicts = await run_together(
-            self._ask_for_one(render((item,)), BOOLEAN, found, with_reason=True) for item in list_items(task, reading)
-        )
-        found.verdicts = tuple(verdicts)
+        found = Judgement()
+        prompts = (self._render(self._prompts["single"], task, response, (item,)) for item in list_items(task, reading))
+        asked = (self._ask_for_one(prompt, BOOLEAN, found, with_reason=True) for prompt in prompts)
+        found.verdicts = tuple(await run_together(asked))
         return found
 
     async def compare(self, task: Task, first: str, second: str) -> Comparison | Unknown:
         """Which of two answers is better, asked in both orders; a win counts only if both orders agree."""
         forth, back = await run_together(
-            self._ask_for_one(render_pair(self._prompts[PAIRWISE], task, *pair), SIDE, Judgement())
+            self._ask_for_one(render_pair(self._prompts["pairwise"], task, *pair), SIDE, Judgement())
             for pair in ((first, second), (second, first))
         )
         for side in (forth, back):
@@ -172,16 +154,6 @@ class Judge:
     async def close(self) -> None:
         """Close the model."""
         await self.model.close()
-
-    def _render(self, prompt: str, task: Task, response: str) -> Callable[[tuple[Item, ...]], Rendered]:
-        return partial(
-            render_judge_prompt,
-            self._prompts[prompt],
-            task,
-            response,
-            layout=self.config.layout,
-            show_weights=self.config.show_weights,
-        )
 
     async def _ask(
         self,
@@ -278,16 +250,12 @@ class Judge:
         if len(probabilities) != len(items):
             reason = f"the model gave {len(probabilities)} probabilities for {len(items)} items"
             return Judgement((Unknown(reason, kind="not a probability"),) * count, calls=1)
-        wrong = next((value for value in probabilities if not 0 <= value <= 1), None)
-        if not reading.is_joint:
-            given = probabilities
-        elif wrong is not None:
-            given = [wrong]
-        else:  # the expected share of the weight that is met
-            weights = [abs(item.weight) for item in items]
+        given = probabilities
+        if reading.is_joint:  # the expected share of the weight that is met
             met = [p if item.weight > 0 else 1 - p for p, item in zip(probabilities, items, strict=True)]
+            weights = [abs(item.weight) for item in items]
             share = sum(weight * p for weight, p in zip(weights, met, strict=True)) / sum(weights)
-            given = [min(1.0, share)]
+            given = [p for p in probabilities if not 0 <= p <= 1][:1] or [min(1.0, share)]
         verdicts = tuple(self._read_probability(probability, reading.form) for probability in given)
         return Judgement(verdicts, tuple(probabilities), calls=1)
 

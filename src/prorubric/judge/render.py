@@ -7,10 +7,12 @@ If the material (conversation, items, response, and examples in a user's prompt)
 prompt that is sent again ends with a sentence that asks for another key.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from prorubric.errors import ConfigError
 from prorubric.files.json import render_json
 from prorubric.judge.forms import VerdictForm
 from prorubric.judge.parse import holds_verdict, make_key
@@ -21,9 +23,8 @@ from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_s
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Message, Task
 
-SINGLE, PAIRWISE = "single", "pairwise"
-"""The prompts for one item a call, and for two responses."""
-PROMPT_NAMES = tuple(dict.fromkeys([*(reading.prompt for reading in READINGS.values()), SINGLE, PAIRWISE]))
+PROMPT_NAMES = tuple(dict.fromkeys([*(reading.prompt for reading in READINGS.values()), "single", "pairwise"]))
+"""Those of the readings, one for one item a call, and one for two responses."""
 _ASKS_BY_ITEM = {reading.prompt for reading in READINGS.values() if not reading.is_joint}
 
 Layout = Literal["paper", "prefix-first"]
@@ -57,11 +58,18 @@ class Rendered:
     """Everything in it that could be quoted in the reply."""
 
 
+def load_judge_prompts(files: Mapping[str, Path], reasons: bool = False) -> dict[str, JudgePrompt]:
+    """All our prompts by name, with the user's files in place of some."""
+    if unknown_names := sorted(files.keys() - set(PROMPT_NAMES)):
+        raise ConfigError(f"no prompt is called {unknown_names[0]!r}; known: {', '.join(PROMPT_NAMES)}")
+    return {name: load_judge_prompt(name, files.get(name), reasons) for name in PROMPT_NAMES}
+
+
 def load_judge_prompt(name: str, path: Path | None = None, reasons: bool = False) -> JudgePrompt:
     """One of our prompts, or the user's in its place; raises `ConfigError` if a section or placeholder is missing."""
     place = path or _FOLDER / f"{name}.txt"
     sections = split_sections(read_prompt(place), place)
-    filled = ["conversation", "response"] if name == PAIRWISE else ["conversation", "response", "items"]
+    filled = ["conversation", "response"] if name == "pairwise" else ["conversation", "response", "items"]
     asks_reasons = reasons and name in _ASKS_BY_ITEM
     check_sections(place, name, sections, ["instructions", *filled, *["reasons"] * asks_reasons, "closing"])
     check_placeholders(place, sections, filled)
@@ -84,13 +92,15 @@ def render_judge_prompt(
         "response": fence("ANSWER", response),
     }
     order = ("conversation", "response", "items") if layout == "paper" else ("conversation", "items", "response")
-    return _fill(prompt, {part: texts[part] for part in order}, task, [response, *(item.text for item in items)])
+    material = [response, *(message.content for message in task.messages), *(item.text for item in items)]
+    return _fill(prompt, {part: texts[part] for part in order}, material)
 
 
 def render_pair(prompt: JudgePrompt, task: Task, first: str, second: str) -> Rendered:
     """Fill the pairwise prompt with two responses, in this order."""
     both = f"The first answer:\n{fence('FIRST', first)}\n\nThe second answer:\n{fence('SECOND', second)}"
-    return _fill(prompt, {"conversation": render_conversation(task), "response": both}, task, [first, second])
+    material = [first, second, *(message.content for message in task.messages)]
+    return _fill(prompt, {"conversation": render_conversation(task), "response": both}, material)
 
 
 def ask_for_key(rendered: Rendered, form: VerdictForm) -> tuple[Rendered, str | None]:
@@ -103,7 +113,7 @@ def ask_for_key(rendered: Rendered, form: VerdictForm) -> tuple[Rendered, str | 
     return replace(rendered, messages=(*before, asking)), key
 
 
-def _fill(prompt: JudgePrompt, texts: dict[str, str], task: Task, foreign: list[str]) -> Rendered:
+def _fill(prompt: JudgePrompt, texts: dict[str, str], material: list[str]) -> Rendered:
     """The instructions, and the sections filled with their texts, in the order of these."""
     instructions = prompt.sections["instructions"]
     parts = {name: fill_section(prompt.sections, name, text) + "\n\n" for name, text in texts.items()}
@@ -111,13 +121,12 @@ def _fill(prompt: JudgePrompt, texts: dict[str, str], task: Task, foreign: list[
     shared = len(instructions) + sum(len(parts[name]) for name in before_response)
     question = "".join([*parts.values(), prompt.closing])
     messages = (Message(role="system", content=instructions), Message(role="user", content=question))
-    material = [*foreign, *(message.content for message in task.messages), prompt.examples]
-    return Rendered(messages, shared, "\n".join(material))
+    return Rendered(messages, shared, "\n".join([*material, prompt.examples]))
 
 
 @remember(1024)
 def _render_items(_: Task, name: str, items: tuple[Item, ...], show_weights: bool) -> str:
-    if name == SINGLE:
+    if name == "single":
         return clean(items[0].text)
     rows = [
         {"index": item.index, "criterion": item.text}
