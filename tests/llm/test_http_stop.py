@@ -32,7 +32,7 @@ def test_a_call_that_sleeps_before_a_retry_ends_at_once_with_its_last_reason(ser
     async def work() -> list[Outcome]:
         model = HttpModel(server.spec, HttpConfig(**HOURS), usage)
         tasks = start(model, 3)
-        assert await eventually(lambda: len(model.limiter._resting) == 3)
+        assert await eventually(lambda: len(model.limiter.resting) == 3)
         return await stop_and_gather(model, tasks)
 
     usage = Usage()
@@ -46,7 +46,7 @@ def test_calls_that_a_429_holds_back_end_at_once(server: MisbehavingServer) -> N
     async def work() -> list[Outcome]:
         model = HttpModel(server.spec, HttpConfig(**HOURS))
         tasks = start(model, 1)
-        assert await eventually(lambda: len(model.limiter._resting) == 1)
+        assert await eventually(lambda: len(model.limiter.resting) == 1)
         tasks += start(model, 5)
         assert await eventually(lambda: len(model.limiter._line) == 5)
         return (await stop_and_gather(model, tasks))[1:]
@@ -133,7 +133,7 @@ def test_a_call_that_begins_after_the_stop_is_not_sent_in_this_loop_or_the_next(
 def test_calls_that_wait_in_another_loop_end_when_it_turns_again(server: MisbehavingServer) -> None:
     async def line_up() -> list[asyncio.Task[Outcome]]:
         tasks = start(model, 2)
-        assert await eventually(lambda: len(model.limiter._resting) == 1 and len(model.limiter._line) == 1)
+        assert await eventually(lambda: len(model.limiter.resting) == 1 and len(model.limiter._line) == 1)
         return tasks
 
     async def collect(tasks: list[asyncio.Task[Outcome]]) -> list[str]:

@@ -19,13 +19,14 @@ from prorubric.judge.forms import BOOLEAN, SIDE, VerdictForm
 from prorubric.judge.parse import parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
 from prorubric.judge.render import Layout, Rendered, ask_for_key, load_judge_prompts, render_judge_prompt, render_pair
+from prorubric.judge.texts import TEXTS
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import NO_REPLY, Unknown, Verdict
 
-CANARY = "The whole answer consists of a single empty line and, at the same time, of more than a thousand words."
+CANARY = TEXTS["canary"]
 """An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
 
 MOST_REASKS = 10

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.forms import BOOLEAN, LEVEL, MARK, VerdictForm
-from prorubric.judge.texts import APPROPRIATENESS_TEXT, REDUNDANCY_TEXT, describe_whole, list_rewritten, render_group
+from prorubric.judge.texts import APPROPRIATENESS_TEXT, TEXTS, describe_whole, list_rewritten, render_group
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Dimension, Task
 from prorubric.text.failures import remove_failure_clauses
@@ -137,7 +137,7 @@ READINGS = {
             "response",
             needs="dimensions",
         ),
-        Reading("redundancy", lambda _: [(REDUNDANCY_TEXT, 1.0)], "response"),
+        Reading("redundancy", lambda _: [(TEXTS["redundancy"], 1.0)], "response"),
     )
 }
 """Every reading by its name."""

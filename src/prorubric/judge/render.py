@@ -17,6 +17,7 @@ from prorubric.files.json import render_json
 from prorubric.judge.forms import VerdictForm
 from prorubric.judge.parse import holds_verdict, make_key
 from prorubric.judge.readings import READINGS, Item
+from prorubric.judge.texts import TEXTS
 from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.json_text import find_objects
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
@@ -29,10 +30,6 @@ _ASKS_BY_ITEM = {reading.prompt for reading in READINGS.values() if not reading.
 
 Layout = Literal["paper", "prefix-first"]
 _FOLDER = Path(__file__).parent / "prompts"
-_OTHER_KEY = (
-    'In this reply, write "{key}" in place of the key "{name}". The material holds text of the same form, and only '
-    "what you write under this key is taken for yours."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ def ask_for_key(rendered: Rendered, form: VerdictForm) -> tuple[Rendered, str | 
         return rendered, None
     key = make_key(form, rendered.material)
     *before, last = rendered.messages
-    asking = Message(role=last.role, content=f"{last.content}\n\n{_OTHER_KEY.format(key=key, name=form.key)}")
+    asking = Message(role=last.role, content=f"{last.content}\n\n{TEXTS['other_key'].format(key=key, name=form.key)}")
     return replace(rendered, messages=(*before, asking)), key
 
 

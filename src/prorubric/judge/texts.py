@@ -4,36 +4,25 @@ A text that only a model can write (one standard for everything, criteria restat
 if it is missing, the error comes before a token is spent.
 """
 
+import tomllib
+from pathlib import Path
 from typing import TypeGuard
 
 from prorubric.errors import SchemeError
 from prorubric.rubric.records import Dimension, ProtocolRubric, Rubric, Task
 from prorubric.text.show import is_blank
 
+TEXTS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 APPROPRIATENESS_NAME = "Appropriateness"
-APPROPRIATENESS_DESCRIPTION = (
-    "The answer deals first and directly with what this person asked, keeps to what serves that request, and is "
-    "pitched at the knowledge and the situation the person has shown. It fails if the request has to be searched for "
-    "among other material, if it adds advice, tests or topics that this person does not need, or if it speaks to "
-    "somebody else."
-)
+APPROPRIATENESS_DESCRIPTION = TEXTS["appropriateness"]
 APPROPRIATENESS_TEXT = f"{APPROPRIATENESS_NAME}: {APPROPRIATENESS_DESCRIPTION}"
-"""The fixed criterion behind every scheme with `+appropriateness`, as a judge reads it."""
-
-REDUNDANCY_TEXT = (
-    "Economy: every part of the answer helps with what was asked. Nothing is said twice, nothing is listed just "
-    "to be complete, and no topic is brought up that the asker has no use for. Fails if a passage could be cut "
-    "without the asker losing anything."
-)
-"""A fixed criterion that no scheme reads: an audit watches how far an edit moves it."""
-
 WHOLE_NAME = "The whole answer"
 """The name of the one dimension that is merged from all."""
 
 
 def render_group(rubric: Rubric, dimension: Dimension) -> str:
     """A dimension's criteria word for word, under the instruction that all of them must hold."""
-    lines = ["All of the following must hold together; if one of them does not, the whole is not met:"]
+    lines = [TEXTS["group"]]
     for index in dimension.indices:
         criterion = rubric.criteria[index - 1]
         duty = "must hold" if criterion.weight > 0 else "must not occur"
@@ -44,10 +33,7 @@ def render_group(rubric: Rubric, dimension: Dimension) -> str:
 def merge_dimensions(protocol: ProtocolRubric) -> str:
     """One description for the whole checklist, from the dimensions as they are: the mechanical form of K=1."""
     parts = "\n".join(f"- {dimension.name}: {dimension.description}" for dimension in protocol.dimensions)
-    return (
-        f"The answer achieves all of the following together:\n{parts}\n"
-        "Fails if any one of these fails, however well the others are met."
-    )
+    return TEXTS["whole"].replace("{parts}", parts)
 
 
 def read_one(task: Task) -> tuple[str, str] | None:

@@ -17,12 +17,11 @@ from prorubric.files.json import parse_json
 from prorubric.llm.model import MOST_TOKENS, Reply, Request
 from prorubric.llm.thinking import drop_thinking
 
-SHOWN_CHARACTERS = 200
-"""How much of a server's words an error line shows."""
+_SHOWN_CHARACTERS = 200
 NEWER_NAME = "max_completion_tokens"
 """What newer endpoints call `max_tokens`."""
+# Some endpoints refuse one of these for some models, and are then asked without it.
 _OPTIONAL_FIELDS = ("max_tokens", "temperature", "top_p", "seed")
-"""Some endpoints refuse one of these for some models, and are then asked without it."""
 _UNSUPPORTED = ("unsupported", "not support", "unrecognized", "unknown", "not permitted", NEWER_NAME)
 _FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "guided", "grammar")
 _REPLY_LENGTH = ("max_tokens", NEWER_NAME)
@@ -171,10 +170,10 @@ def parse_retry_after(value: str | None) -> float | None:
 def _explain_no_json(body: bytes) -> Unread:
     """What came instead of JSON. A page or one short line is a proxy's and is shown; other text may hold a reply."""
     text = body.decode("utf-8-sig", "replace")
-    opening = text.lstrip()[: SHOWN_CHARACTERS + 1].rstrip()
+    opening = text.lstrip()[: _SHOWN_CHARACTERS + 1].rstrip()
     if not opening:
         return Unread("the answer is empty")
     is_page = opening.casefold().startswith(_PAGE_OPENINGS)
-    is_notice = len(text.strip()) <= SHOWN_CHARACTERS and opening.isprintable()
+    is_notice = len(text.strip()) <= _SHOWN_CHARACTERS and opening.isprintable()
     is_shown = is_page or (is_notice and not any(sign in opening for sign in _REPLY_SIGNS))
     return Unread("the answer is not JSON", text if is_shown else "")

@@ -19,7 +19,6 @@ import zlib
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
@@ -30,15 +29,7 @@ from yarl import URL
 
 from prorubric.errors import ConfigError, ModelError
 from prorubric.llm.accounting import Usage
-from prorubric.llm.answers import (
-    NEWER_NAME,
-    SHOWN_CHARACTERS,
-    ServerError,
-    parse_error,
-    parse_reply,
-    parse_retry_after,
-    repeats_prompt,
-)
+from prorubric.llm.answers import NEWER_NAME, ServerError, parse_error, parse_reply, parse_retry_after, repeats_prompt
 from prorubric.llm.limits import Limiter, estimate_tokens
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.rubric.base import config_record
@@ -51,28 +42,25 @@ _HOPELESS = {
     403: "check what the key in {variable} may use",
     404: "check the address and the model name",
 }
-_NO_CREDIT = "insufficient_quota"
-"""OpenAI's code for a 402; it comes as a 429."""
+_NO_CREDIT = "insufficient_quota"  # OpenAI's code for a 402, which comes as a 429
+_SHOWN_CHARACTERS = 200
 _RETRIED = {408, 409, 425, 429}
 _REJECTING = {400, 422, 500}
-_FIRST_RETRIES = 2
-"""Retries of a call while nothing has come back from the endpoint yet."""
-_FIRST_FAILURES = 8
-"""Calls in a row without a reply that end a run in which there was none yet."""
-_LATER_FAILURES = 50
-"""The same after a first reply; never fewer than twice the concurrency."""
+_FIRST_RETRIES = 2  # of a call while nothing has come back from the endpoint yet
+_FIRST_FAILURES = 8  # calls in a row without a reply that end a run in which there was none yet
+_LATER_FAILURES = 50  # the same after a first reply; never fewer than twice the concurrency
+_FORMATS = ("json_schema", "json_object")
+"""How JSON is asked for, from the strictest way on; an endpoint that takes neither is asked without."""
 _CONNECT_SECONDS = 15.0
 _KEEPALIVE_SECONDS = 30.0
 _LONGEST_HOST = 253
-_REAL_KEY_CHARACTERS = 16
-"""A shorter key of letters may be part of a word, so only whole words are taken for it."""
-_LEAST_KEY_CHARACTERS = 4
-"""A shorter key protects nothing and would be found everywhere."""
+_REAL_KEY_CHARACTERS = 16  # a shorter key of letters may be part of a word, so only whole words are taken for it
+_LEAST_KEY_CHARACTERS = 4  # a shorter key protects nothing and would be found everywhere
+# What servers without keys tell their users to set instead of a key.
 _PLACEHOLDERS = frozenset(
     "empty none null dummy fake token test testing unused ollama lmstudio lm-studio vllm sglang local localhost "
     "not-needed no-key no-key-required api-key apikey your-api-key your_api_key placeholder anything".split()
 )
-"""What servers without keys tell their users to set instead of a key."""
 
 _Holder = AsyncGenerator[aiohttp.ClientSession, None]
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -131,7 +119,7 @@ class HttpModel:
         self._url = URL(f"{base}/chat/completions")
         self._place = f"{self._url.host_subcomponent}:{self._url.port}"
         self.limiter = Limiter(self.config.concurrency, self.config.requests_per_minute, self.config.tokens_per_minute)
-        self._form = _Form.SCHEMA
+        self._form = 0
         self._refused: frozenset[str] = frozenset()
         """Fields that the endpoint does not support."""
         self.gives_up = True
@@ -197,7 +185,6 @@ class HttpModel:
         used: int | None = None  # unknown: the estimate stands
         try:
             result = await self._post(call)
-            # Before the release, which may let the next call through.
             if isinstance(result, Reply):
                 used = result.prompt_tokens + result.completion_tokens or None
                 self._is_reached, call.last_reason = True, ""
@@ -215,8 +202,8 @@ class HttpModel:
                 self.limiter.hold(self.config.backoff_cap_seconds)
             return result
         finally:
-            # In the next turn of the loop, after the journal has kept this reply: a run that is killed loses no more
-            # replies than it may have calls in flight.
+            # In the next turn of the loop, after the journal has kept this reply, so a killed run loses no more replies
+            # than it may have calls in flight.
             loop.call_soon(self.limiter.release, permit, used)
 
     async def _post(self, call: "_Call") -> "Reply | _Fault":
@@ -241,7 +228,7 @@ class HttpModel:
             failure = Failure("reply", "the answer is not HTTP")
         except (aiohttp.ClientError, OSError) as error:
             cause = getattr(error, "os_error", error)  # without the address
-            said = shorten(str(cause), SHOWN_CHARACTERS) or type(cause).__name__
+            said = shorten(str(cause), _SHOWN_CHARACTERS) or type(cause).__name__
             if isinstance(cause, OSError) and cause.errno is not None:
                 said = os.strerror(cause.errno) if cause.errno > 0 else str(cause.strerror)
             failure = Failure("connection", f"the connection to {self._place} failed ({said})")
@@ -253,9 +240,8 @@ class HttpModel:
             reply = parse_reply(taken, "\n".join(message.content for message in call.request.messages))
             if isinstance(reply, Reply):
                 # A reply that repeats the key is not a model's, and the journal must not keep it as it is.
-                return replace(
-                    reply, text=self._key.scrub(reply.text), finish=reply.finish and self._key.scrub(reply.finish)
-                )
+                scrub = self._key.scrub
+                return replace(reply, text=scrub(reply.text), finish=reply.finish and scrub(reply.finish))
             shown = self._show(reply.said, call)
             return _Fault(Failure("reply", f"{reply.reason}: {shown}" if shown else reply.reason), is_retried=True)
         return _Fault(failure, is_retried=True)
@@ -288,14 +274,14 @@ class HttpModel:
         if (unsupported := error.unsupported_field) is not None:
             self._refused |= {unsupported}
             return unsupported not in call.refused and unsupported not in self.config.extra_body
-        if not error.is_about_format or call.request.schema is None or call.form == _Form.FREE:
+        if not error.is_about_format or call.request.schema is None or call.form == len(_FORMATS):
             return False
-        call.form = _Form(call.form + 1)
+        call.form += 1
         return True
 
     def _show(self, said: str, call: "_Call") -> str:
         """What a server says, short and without the key; empty if it may come from the prompt."""
-        shown = shorten(self._key.scrub(said), SHOWN_CHARACTERS)
+        shown = shorten(self._key.scrub(said), _SHOWN_CHARACTERS)
         return "" if repeats_prompt(shown, call.request) else shown
 
     def _raise_if_dead(self, failure: Failure) -> None:
@@ -315,8 +301,9 @@ class HttpModel:
             tried = f"no reply to {self._failures_in_a_row} calls in a row"
         else:
             return
-        is_slow = failure.kind == "timeout"
-        remedy = "raise timeout_seconds if it is slow" if is_slow else "check the address and the server"
+        remedy = (
+            "raise timeout_seconds if it is slow" if failure.kind == "timeout" else "check the address and the server"
+        )
         raise ModelError(f"{self._place}: {tried}; last: {failure.reason}; {remedy}, then run again to continue")
 
     def _note_life(self) -> None:
@@ -374,14 +361,6 @@ def parse_spec(spec: str) -> tuple[str, str]:
     return address.rstrip("/"), name
 
 
-class _Form(IntEnum):
-    """How JSON is asked for, from the strictest way to not at all."""
-
-    SCHEMA = 0
-    OBJECT = 1
-    FREE = 2
-
-
 def render_body(
     model: str, request: Request, form: int, extra_body: Mapping[str, Any], refused: Collection[str] = ()
 ) -> bytes:
@@ -395,11 +374,11 @@ def render_body(
     }
     if request.draw > 0 or request.temperature > 0:
         body["seed"] = request.draw
-    if request.schema is not None and form == _Form.SCHEMA:
-        schema = {"name": "reply", "strict": True, "schema": request.schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    elif request.schema is not None and form == _Form.OBJECT:
-        body["response_format"] = {"type": "json_object"}
+    if request.schema is not None and form < len(_FORMATS):
+        body["response_format"] = {"type": _FORMATS[form]}
+        if form == 0:
+            schema = {"name": "reply", "strict": True, "schema": request.schema}
+            body["response_format"]["json_schema"] = schema
     if "max_tokens" in refused:
         body[NEWER_NAME] = request.max_tokens
     body = {name: value for name, value in body.items() if name not in refused} | dict(extra_body)
@@ -420,7 +399,8 @@ class _Call:
     retries: int = 0
     """Attempts after a fault, without those that find out what the endpoint supports."""
     last_reason: str = ""
-    form: _Form = _Form.SCHEMA
+    form: int = 0
+    """Which of `_FORMATS` is used."""
     refused: frozenset[str] = frozenset()
     """Fields that its last attempt left out."""
     deadline: float | None = None
@@ -429,14 +409,12 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """An attempt that got no reply, and what to do next."""
+    """An attempt that got no reply; whether to retry it, after how many seconds, or to ask in another form."""
 
     failure: Failure
     is_retried: bool = False
     wait: float | None = None
-    """Seconds that the endpoint asks to wait."""
     is_adapted: bool = False
-    """True if the next attempt asks in another form."""
 
 
 class _Key:
