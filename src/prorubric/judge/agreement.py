@@ -1,14 +1,16 @@
 """How well two sets of true and false agree: balanced F1, Cohen's κ, accuracy. An unknown side makes no pair."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
 from itertools import combinations, zip_longest
+from typing import NamedTuple
 
 from prorubric.rubric.base import Record
 
+Label = bool | None
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
+
+class Confusion(NamedTuple):
     """Counts of pairs: what one side said, what the other did."""
 
     both_true: int = 0
@@ -19,7 +21,7 @@ class Confusion:
     @property
     def pairs(self) -> int:
         """How many pairs were counted."""
-        return self.both_true + self.only_first + self.only_second + self.both_false
+        return sum(self)
 
     @property
     def accuracy(self) -> float | None:
@@ -45,13 +47,10 @@ class Confusion:
         return (self.accuracy - chance) / (1 - chance) if chance < 1 else None
 
 
-def count_pairs(pairs: Iterable[tuple[bool | None, bool | None]]) -> Confusion:
+def count_pairs(pairs: Iterable[tuple[Label, Label]]) -> Confusion:
     """Count pairs; one with None in it is left out."""
-    counts = [0, 0, 0, 0]
-    for first, second in pairs:
-        if first is not None and second is not None:
-            counts[0 if first and second else 1 if first else 2 if second else 3] += 1
-    return Confusion(*counts)
+    counts = Counter(pair for pair in pairs if None not in pair)
+    return Confusion(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
 class Agreement(Record):
@@ -66,9 +65,7 @@ class Agreement(Record):
     accuracy: float | None
 
 
-def compare_with_people(
-    verdicts: Sequence[bool | None], labels: Sequence[Sequence[bool | None]]
-) -> dict[str, Agreement]:
+def compare_with_people(verdicts: Sequence[Label], labels: Sequence[Sequence[Label]]) -> dict[str, Agreement]:
     """How well a judge agrees with each person's labels (`judge`), and people with each other (`human`).
 
     `labels` has a row for each verdict with a label from each person; a row may be short.
@@ -80,7 +77,7 @@ def compare_with_people(
     }
     found = {}
     for name, confusions in compared.items():
-        whole = Confusion(*map(sum, zip(*map(astuple, confusions), strict=True)))
+        whole = Confusion(*map(sum, zip(*confusions, strict=True)))
         kappas = [confusion.kappa for confusion in confusions if confusion.kappa is not None]
         found[name] = Agreement(
             items=len(verdicts),

@@ -19,14 +19,11 @@ _FALSE |= {"fail", "failed"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VerdictForm:
-    """One form of a verdict."""
+    """One form of a verdict: its key in a reply, its JSON schema, and how a value is read (None if unreadable)."""
 
     key: str
-    """The key of the verdicts in a reply."""
     schema: Mapping[str, Any]
-    """The JSON schema of one verdict."""
     read: Callable[[Any], Any]
-    """A value from a reply as a verdict, or None."""
     scale: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest verdict."""
     is_bare: bool = False

@@ -50,14 +50,13 @@ _INNER_KEY = re.compile(
 )
 _INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number", "criterion", "item")
 _REASON_KEYS = ("reason", "explanation", "rationale")
+# Keys next to a verdict whose values are never verdicts, whatever they say.
 _ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "evidence", "polarity", "quote", "weight", "weights"}
 _ASIDE |= {"comment", "draft", "example", "max", "note", "notes", "out_of"}
-"""Keys next to a verdict whose values are never verdicts, whatever they say."""
+# Words that only hold verdicts together.
 _FRAME = {"satisfied", "levels", "level", "verdict", "met", "present", "value", "index", "id", "number", "item"}
 _FRAME |= {"criteria", "criterion"}
-"""Words that only hold verdicts together."""
-_MOST_OBJECTS = 100
-"""With verdicts, in one reply; comparing each with the material takes time."""
+_MOST_OBJECTS = 100  # with verdicts, in one reply; comparing each with the material takes time
 
 EMPTY = Unknown("the reply is empty", kind="empty reply")
 NO_VERDICTS = Unknown("the reply has no verdicts", kind="no verdicts")
@@ -75,20 +74,15 @@ class _Opened(NamedTuple):
 
     key: str
     roots: list[Any]
-    may_quote: bool = False
-    """True if it has to be compared with the material."""
+    may_quote: bool = False  # if so, it is compared with the material
     fault: Unknown | None = None
 
 
 def holds_verdict(material: str, form: VerdictForm) -> bool:
     """True if something in the material could be read as a verdict once it is quoted."""
     shown = flatten(material)
-    return bool(
-        _looks_like_object(shown)
-        or _LIKE_VERDICT.search(shown)
-        or (form.is_bare and _LIKE_BARE_MARK.search(shown))
-        or has_thinking_mark(shown)
-    )
+    is_like_verdict = _LIKE_VERDICT.search(shown) or (form.is_bare and _LIKE_BARE_MARK.search(shown))
+    return bool(_looks_like_object(shown) or is_like_verdict or has_thinking_mark(shown))
 
 
 def make_key(form: VerdictForm, material: str) -> str:
@@ -234,8 +228,7 @@ def _is_any_in(material: str, values: Sequence[Any], frame: AbstractSet[str] = f
     shown = _join_words(material, frame)
     texts = set()
     for value in values:
-        parts: list[str] = []
-        waiting = [value]
+        parts, waiting = [], [value]
         while waiting:
             part = waiting.pop()
             if isinstance(part, list | tuple):
@@ -270,10 +263,8 @@ def _list_verdicts(box: Any) -> Iterator[tuple[int, Any]]:
         if all(index is not None for index, _ in indices):
             yield from ((index, value) for index, value in indices if index is not None)
     elif isinstance(box, list):
-        for row in box:
-            index = _read_row_index(row)
-            if index is not None:
-                yield index, row
+        rows = ((_read_row_index(row), row) for row in box)
+        yield from ((index, row) for index, row in rows if index is not None)
 
 
 def _read_row_index(row: Any) -> int | None:

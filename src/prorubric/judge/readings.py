@@ -36,17 +36,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """One way of judging a response."""
+    """One way of judging a response. Its verdicts are stored under its name."""
 
     name: str
-    """Verdicts are stored under this name."""
     list_texts: Callable[[Task], Texts]
     """The items of a task; empty if the task has none."""
     about: Literal["criterion", "dimension", "response"]
     """What one verdict is about."""
     form: VerdictForm = BOOLEAN
     prompt: str = "binary"
-    """The prompt that asks for it; one of `prompts/*.txt`."""
+    """One of `prompts/*.txt`."""
     is_joint: bool = False
     """True if there is one verdict on all items together."""
     is_averaged: bool = False
@@ -75,9 +74,8 @@ def list_items(task: Task, reading: str | Reading) -> tuple[Item, ...]:
     found = find_reading(reading)
     texts = found.list_texts(task)
     if not texts:
-        raise SchemeError(
-            f"task {task.id!r}: {found.name} needs {found.needs} and the task has none; compile them first"
-        )
+        needs = f"{found.name} needs {found.needs} and the task has none"
+        raise SchemeError(needs, remedy="compile them first", place=f"task {task.id!r}")
     return tuple(Item(index, text, weight) for index, (text, weight) in enumerate(texts, 1))
 
 

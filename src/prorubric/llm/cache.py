@@ -88,9 +88,8 @@ class CachedYesNo(_Cached[YesNoModel]):
                 return Failure("reply", str(error), attempts=0 if isinstance(error, NotAskedError) else 1)
             if len(found) != len(statements):
                 return Failure("reply", f"the model gave {len(found)} probabilities for {len(statements)} items")
-            for value in found:
-                if not _is_probability(value):
-                    return Failure("reply", f"the model gave {shorten(repr(value))}, not a probability from 0 to 1")
+            if wrong := [value for value in found if not _is_probability(value)]:
+                return Failure("reply", f"the model gave {shorten(repr(wrong[0]))}, not a probability from 0 to 1")
             return Reply(render_json(found).decode())
 
         outcome = await self._find(make_question(conversation, response, statements, self._draw), ask)

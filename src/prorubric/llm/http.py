@@ -124,8 +124,7 @@ class HttpModel:
         """Fields that the endpoint does not support."""
         self.gives_up = True
         """Whether an endpoint without replies ends the run."""
-        self._is_reached = False
-        self._has_replied = False
+        self._is_reached = self._has_replied = False
         self._failures_in_a_row = 0
         self._sessions: dict[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, _Holder]] = {}
 
@@ -301,9 +300,8 @@ class HttpModel:
             tried = f"no reply to {self._failures_in_a_row} calls in a row"
         else:
             return
-        remedy = (
-            "raise timeout_seconds if it is slow" if failure.kind == "timeout" else "check the address and the server"
-        )
+        is_slow = failure.kind == "timeout"
+        remedy = "raise timeout_seconds if it is slow" if is_slow else "check the address and the server"
         raise ModelError(f"{self._place}: {tried}; last: {failure.reason}; {remedy}, then run again to continue")
 
     def _note_life(self) -> None:

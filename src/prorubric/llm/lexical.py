@@ -5,18 +5,10 @@ gets the criterion, whether what it says about them is right or wrong. It cannot
 tone, synonyms or a contradiction in the same words. It exists so everything runs on a fresh machine without a network,
 a key or a download, and every report labels what came from it (`identity` is `lexical/2`).
 
-How it reads:
-
-- Words are lower-cased and stemmed; stop words and the words of rubrics ("mentions", "the response") are dropped.
-- The share of a statement's distinct words that occur within the best `WINDOW` neighbouring sentences becomes a
-  probability by one fixed logistic (see `MIDPOINT` and `STEEPNESS`).
-- A statement that *opens* with a negation ("does not mention …", "fails to …", "avoids …", "contains no …") gets the
-  opposite probability of the rest; two of them ("does not fail to …") cancel out. A negation further in ("states that
-  antibiotics do not help") is not looked for: the response that says the contrary in the same words passes too.
-  "Does not mention A but explains B" is turned around as a whole.
-- A statement without any content word gets 0.5.
-
-Nothing here fails: any text gets a number, the same one every time.
+The share of a statement's content words (stemmed, without stop words and the words of rubrics) that occur within the
+best `WINDOW` neighbouring sentences becomes a probability by one fixed logistic; without content words it is 0.5. A
+statement that *opens* with a negation ("does not mention …", "fails to …") gets the opposite probability of the rest.
+A negation further in is not looked for. Nothing here fails: any text gets a number, the same one every time.
 """
 
 import math
@@ -27,31 +19,19 @@ from prorubric.text.sentences import split_sentences
 from prorubric.text.words import STOP_WORDS, WORD, find_content_words, stem
 
 WINDOW = 3
-"""Neighbouring sentences that are read as one place: a point is rarely made in one sentence, and all sentences at once
-would find the words of a long answer in places that have nothing to do with each other."""
+"""Neighbouring sentences that are read as one place: a point is rarely made in one sentence."""
 MIDPOINT = 0.4
-"""The share of words at which yes and no are equally likely: half the words are enough, a third is not. It is low
-because an answer that makes a point in its own words shares less than half of them with the statement. The price:
-for "stop ibuprofen", any mention of ibuprofen is enough."""
+"""The share of words at which yes and no are equally likely. It is low because an answer that makes a point in other
+words shares less than half of them with the statement. For "stop ibuprofen", any mention of ibuprofen is enough."""
 STEEPNESS = 10.0
-"""How fast the share decides. With 10, all words give 0.998, half 0.73, a third 0.34 and none 0.02: certain only if
-all or none of them occur."""
-
-_IDENTITY = "lexical/2"
+"""How fast the share decides. With 10, all words give 0.998, half 0.73, a third 0.34 and none 0.02."""
 
 
 class LexicalModel:
     """Word overlap behind the interface of a yes/no model; the module says what it cannot do."""
 
-    @property
-    def name(self) -> str:
-        """What every report shows."""
-        return _IDENTITY
-
-    @property
-    def identity(self) -> str:
-        """Changes with everything here and in `text` that changes a number."""
-        return _IDENTITY
+    name = identity = "lexical/2"
+    """Changes with everything here and in `text` that changes a number."""
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:  # noqa: ARG002
         """One probability for each statement; the conversation is not read."""

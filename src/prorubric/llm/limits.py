@@ -2,10 +2,8 @@
 
 A call waits here until there is room and then gets a `Permit`, which it must release. An endpoint that says "too many
 requests" is asked less: half as many calls at once, none new before the moment it names, and one more at once after
-every few replies. An endpoint that has not replied yet is asked nothing new while calls to it are retried. Nothing is
-refused and nothing fails here: a call waits, its caller cancels it, or the limiter is stopped for good.
-
-For one thread at a time; several event loops may use a limiter in turn.
+every few replies. An endpoint that has not replied yet is asked nothing new while calls to it are retried. Nothing
+fails here. For one thread at a time; several event loops may use a limiter in turn.
 """
 
 import asyncio
@@ -18,8 +16,7 @@ from math import inf
 
 from prorubric.llm.model import Request
 
-_SUCCESSES_PER_STEP = 10
-"""Replies in a row after which a slowed limiter allows one more concurrent call."""
+_SUCCESSES_PER_STEP = 10  # replies in a row after which a slowed limiter allows one more concurrent call
 
 
 def estimate_tokens(request: Request) -> int:
@@ -72,16 +69,16 @@ class Permit:
     entry: list[float]
 
 
+_Turn = asyncio.Future[Permit | None]
+"""How a wait ends: with a permit, or with None if the limiter was stopped."""
+
+
 @dataclass(slots=True, order=True)
 class _Waiter:
     ticket: int
     tokens: int = field(compare=False)
     is_retry: bool = field(compare=False)
-    turn: "_Turn" = field(compare=False)
-
-
-_Turn = asyncio.Future[Permit | None]
-"""How a wait ends: with a permit, or with None if the limiter was stopped."""
+    turn: _Turn = field(compare=False)
 
 
 class Limiter:
@@ -90,9 +87,8 @@ class Limiter:
     def __init__(
         self,
         concurrency: int,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
-        *,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
         window_seconds: float = 60.0,
     ) -> None:
         self.concurrency = concurrency
@@ -130,7 +126,7 @@ class Limiter:
             permit = waiter.turn.result() if waiter.turn.done() and not waiter.turn.cancelled() else None
             if permit is not None:
                 self.release(permit, tokens=0)
-            elif self._line:
+            else:
                 self._let_through()
             raise
         if permit is not None and self.is_stopped:  # stopped between being let through and going
@@ -166,15 +162,12 @@ class Limiter:
         self.in_flight -= 1
         if tokens is not None:
             self._tokens.correct(permit.entry, tokens)
-        if self._line:
-            self._let_through()
+        self._let_through()
 
     def speed_up(self) -> None:
         """A call went well; after a few of them one more may run at once."""
-        if self.allowed == self.concurrency:
-            return
         self._successes += 1
-        if self._successes >= _SUCCESSES_PER_STEP:
+        if self.allowed < self.concurrency and self._successes >= _SUCCESSES_PER_STEP:
             self._successes = 0
             self.allowed += 1
             self._let_through()

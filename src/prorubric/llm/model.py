@@ -29,7 +29,7 @@ class Request:
     schema: Mapping[str, Any] | None = None
     """The JSON schema of the reply; a model that does not support schemas answers freely."""
     draw: int = 0
-    """Number of this draw of the same question. Asking again after a bad reply is another draw."""
+    """Asking the same question again, as after a bad reply, is another draw."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,8 @@ def import_model(spec: str, forms: str) -> Model | YesNoModel:
         hint = "; name a class that takes no arguments, or an object" if type(error) is TypeError and not place else ""
         raise ConfigError(f"the model {spec!r} cannot be imported: {_describe(error)}{place}{hint}") from error
     if not is_text and not is_yes_no:
-        raise ConfigError(
-            f"{spec!r} is neither a Model nor a YesNoModel; see prorubric.llm.model for the methods it needs"
-        )
+        remedy = "see prorubric.llm.model for the methods it needs"
+        raise ConfigError(f"{spec!r} is neither a Model nor a YesNoModel", remedy=remedy)
     for field, value in names.items():
         if not isinstance(value, str) or is_blank(value):
             shown = _show(value)

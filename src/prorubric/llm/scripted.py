@@ -24,14 +24,10 @@ class ScriptedModel:
             raise ConfigError("a script is a list of replies or a function; put a single reply into a list")
         replies = iter(()) if callable(script) else iter(script)
         self._script: Script = script if callable(script) else lambda _: next(replies, None)
-        self.name = name
+        self.name = self.identity = name
+        """Give a changed script another name."""
         self.requests: list[Request] = []
         """Every request so far, for tests to look at."""
-
-    @property
-    def identity(self) -> str:
-        """The name; give a changed script another one."""
-        return self.name
 
     async def complete(self, request: Request) -> Outcome:
         """Answer one request from the script."""

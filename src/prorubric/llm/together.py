@@ -12,8 +12,7 @@ from prorubric.errors import ProRubricError
 ResultT = TypeVar("ResultT")
 
 _STARTED_TOGETHER = 16
-"""Coroutines started between two turns of the event loop once the window is full. One turn for each took a fifth of
-the time of a compile run."""
+"""Coroutines started between two turns of the event loop once the window is full; a turn for each takes time."""
 
 
 async def run_together(work: Iterable[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
@@ -44,7 +43,8 @@ async def run_in_order(work: Iterable[Coroutine[Any, Any, ResultT]], window: int
         if failed or job.cancelled() or (error := job.exception()) is None:
             return
         failed.append(error)
-        _cancel(running)
+        for other in running:
+            other.cancel()
 
     async def take_first() -> ResultT:
         try:
@@ -71,13 +71,9 @@ async def run_in_order(work: Iterable[Coroutine[Any, Any, ResultT]], window: int
         while running:
             yield await take_first()
     finally:
-        _cancel(running)
+        for job in running:
+            job.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-
-
-def _cancel(jobs: Iterable[Job[Any]]) -> None:
-    for job in jobs:
-        job.cancel()
 
 
 def run_sync(work: Coroutine[Any, Any, ResultT]) -> ResultT:
