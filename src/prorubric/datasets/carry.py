@@ -13,7 +13,7 @@ from prorubric.errors import RubricError
 from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import TASK_SCHEMA
-from prorubric.text.show import shorten
+from prorubric.text.show import show
 
 OWN_KEY = "prorubric"
 """The key that marks a row as written by us and holds what is left over; no foreign file has it."""
@@ -33,33 +33,21 @@ def parse_text(value: Any, place: str) -> Any:
     try:
         return parse_json(value)
     except (ValueError, RecursionError):
-        raise RubricError(
-            "not JSON text", shorten(repr(value)), remedy="convert the tasks again", place=place
-        ) from None
+        raise RubricError("not JSON text", show(value), remedy="convert the tasks again", place=place) from None
 
 
 def parse_object(value: Any, place: str) -> dict[str, Any]:
     """JSON text of an object."""
     parsed = parse_text(value, place)
     if not isinstance(parsed, dict):
-        raise RubricError(
-            "not JSON text of an object", shorten(repr(value)), remedy="convert the tasks again", place=place
-        )
+        raise RubricError("not JSON text of an object", show(value), remedy="convert the tasks again", place=place)
     return parsed
 
 
-def check_prompt(prompt: Any, task: Task) -> None:
-    """Refuse a row whose prompt differs from that of the task it carries."""
+def check_row(task: Task, prompt: Any, place: str, given: Any) -> None:
+    """Refuse a row whose prompt, or the id given at a place, is not that of the task it carries."""
     if prompt is not None and parse_messages(prompt) != task.messages:
         raise RubricError("the prompt is not the conversation of the task in the row", remedy="change both or neither")
-
-
-def check_id(place: str, given: Any, task: Task) -> None:
-    """Refuse a row that gives its task a second name."""
     if given is not None and given != task.id:
-        raise RubricError(
-            "not the id of the task in the row",
-            f"{shorten(repr(given))}, the task is {task.id!r}",
-            remedy="change both or neither",
-            place=place,
-        )
+        detail = f"{show(given)}, the task is {task.id!r}"
+        raise RubricError("not the id of the task in the row", detail, remedy="change both or neither", place=place)

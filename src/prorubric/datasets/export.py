@@ -56,10 +56,8 @@ def open_export(path: Path, to: Target) -> Iterator[Callable[[Task], None]]:
             except RubricError as error:
                 raise error.at(f"{path}: the task {task.id!r} cannot be written") from None
             except TypeError:
-                raise RubricError(
-                    f"{path}: the task {task.id!r} has half of a surrogate pair in a text, which parquet cannot hold; "
-                    "write .jsonl, or change the text"
-                ) from None
+                wrong = f"the task {task.id!r} has half of a surrogate pair in a text, which parquet cannot hold"
+                raise RubricError(wrong, remedy="write .jsonl, or change the text", place=path) from None
             write_row(row)
 
         yield write

@@ -18,7 +18,7 @@ from prorubric.datasets.shapes import parse_messages
 from prorubric.errors import RubricError, SourceError
 from prorubric.files.read import read_rows
 from prorubric.rubric.records import Criterion, Message, Response
-from prorubric.text.show import is_blank, shorten
+from prorubric.text.show import is_blank, show
 
 LabelFormat = Literal["auto", "labels", "kqa"]
 
@@ -65,11 +65,10 @@ def _parse_item(row: Mapping[str, Any]) -> LabelledItem:
         raise RubricError("response and criterion must be text", remedy="write both")
     messages = parse_messages(prompt) if prompt else ()
     if not isinstance(labels, list) or not labels or {type(label) for label in labels} - {bool, type(None)}:
-        raise RubricError(
-            "labels are not a list of true, false or null", shorten(repr(labels)), remedy="give one for each person"
-        )
+        wrong = "labels are not a list of true, false or null"
+        raise RubricError(wrong, show(labels), remedy="give one for each person")
     if not isinstance(tags, list):
-        raise RubricError("tags are not a list of texts", shorten(repr(tags)), remedy="give one, or leave them out")
+        raise RubricError("tags are not a list of texts", show(tags), remedy="give one, or leave them out")
     return LabelledItem(messages, response, statement, tuple(labels), tuple(map(str, tags)))
 
 
@@ -95,8 +94,7 @@ def _parse_kqa(row: Mapping[str, Any]) -> LabelledItem:
     if unknown := [word for word in words if word and word not in _ENTAILED]:
         allowed = f"allowed: {', '.join(_ENTAILED)}, or nothing for no opinion"
         raise RubricError("unknown label", repr(unknown[0]), remedy=allowed)
-    tags = [f"category:{row['category_x']}"] if row.get("category_x") else []
-    tags += [f"model:{row['llm_x']}"] if row.get("llm_x") else []
-    return LabelledItem(
-        parse_messages(row["Question"]), row["answer"], row["claim"], tuple(map(_ENTAILED.get, words)), tuple(tags)
-    )
+    tagged = {"category": "category_x", "model": "llm_x"}
+    tags = tuple(f"{name}:{row[column]}" for name, column in tagged.items() if row.get(column))
+    labels = tuple(map(_ENTAILED.get, words))
+    return LabelledItem(parse_messages(row["Question"]), row["answer"], row["claim"], labels, tags)

@@ -13,7 +13,6 @@ from prorubric.files.json import render_json
 from prorubric.files.write import open_whole
 
 REJECT_SCHEMA = pa.schema({"path": pa.string(), "line": pa.int64(), "reason": pa.string(), "kind": pa.string()})
-SHOWN_REJECTS = 5
 _MOST_IN_MEMORY = 1 << 20
 
 
@@ -48,12 +47,12 @@ class Reject:
 class Rejects:
     """Counts rejects by kind, remembers the first, and keeps all of them, beyond 1 MiB in a temporary file."""
 
-    def __init__(self, shown: int = SHOWN_REJECTS, *, keep: bool = True) -> None:
+    def __init__(self, shown: int = 5, *, keep: bool = True) -> None:
         self.kinds: Counter[str] = Counter()
         self._shown: list[str] = []
-        self._most_shown, self._keep = shown, keep
+        self._most_shown = shown
         self._first: dict[str, str] = {}
-        self._rows: SpooledTemporaryFile[bytes] | None = None
+        self._rows = SpooledTemporaryFile(_MOST_IN_MEMORY) if keep else None  # noqa: SIM115 - lives as long as the run
 
     @property
     def count(self) -> int:
@@ -66,8 +65,7 @@ class Rejects:
         self._first.setdefault(reject.path, str(reject))
         if len(self._shown) < self._most_shown:
             self._shown.append(str(reject))
-        if self._keep:
-            self._rows = self._rows or SpooledTemporaryFile(_MOST_IN_MEMORY)  # noqa: SIM115 - lives as long as the run
+        if self._rows:
             self._rows.write(render_json(asdict(reject)) + b"\n")
 
     def first(self, path: str) -> str | None:
@@ -80,7 +78,7 @@ class Rejects:
 
     def save(self, path: Path) -> None:
         """Write all of them to a file; without any, remove the file of an earlier run."""
-        if self._rows is None:
+        if self._rows is None or not self.count:
             path.unlink(missing_ok=True)
             return
         self._rows.seek(0)

@@ -58,8 +58,5 @@ def _read_number(value: Any) -> Any:
         return int(value)
     if isinstance(value, str) and not value.strip():
         return None
-    return (
-        int(value)
-        if isinstance(value, str) and value.isascii() and value.strip().isdigit() and len(value) < 20
-        else value
-    )
+    is_digits = isinstance(value, str) and value.isascii() and value.strip().isdigit() and len(value) < 20
+    return int(value) if is_digits else value

@@ -20,7 +20,7 @@ from typing import Any
 from prorubric.errors import RubricError
 from prorubric.files.json import parse_json, render_json
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric
-from prorubric.text.show import shorten
+from prorubric.text.show import show
 
 TIER_WEIGHTS = {
     # Rubrics as Rewards names four tiers and gives these numbers.
@@ -99,7 +99,7 @@ def parse_id(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RubricError("the id is not a name", shorten(repr(value)), remedy="give text or a whole number")
+        raise RubricError("the id is not a name", show(value), remedy="give text or a whole number")
     return str(value)
 
 
@@ -107,11 +107,12 @@ def read_items(value: Any) -> Iterator[Item]:
     """The criteria of one prompt: a list of objects, texts or dimensions that hold criteria, or JSON text of it."""
     value = list_entries(value)
     if not isinstance(value, list) or not value:
-        raise RubricError(
-            "the rubric is not a list of criteria", shorten(repr(value)), remedy="give at least one in a list"
-        )
+        raise RubricError("the rubric is not a list of criteria", show(value), remedy="give at least one in a list")
     for position, entry in enumerate(value, 1):
-        yield from _read_entry(unwrap_json(entry), position)
+        try:
+            yield from _read_entry(unwrap_json(entry))
+        except RubricError as error:
+            raise error.at(f"criterion {position}") from None
 
 
 def list_entries(value: Any) -> Any:
@@ -148,12 +149,8 @@ def make_criterion(item: Item, position: int, default: float | None = None) -> C
     weight = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "", default)
     place = f"criterion {position}"
     if weight is None:
-        raise RubricError(
-            "the weight is missing",
-            shorten(repr(item.text)),
-            remedy=f"give one of {', '.join(WEIGHT_KEYS)}",
-            place=place,
-        )
+        remedy = f"give one of {', '.join(WEIGHT_KEYS)}"
+        raise RubricError("the weight is missing", show(item.text), remedy=remedy, place=place)
     try:
         return Criterion(text=item.text, weight=weight, tags=item.tags)
     except RubricError as error:
@@ -168,9 +165,7 @@ def parse_messages(value: Any) -> tuple[Message, ...]:
     if isinstance(value, str) and not (turns and are_objects and all("role" in turn for turn in turns)):
         return (Message(role="user", content=value),)
     if not are_objects:
-        raise RubricError(
-            "the prompt is not a conversation", shorten(repr(turns)), remedy="give text or a list of messages"
-        )
+        raise RubricError("the prompt is not a conversation", show(turns), remedy="give text or a list of messages")
     return tuple(Message(role=turn.get("role"), content=_read_content(turn.get("content"))) for turn in turns)
 
 
@@ -180,11 +175,8 @@ def parse_protocol(rubric: Rubric, value: Any) -> ProtocolRubric | None:
     if not dimensions:
         return None
     if not isinstance(dimensions, list) or not all(isinstance(dimension, Mapping) for dimension in dimensions):
-        raise RubricError(
-            "the protocol is not a list of dimensions",
-            shorten(repr(dimensions)),
-            remedy="give each a name, a description and indices",
-        )
+        remedy = "give each a name, a description and indices"
+        raise RubricError("the protocol is not a list of dimensions", show(dimensions), remedy=remedy)
     return ProtocolRubric.of(rubric, dimensions)
 
 
@@ -193,9 +185,8 @@ def parse_tags(value: Any) -> tuple[str, ...]:
     value = unwrap_json(value)
     if isinstance(value, Mapping):
         return tuple(f"{key}:{_render_tag(part)}" for key, part in value.items() if not _is_empty(part))
-    if isinstance(value, list):
-        return tuple(_render_tag(part) for part in value if not _is_empty(part))
-    return () if _is_empty(value) else (_render_tag(value),)
+    parts = value if isinstance(value, list) else [value]
+    return tuple(_render_tag(part) for part in parts if not _is_empty(part))
 
 
 def make_meta(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,9 +214,8 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     tiers = (key for key in TIER_KEYS if str(entry.get(key)).strip().lower() in TIER_WEIGHTS)
     weights = [key for key in WEIGHT_KEYS if entry.get(key) not in (None, "")]
     if len(weights) > 1:
-        raise RubricError(
-            "a criterion has two weights", " and ".join(weights[:2]), remedy="keep the one that is its weight"
-        )
+        found = " and ".join(weights[:2])
+        raise RubricError("a criterion has two weights", found, remedy="keep the one that is its weight")
     texts = [key for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()]
     if not parts and not texts:
         return given
@@ -241,57 +231,44 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     return {**{key: value for key, value in entry.items() if key not in rest}, "tags": list(tags)}
 
 
-def _read_entry(entry: Any, position: int) -> Iterator[Item]:
+def _read_entry(entry: Any) -> Iterator[Item]:
+    """One criterion, or those of a dimension, each with the dimension's name and weight."""
     if isinstance(entry, str):
         yield split_text(entry, weight=None, tier=None, tags=())
         return
     if not isinstance(entry, Mapping):
-        raise RubricError(
-            "the criterion is neither text nor an object",
-            shorten(repr(entry)),
-            remedy="give its text and weight",
-            place=f"criterion {position}",
-        )
+        raise RubricError("the criterion is neither text nor an object", show(entry), remedy="give its text and weight")
     parts = _find_parts(entry)
     if parts is None:
-        yield _read_object(entry, position)
+        yield _read_object(entry)
         return
-    outer = _read_weight(entry, position)
+    outer = _read_weight(entry)
     name = entry.get("name") or entry.get("dimension")
-    for part in parts:
-        for item in _read_entry(unwrap_json(part), position):
-            # The weight of the dimension times that of the criterion inside it; one of the two may be missing.
-            inner = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "")
+    for item in (item for part in parts for item in _read_entry(unwrap_json(part))):
+        # The weight of the dimension times that of the criterion inside it; one of the two may be missing.
+        inner = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "")
+        if outer is None or inner is None:
             weight = outer if inner is None else inner
-            if outer is not None and inner is not None:
-                if outer < 0 and inner < 0:
-                    raise RubricError(
-                        "dimension and criterion are both negative",
-                        f"{outer:g} × {inner:g}",
-                        remedy="keep one minus",
-                        place=f"criterion {position}",
-                    )
-                weight = outer * inner
-            yield Item(item.text, weight, item.tier, (*item.tags, *([f"dimension:{name}"] if name else [])))
+        elif outer < 0 and inner < 0:
+            found = f"{outer:g} × {inner:g}"
+            raise RubricError("dimension and criterion are both negative", found, remedy="keep one minus")
+        else:
+            weight = outer * inner
+        yield Item(item.text, weight, item.tier, (*item.tags, *([f"dimension:{name}"] if name else [])))
 
 
 def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
     """The criteria that a dimension holds, or None for a criterion."""
-    for key in _PARTS_KEYS:
-        if key in entry:
-            parts = unwrap_json(entry[key])
-            if isinstance(parts, list) and parts:
-                return parts
-    return None
+    found = (unwrap_json(entry.get(key)) for key in _PARTS_KEYS)
+    return next((parts for parts in found if isinstance(parts, list) and parts), None)
 
 
-def _read_object(entry: Mapping[str, Any], position: int) -> Item:
+def _read_object(entry: Mapping[str, Any]) -> Item:
     text = next((entry[key] for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()), None)
     if text is None:
         keys = f"its keys: {', '.join(map(str, entry))}" if entry else "it is empty"
         hint = "; in yaml, quote a text that contains a colon" if len(entry) == 1 else ""
-        remedy = f"call it criterion, text or description{hint}"
-        raise RubricError("the text is missing", keys, remedy=remedy, place=f"criterion {position}")
+        raise RubricError("the text is missing", keys, remedy=f"call it criterion, text or description{hint}")
     named = (entry[key].strip().lower() for key in TIER_KEYS if isinstance(entry.get(key), str))
     tier = next((name for name in named if name in TIER_WEIGHTS), None)
     tags = parse_tags(entry.get("tags"))
@@ -299,7 +276,7 @@ def _read_object(entry: Mapping[str, Any], position: int) -> Item:
         tags = (*tags, f"title:{entry['title']}")
     if "verifier" in entry:
         tags = (*tags, *parse_tags({key: entry.get(key) for key in ("verifier", "function", "parameters")}))
-    return split_text(text, _read_weight(entry, position), tier, tags)
+    return split_text(text, _read_weight(entry), tier, tags)
 
 
 def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
@@ -317,33 +294,31 @@ def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[st
     return Item(text.strip(), weight, tier, tags)
 
 
-def _read_weight(entry: Mapping[str, Any], position: int) -> float | None:
-    value = next((entry[key] for key in WEIGHT_KEYS if entry.get(key) is not None and entry[key] != ""), None)
+def _read_weight(entry: Mapping[str, Any]) -> float | None:
+    value = next((entry[key] for key in WEIGHT_KEYS if entry.get(key) not in (None, "")), None)
     if value is None:
         return None
     if isinstance(value, str) and value.strip().lower() in TIER_WEIGHTS:
         return TIER_WEIGHTS[value.strip().lower()]
     wrong = "the weight is not a number"
-    with suppress(TypeError, ValueError):
-        try:
-            if not isinstance(value, bool):
-                return float(value)
-        except OverflowError:
-            wrong = "the weight is too large"
-    raise RubricError(wrong, shorten(repr(value)), remedy="give a number other than 0", place=f"criterion {position}")
+    try:
+        if not isinstance(value, bool):
+            return float(value)
+    except OverflowError:
+        wrong = "the weight is too large"
+    except (TypeError, ValueError):
+        pass
+    raise RubricError(wrong, show(value), remedy="give a number other than 0")
 
 
 def _read_content(content: Any) -> str:
     if isinstance(content, list):
-        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
-        texts = [part for part in parts if isinstance(part, str)]
-        if len(texts) < len(parts):
+        parts: list[Any] = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        if not all(isinstance(part, str) for part in parts):
             raise RubricError("a message has parts that are not text", remedy="only text can be judged")
-        return "\n".join(texts)
+        return "\n".join(parts)
     if not isinstance(content, str):
-        raise RubricError(
-            "the content of a message is not text", shorten(repr(content)), remedy="only text can be judged"
-        )
+        raise RubricError("the content of a message is not text", show(content), remedy="only text can be judged")
     return content
 
 
@@ -357,7 +332,7 @@ def _render_tag(value: Any) -> str:
     try:
         return render_json(value).decode()
     except (TypeError, RubricError):
-        raise RubricError("a tag has no JSON form", shorten(repr(value)), remedy="give text") from None
+        raise RubricError("a tag has no JSON form", show(value), remedy="give text") from None
 
 
 def _as_json(value: Any) -> Any:
@@ -367,8 +342,7 @@ def _as_json(value: Any) -> Any:
         return [_as_json(inner) for inner in value]
     if isinstance(value, date | time):
         return value.isoformat()
-    if isinstance(value, str | bool | NoneType):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else json.dumps(value)
-    return value if isinstance(value, int) and abs(value) < 2**63 else str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    is_small = isinstance(value, int) and abs(value) < 2**63
+    return value if is_small or isinstance(value, str | float | NoneType) else str(value)

@@ -7,14 +7,14 @@ field, the value and what is allowed, because users see it in the middle of a ru
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import wraps
-from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
+import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
 from prorubric.errors import ConfigError, InvalidValueError, RubricError
-from prorubric.text.show import shorten
+from prorubric.text.show import show
 
 ConfigT = TypeVar("ConfigT")
 
@@ -60,7 +60,7 @@ def explain_invalid(error: ValidationError) -> InvalidValueError:
     place, detail = ": ".join(filter(None, (_render_place(first["loc"]), refused.place))), refused.detail
     # A check that looks at the whole record names the value itself; the record's repr would say it worse.
     if not detail and place and first["type"] != "missing":
-        detail = f"got {shorten(repr(first['input']))}"
+        detail = f"got {show(first['input'])}"
     also = ", ".join(dict.fromkeys(_render_place(fault["loc"]) for fault in others))
     remedy = "; ".join(filter(None, (refused.remedy, f"also wrong: {also}" if also else "")))
     return InvalidValueError(refused.kind, detail, remedy=remedy, place=place)
@@ -89,16 +89,8 @@ def split_commas(value: object) -> object:
 
 def render_config(config: Any) -> dict[str, Any]:
     """The options of a verb as JSON, for its run folder. No key is among them: keys live in the environment."""
-    rendered: dict[str, Any] = _render_option(asdict(config))
+    rendered: dict[str, Any] = orjson.loads(orjson.dumps(asdict(config), default=str))
     return rendered
-
-
-def _render_option(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _render_option(inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
-        return [_render_option(inner) for inner in value]
-    return str(value) if isinstance(value, Path) else value
 
 
 def _render_place(loc: tuple[int | str, ...]) -> str:

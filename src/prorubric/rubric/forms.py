@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from prorubric.errors import RubricError
 from prorubric.files.json import parse_json
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
-from prorubric.text.show import shorten
+from prorubric.text.show import show
 
 TASK_KEYS = ("id", "messages", "domain", "source", "rubric", "protocol", "reference", "meta")
 CRITERION_KEYS = ("criterion", "weight", "tags")
@@ -25,35 +25,20 @@ def parse_task(row: Mapping[str, Any]) -> Task:
     """A row in our own form as a task; raises `RubricError` with the place inside the row."""
     _check_keys(row, TASK_KEYS, "task")
     criteria = []
-    for position, item in enumerate(_items(row, "rubric"), 1):
-        place = f"criterion {position}"
-        _check_keys(item, CRITERION_KEYS, place)
+    for position, item in enumerate(_items(row, "rubric", CRITERION_KEYS, "criterion"), 1):
         tags = item["tags"] if item.get("tags") is not None else ()
         try:
             criteria.append(Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags))
         except RubricError as error:
-            raise error.at(place) from None
+            raise error.at(f"criterion {position}") from None
     rubric = Rubric(criteria=tuple(criteria))
     protocol = None
     if row.get("protocol") is not None:
-        dimensions = _items(row, "protocol")
-        for position, dimension in enumerate(dimensions, 1):
-            _check_keys(dimension, _DIMENSION_KEYS, f"dimension {position}")
-        protocol = ProtocolRubric.of(rubric, dimensions)
-    messages = []
-    for position, item in enumerate(_items(row, "messages"), 1):
-        _check_keys(item, _MESSAGE_KEYS, f"message {position}")
-        messages.append(Message(role=item.get("role"), content=item.get("content")))
-    return Task(
-        id=row.get("id"),
-        messages=tuple(messages),
-        rubric=rubric,
-        protocol=protocol,
-        domain=row.get("domain"),
-        source=row.get("source"),
-        reference=row.get("reference"),
-        meta=_parse_meta(row.get("meta")),
-    )
+        protocol = ProtocolRubric.of(rubric, _items(row, "protocol", _DIMENSION_KEYS, "dimension"))
+    turns = _items(row, "messages", _MESSAGE_KEYS, "message")
+    messages = tuple(Message(role=turn.get("role"), content=turn.get("content")) for turn in turns)
+    texts = {key: row.get(key) for key in ("id", "domain", "source", "reference")}
+    return Task(**texts, messages=messages, rubric=rubric, protocol=protocol, meta=_parse_meta(row.get("meta")))
 
 
 def render_task(task: Task) -> dict[str, JsonValue]:
@@ -67,24 +52,15 @@ def render_task(task: Task) -> dict[str, JsonValue]:
             {"criterion": c.text, "weight": _render_weight(c.weight), "tags": list(c.tags)}
             for c in task.rubric.criteria
         ],
-        "protocol": render_protocol(task.protocol) if task.protocol else None,
         "reference": task.reference,
         "meta": dict(task.meta) or None,
     }
-    return {key: value for key, value in row.items() if value is not None}
-
-
-def render_protocol(protocol: ProtocolRubric) -> list[JsonValue]:
-    """The dimensions as a list of rows."""
-    return [
-        {
-            "name": dimension.name,
-            "description": dimension.description,
-            "indices": list(dimension.indices),
-            "weight": _render_weight(dimension.weight),
-        }
-        for dimension in protocol.dimensions
-    ]
+    if task.protocol:
+        row["protocol"] = [
+            {**dict(dimension), "indices": list(dimension.indices), "weight": _render_weight(dimension.weight)}
+            for dimension in task.protocol.dimensions
+        ]
+    return {key: row[key] for key in TASK_KEYS if row.get(key) is not None}
 
 
 def render_response(response: Response) -> dict[str, JsonValue]:
@@ -109,14 +85,17 @@ def _parse_meta(value: object) -> dict[str, Any]:
     except ValueError:
         meta = None
     if not isinstance(meta, dict):
-        raise RubricError("meta is not an object", shorten(repr(value)), remedy="give a JSON object or leave it out")
+        raise RubricError("meta is not an object", show(value), remedy="give a JSON object or leave it out")
     return meta
 
 
-def _items(row: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def _items(row: Mapping[str, Any], key: str, allowed: tuple[str, ...], name: str) -> list[Mapping[str, Any]]:
+    """A list of objects with known keys."""
     value = row.get(key)
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise RubricError(f"{key} is not a list of objects", shorten(repr(value)), remedy="give one")
+        raise RubricError(f"{key} is not a list of objects", show(value), remedy="give one")
+    for position, item in enumerate(value, 1):
+        _check_keys(item, allowed, f"{name} {position}")
     return value
 
 

@@ -22,24 +22,18 @@ from prorubric.text.words import load_words, stem
 
 Severity = Literal["error", "warning", "note"]
 
+_WARNINGS = ("polarity", "duplicate", "other-points", "near-duplicate", "outlier", "no-positive-weight")
 CHECKS: dict[str, Severity] = {
-    "unjudgeable": "error",
-    "contradiction": "error",
-    "polarity": "warning",
-    "duplicate": "warning",
-    "other-points": "warning",
-    "near-duplicate": "warning",
-    "outlier": "warning",
-    "no-positive-weight": "warning",
-    "mirrored": "note",
-    "formatting-only": "note",
+    **dict.fromkeys(("unjudgeable", "contradiction"), "error"),
+    **dict.fromkeys(_WARNINGS, "warning"),
+    **dict.fromkeys(("mirrored", "formatting-only"), "note"),
 }
 """Every check and how bad a finding of it is."""
 
 NEAR_DUPLICATE = 0.8
 """Share of content words that two criteria have in common to count as near-duplicates, if one says nothing else."""
-OUTLIER_TIMES_MEDIAN = 5.0
-OUTLIER_SHARE = 0.5
+_OUTLIER_TIMES_MEDIAN = 5.0
+_OUTLIER_SHARE = 0.5
 
 _FEWEST_WORDS = 4
 _SHOWN = 70
@@ -75,6 +69,9 @@ _LIMITS = {
 }
 _NEGATION_REACH = 4
 _WHOLE_ANSWER = _FILLER | _NEGATION | load_words("length")
+
+_FAULT_ADDS = "reads as a fault and adds; should the weight be negative?"
+_DEMAND_SUBTRACTS = "reads as a demand and subtracts when met; turn one around"
 
 _Found = tuple[str, tuple[int, ...], str]
 """A check, the criteria it is about, and the message."""
@@ -152,19 +149,16 @@ def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
     """Each criterion on its own."""
     for position, (criterion, kind) in enumerate(zip(rubric.criteria, kinds, strict=True), 1):
         text, adds = criterion.text, criterion.weight > 0
-        remarks: list[tuple[str, str]] = []
-        if fault := find_unjudgeable(text):
-            remarks.append(("unjudgeable", f"cannot be judged: {fault}; complete it or drop it"))
-        direction = read_direction(text)
-        if direction == "fault" and adds:
-            remarks.append(("polarity", "reads as a fault and adds; should the weight be negative?"))
-        if direction == "requirement" and not adds:
-            remarks.append(("polarity", "reads as a demand and subtracts when met; turn one around"))
-        if kind == "formatting":
-            remarks.append(("formatting-only", "is about form only"))
-        for check, remark in remarks:
-            quoted = f"criterion {position} ({criterion.weight:+g}, {shorten(text, _SHOWN)!r})"
-            yield check, (position,), f"{quoted} {remark}"
+        fault, direction = find_unjudgeable(text), read_direction(text)
+        for check, applies, remark in (
+            ("unjudgeable", fault, f"cannot be judged: {fault}; complete it or drop it"),
+            ("polarity", direction == "fault" and adds, _FAULT_ADDS),
+            ("polarity", direction == "requirement" and not adds, _DEMAND_SUBTRACTS),
+            ("formatting-only", kind == "formatting", "is about form only"),
+        ):
+            if applies:
+                quoted = f"criterion {position} ({criterion.weight:+g}, {shorten(text, _SHOWN)!r})"
+                yield check, (position,), f"{quoted} {remark}"
 
 
 def _check_pairs(rubric: Rubric) -> Iterator[_Found]:
@@ -186,8 +180,7 @@ def _check_pairs(rubric: Rubric) -> Iterator[_Found]:
             smaller, larger = larger, smaller
         # A different word ("LIME" for "SHAP") is a different demand; most pairs end here.
         if len(smaller) >= NEAR_DUPLICATE * len(larger) and smaller <= larger:
-            remark = _compare_statements(first, second)
-            if remark:
+            if remark := _compare_statements(first, second):
                 quoted = f"criteria {i} ({shorten(first.text, _SHOWN)!r}) and {j} ({shorten(second.text, _SHOWN)!r})"
                 yield remark[0], (i, j), f"{quoted} {remark[1]}"
 
@@ -223,8 +216,6 @@ def _compare_statements(first: "_Reading", second: "_Reading") -> tuple[str, str
 class _Reading:
     """One criterion, read once, for comparing with the others."""
 
-    __slots__ = ("content", "key", "text", "weight")
-
     def __init__(self, text: str, weight: float) -> None:
         self.text, self.weight = text, weight
         self.key = _split_words(text) or (text,)
@@ -239,8 +230,6 @@ def _load_empty_stems() -> frozenset[str]:
 
 class _Statement:
     """What a criterion says: worked out only for the few pairs that might say the same."""
-
-    __slots__ = ("body", "core", "negated", "negations", "numbers", "reports")
 
     def __init__(self, key: tuple[str, ...]) -> None:
         line = f" {' '.join(key)} "
@@ -274,40 +263,36 @@ def _check_weights(rubric: Rubric) -> Iterator[_Found]:
     """No positive weight, or one far from the others."""
     sizes = [abs(weight) for weight in rubric.weights]
     if not any(weight > 0 for weight in rubric.weights):
-        message = "no weight is positive, so the sum cannot be normalised; add what is asked for"
-        yield "no-positive-weight", (), message
+        yield "no-positive-weight", (), "no weight is positive, so the sum cannot be normalised; add what is asked for"
     if len(sizes) < 5:
         return
     middle, total = median(sizes), rubric.total_weight
     for position, (weight, size) in enumerate(zip(rubric.weights, sizes, strict=True), 1):
-        if size > OUTLIER_TIMES_MEDIAN * middle or size > OUTLIER_SHARE * total:
+        if size > _OUTLIER_TIMES_MEDIAN * middle or size > _OUTLIER_SHARE * total:
             message = f"criterion {position} weighs {weight:+g}, the median is {middle:g}; is that meant?"
             yield "outlier", (position,), message
 
 
 def _check_lengths(rubric: Rubric) -> Iterator[_Found]:
     """Two demands on length that no answer can meet together, such as at least 300 and at most 150 words."""
-    limits: dict[str, dict[tuple[str, ...], list[tuple[int, int]]]] = {
-        "least": defaultdict(list),
-        "most": defaultdict(list),
-    }
+    least: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+    most: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
     for position, criterion in enumerate(rubric.criteria, 1):
         for length in _LENGTH.finditer(criterion.text) if criterion.weight > 0 else ():
             if limit := _read_limit(criterion.text, length):
                 side, subject, number = limit
-                limits[side][subject].append((number, position))
-    for subject in sorted(limits["least"].keys() & limits["most"].keys()):
+                (least if side == "least" else most)[subject].append((number, position))
+    for subject in sorted(least.keys() & most.keys()):
         clashes = [
             (low - high, low, high, asks_more, asks_less)
-            for (low, asks_more), (high, asks_less) in product(limits["least"][subject], limits["most"][subject])
+            for (low, asks_more), (high, asks_less) in product(least[subject], most[subject])
             if low > high and asks_more != asks_less
         ]
         if clashes:
             _, low, high, asks_more, asks_less = max(clashes)
-            pair = (min(asks_more, asks_less), max(asks_more, asks_less))
             asked = f"criterion {asks_more} asks for at least {low} {subject[0]}s"
             message = f"{asked}, criterion {asks_less} for at most {high}; no answer can meet both, drop one"
-            yield "contradiction", pair, message
+            yield "contradiction", tuple(sorted((asks_more, asks_less))), message
 
 
 def _read_limit(text: str, length: re.Match[str]) -> tuple[str, tuple[str, ...], int] | None:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, JsonValue, field_validator, model_va
 
 from prorubric.errors import InvalidValueError, RubricError
 from prorubric.rubric.base import Record
-from prorubric.text.show import is_blank, shorten
+from prorubric.text.show import is_blank, show
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -38,22 +38,26 @@ def _refuse_large_integers(value: JsonValue) -> JsonValue:
 _Meta = Annotated[dict[str, JsonValue], AfterValidator(_refuse_large_integers)]
 
 
+def _readable(name: str, remedy: str) -> AfterValidator:
+    """Refuses a blank text."""
+
+    def check(text: str) -> str:
+        if is_blank(text):
+            raise InvalidValueError(f"{name} is blank", remedy=remedy)
+        return text
+
+    return AfterValidator(check)
+
+
 class Criterion(Record):
     """One requirement in natural language and what it weighs."""
 
-    text: _StrictText
+    text: Annotated[_StrictText, _readable("text", "write what the judge should check, or drop the criterion")]
     """What the judge checks; for a negative weight, the behaviour to avoid."""
     weight: Annotated[float, Field(strict=True)]
     """Finite and not 0. Negative: the criterion describes a behaviour to avoid, and a true verdict subtracts."""
     tags: tuple[_StrictText, ...] = ()
     """Free labels such as `level:consensus` or `label:critical`, kept from the source."""
-
-    @field_validator("text")
-    @classmethod
-    def _text_says_something(cls, text: str) -> str:
-        if is_blank(text):
-            raise InvalidValueError("text is blank", remedy="write what the judge should check, or drop the criterion")
-        return text
 
     @field_validator("weight", mode="before")
     @classmethod
@@ -101,27 +105,19 @@ class Rubric(Record):
 class Dimension(Record):
     """A group of criteria that must hold together, rewritten as one description that ends in a failure clause."""
 
-    name: _StrictText
-    description: _StrictText
+    name: Annotated[_StrictText, _readable("text", "say what the dimension asks for")]
+    description: Annotated[_StrictText, _readable("text", "say what the dimension asks for")]
     indices: tuple[_Index, ...]
     """1-based positions of its criteria in the rubric, in ascending order."""
     weight: Annotated[float, Field(gt=0)]
     """Derived: the sum of `|w|` over its criteria. `ProtocolRubric.of` computes it."""
 
-    @field_validator("name", "description")
-    @classmethod
-    def _text_says_something(cls, text: str) -> str:
-        if is_blank(text):
-            raise InvalidValueError("text is blank", remedy="say what the dimension asks for")
-        return text
-
     @field_validator("indices")
     @classmethod
     def _indices_are_a_set(cls, indices: tuple[int, ...]) -> tuple[int, ...]:
         if not indices:
-            raise InvalidValueError(
-                "a dimension needs at least 1 criterion", remedy="list its indices or drop the dimension"
-            )
+            remedy = "list its indices or drop the dimension"
+            raise InvalidValueError("a dimension needs at least 1 criterion", remedy=remedy)
         if len(set(indices)) < len(indices):
             repeated = min(index for index, count in Counter(indices).items() if count > 1)
             raise InvalidValueError("an index is listed twice", str(repeated), remedy="list each criterion once")
@@ -137,43 +133,27 @@ class ProtocolRubric(Record):
     def _is_a_partition(self) -> Self:
         if not self.dimensions:
             raise InvalidValueError("a protocol rubric needs at least 1 dimension")
-        _check_partition([d.indices for d in self.dimensions], self.criterion_count)
+        groups = [dimension.indices for dimension in self.dimensions]
+        _check_partition(groups, sum(map(len, groups)))
         return self
 
     @classmethod
     def of(cls, rubric: Rubric, dimensions: Iterable[Mapping[str, Any]]) -> Self:
-        """Make dimensions against a rubric.
-
-        Each dimension is a mapping with `name`, `description` and `indices`; a `weight` in it is ignored, since weights
-        are derived. Anything but a partition of the rubric is refused.
-        """
+        """Make a partition of a rubric from mappings with `name`, `description` and `indices`; weights are derived."""
         parts = list(dimensions)
         if not all(isinstance(part, Mapping) for part in parts):
-            raise RubricError(
-                "a dimension is not a mapping",
-                remedy="give each as a mapping with name, description and indices",
-                place=cls.__name__,
-            )
+            remedy = "give each as a mapping with name, description and indices"
+            raise RubricError("a dimension is not a mapping", remedy=remedy, place=cls.__name__)
         groups = [_read_indices(part, position) for position, part in enumerate(parts, 1)]
         try:
             _check_partition(groups, len(rubric))
         except InvalidValueError as error:
             raise error.turn_into(RubricError, cls.__name__) from None
-        made = (
-            Dimension(
-                name=part.get("name"),
-                description=part.get("description"),
-                indices=group,
-                weight=rubric.weight_of(group),
-            )
-            for part, group in zip(parts, groups, strict=True)
-        )
+        made = []
+        for part, group in zip(parts, groups, strict=True):
+            texts = {key: part.get(key) for key in ("name", "description")}
+            made.append(Dimension(**texts, indices=group, weight=rubric.weight_of(group)))
         return cls(dimensions=tuple(made))
-
-    @property
-    def criterion_count(self) -> int:
-        """How many criteria the dimensions hold together."""
-        return sum(len(dimension.indices) for dimension in self.dimensions)
 
     def __len__(self) -> int:
         return len(self.dimensions)
@@ -189,7 +169,7 @@ class Message(Record):
 class Task(Record):
     """A prompt with its checklist and, once compiled, the protocol rubric made from it."""
 
-    id: _StrictText
+    id: Annotated[_StrictText, _readable("id", "give each task its own name")]
     messages: tuple[Message, ...]
     rubric: Rubric
     protocol: ProtocolRubric | None = None
@@ -199,13 +179,6 @@ class Task(Record):
     """The source's own answer or notes, used as an anchor where items contradict each other."""
     meta: _Meta = Field(default_factory=dict)
     """Whatever else the source said; JSON values only."""
-
-    @field_validator("id")
-    @classmethod
-    def _id_says_something(cls, task_id: str) -> str:
-        if is_blank(task_id):
-            raise InvalidValueError("id is blank", remedy="give each task its own name")
-        return task_id
 
     @field_validator("messages")
     @classmethod
@@ -222,11 +195,9 @@ class Task(Record):
         for position, dimension in enumerate(dimensions, 1):
             derived = self.rubric.weight_of(dimension.indices)
             if dimension.weight != derived:
-                raise InvalidValueError(
-                    "a dimension does not weigh what its criteria weigh",
-                    f"dimension {position} weighs {dimension.weight:g}, its criteria add up to {derived:g}",
-                    remedy="make it with ProtocolRubric.of(rubric, …)",
-                )
+                detail = f"dimension {position} weighs {dimension.weight:g}, its criteria add up to {derived:g}"
+                remedy = "make it with ProtocolRubric.of(rubric, …)"
+                raise InvalidValueError("a dimension does not weigh what its criteria weigh", detail, remedy=remedy)
         return self
 
 
@@ -265,15 +236,13 @@ def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> N
 
 
 def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
-    indices = part.get("indices")
-    whole = isinstance(indices, tuple | list) or (
-        isinstance(indices, Iterable) and not isinstance(indices, str | bytes | Mapping)
-    )
-    read = tuple(indices) if whole and indices is not None else ()
+    indices: Any = part.get("indices")
+    is_list = isinstance(indices, Iterable) and not isinstance(indices, str | bytes | Mapping)
+    read = tuple(indices) if is_list else ()
     if not read or not all(isinstance(index, int) and not isinstance(index, bool) for index in read):
         raise RubricError(
             "indices are not a list of whole numbers",
-            shorten(repr(indices)),
+            show(indices),
             remedy="give at least one, counted from 1",
             place=f"ProtocolRubric: dimension {position}",
         )

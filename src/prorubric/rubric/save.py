@@ -1,64 +1,47 @@
 """`save_tasks` and `save_responses`: records into a file in our own form; the suffix of the name decides how."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+from pydantic import JsonValue
 
 from prorubric.files.write import open_rows
 from prorubric.rubric.forms import render_response, render_task
 from prorubric.rubric.records import Response, Task
 
+_TEXT, _TEXTS, _COUNT, _WEIGHT = pa.string(), pa.list_(pa.string()), pa.int64(), pa.float64()
+_DIMENSION = {"name": _TEXT, "description": _TEXT, "indices": pa.list_(pa.int64()), "weight": _WEIGHT}
 TASK_SCHEMA = pa.schema(
     {
-        "id": pa.string(),
-        "messages": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
-        "domain": pa.string(),
-        "source": pa.string(),
-        "rubric": pa.list_(
-            pa.struct({"criterion": pa.string(), "weight": pa.float64(), "tags": pa.list_(pa.string())})
-        ),
-        "protocol": pa.list_(
-            pa.struct(
-                {
-                    "name": pa.string(),
-                    "description": pa.string(),
-                    "indices": pa.list_(pa.int64()),
-                    "weight": pa.float64(),
-                }
-            )
-        ),
-        "reference": pa.string(),
-        "meta": pa.string(),
+        "id": _TEXT,
+        "messages": pa.list_(pa.struct({"role": _TEXT, "content": _TEXT})),
+        "domain": _TEXT,
+        "source": _TEXT,
+        "rubric": pa.list_(pa.struct({"criterion": _TEXT, "weight": _WEIGHT, "tags": _TEXTS})),
+        "protocol": pa.list_(pa.struct(_DIMENSION)),
+        "reference": _TEXT,
+        "meta": _TEXT,
     }
 )
 RESPONSE_SCHEMA = pa.schema(
-    {
-        "task_id": pa.string(),
-        "response": pa.string(),
-        "sample": pa.int64(),
-        "model": pa.string(),
-        "tokens": pa.int64(),
-        "meta": pa.string(),
-    }
+    {"task_id": _TEXT, "response": _TEXT, "sample": _COUNT, "model": _TEXT, "tokens": _COUNT, "meta": _TEXT}
 )
 
 
 def save_tasks(path: str | Path, tasks: Iterable[Task]) -> int:
     """Write tasks to .jsonl, .json (both also .gz, .zst) or .parquet; gives how many. Whole or not at all."""
-    count = 0
-    with open_rows(Path(path), TASK_SCHEMA) as write:
-        for task in tasks:
-            write(render_task(task))
-            count += 1
-    return count
+    return _save(path, TASK_SCHEMA, map(render_task, tasks))
 
 
 def save_responses(path: str | Path, responses: Iterable[Response]) -> int:
     """Write responses; gives how many."""
+    return _save(path, RESPONSE_SCHEMA, map(render_response, responses))
+
+
+def _save(path: str | Path, schema: pa.Schema, rows: Iterable[Mapping[str, JsonValue]]) -> int:
     count = 0
-    with open_rows(Path(path), RESPONSE_SCHEMA) as write:
-        for response in responses:
-            write(render_response(response))
-            count += 1
+    with open_rows(Path(path), schema) as write:
+        for count, row in enumerate(rows, 1):  # noqa: B007 - the last is how many
+            write(row)
     return count

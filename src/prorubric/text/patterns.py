@@ -1,7 +1,7 @@
 """Regular expressions kept in data files, where long lists of wordings are easier to read and to extend.
 
-In `data/NAME.toml` a list is a set of alternatives, and `{part}` stands for an earlier entry of the table `parts`. White
-space in a pattern is ignored, and so is a comment at the end of its line.
+In `data/NAME.toml` a list is a set of alternatives, and `{part}` stands for an earlier entry of the table `parts`.
+White space in a pattern is ignored, and so is a comment at the end of a line.
 """
 
 import re

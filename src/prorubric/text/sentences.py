@@ -7,7 +7,6 @@ and neither does one before a small letter. Any text can be split: one without a
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
@@ -112,18 +111,14 @@ def list_sentences(text: str) -> tuple[str, ...]:
 
 def diff_sentences(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The sentences that are new and those that are gone; white space, bullets and numbers make no difference."""
-    return diff_lists(list_sentences(before), list_sentences(after))
-
-
-def diff_lists(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The entries of two lists that are new and those that are gone."""
-    start, shorter = 0, min(len(before), len(after))
-    while start < shorter and before[start] == after[start]:
+    old, new = list_sentences(before), list_sentences(after)
+    start, shorter = 0, min(len(old), len(new))
+    while start < shorter and old[start] == new[start]:
         start += 1
     end = 0
-    while end < shorter - start and before[-1 - end] == after[-1 - end]:
+    while end < shorter - start and old[-1 - end] == new[-1 - end]:
         end += 1
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    old, new = old[start : len(old) - end], new[start : len(new) - end]
     if len(old) * len(new) > LARGEST_TABLE:
         # Too long to align: compare what they hold, wherever it is.
         return tuple((Counter(new) - Counter(old)).elements()), tuple((Counter(old) - Counter(new)).elements())

@@ -9,9 +9,11 @@ def shorten(text: str, length: int = _SHOWN_CHARACTERS) -> str:
     return flat if len(flat) <= length else flat[: length - 1] + "…"
 
 
+def show(value: object) -> str:
+    """A value as Python writes it, on one line and cut to length."""
+    return shorten(repr(value))
+
+
 def is_blank(text: str) -> bool:
     """True if the text has nothing to read: white space, zero-width marks, control characters."""
-    first = text.lstrip()[:1]
-    if first and first.isprintable():
-        return False
     return not any(character.isprintable() and not character.isspace() for character in text)

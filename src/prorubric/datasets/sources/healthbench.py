@@ -22,21 +22,20 @@ from prorubric.rubric.records import Task
 
 NAME = "healthbench"
 CONSENSUS_TAG = "level:cluster"
+
+_TEXTS = pa.list_(pa.string())
+_IDEAL = {
+    "ideal_completion": pa.string(),
+    "ideal_completions_group": pa.string(),
+    "ideal_completions_ref_completions": _TEXTS,
+}
 SCHEMA = pa.schema(
     {
-        "example_tags": pa.list_(pa.string()),
-        "ideal_completions_data": pa.struct(
-            {
-                "ideal_completion": pa.string(),
-                "ideal_completions_group": pa.string(),
-                "ideal_completions_ref_completions": pa.list_(pa.string()),
-            }
-        ),
+        "example_tags": _TEXTS,
+        "ideal_completions_data": pa.struct(_IDEAL),
         "prompt": MESSAGES_TYPE,
         "prompt_id": pa.string(),
-        "rubrics": pa.list_(
-            pa.struct({"criterion": pa.string(), "points": pa.float64(), "tags": pa.list_(pa.string())})
-        ),
+        "rubrics": pa.list_(pa.struct({"criterion": pa.string(), "points": pa.float64(), "tags": _TEXTS})),
         "canary": pa.string(),
         OWN_KEY: pa.string(),
     }
@@ -80,19 +79,11 @@ def render(task: Task) -> dict[str, JsonValue]:
     tags, canary = meta.get("example_tags"), meta.get("canary")
     are_texts = isinstance(tags, list) and bool(tags) and all(isinstance(tag, str) for tag in tags)
     # Upstream readers ask for all three keys of an ideal completion.
-    ideal: dict[str, JsonValue] | None = (
-        None
-        if task.reference is None
-        else {
-            "ideal_completion": task.reference,
-            "ideal_completions_group": None,
-            "ideal_completions_ref_completions": None,
-        }
-    )
+    ideal: dict[str, JsonValue] = {**dict.fromkeys(_IDEAL), "ideal_completion": task.reference}
     upstream: dict[str, JsonValue] = {
         # Only what upstream could have said as well moves into its columns; anything else stays in meta.
         "example_tags": meta.pop("example_tags") if are_texts else [],
-        "ideal_completions_data": ideal,
+        "ideal_completions_data": None if task.reference is None else ideal,
         "prompt": row["messages"],
         "prompt_id": task.id,
         "rubrics": _rename_key(row["rubric"], "weight", "points"),
@@ -107,18 +98,14 @@ def _parse_own(row: Mapping[str, Any]) -> Task:
     rest = parse_object(row.get(OWN_KEY), OWN_KEY)
     meta = parse_object(rest.get("meta"), "meta")
     columns = {key: row[key] for key in ("example_tags", "canary") if row.get(key) not in (None, [])}
-    return parse_task(
-        {
-            "id": row.get("prompt_id"),
-            "messages": row.get("prompt"),
-            "rubric": _rename_key(row.get("rubrics"), "points", "weight"),
-            "protocol": rest.get("protocol"),
-            "domain": rest.get("domain"),
-            "source": rest.get("source"),
-            "reference": read_object(row.get("ideal_completions_data")).get("ideal_completion"),
-            "meta": {**meta, **columns},
-        }
-    )
+    own = {
+        "id": row.get("prompt_id"),
+        "messages": row.get("prompt"),
+        "rubric": _rename_key(row.get("rubrics"), "points", "weight"),
+        "reference": read_object(row.get("ideal_completions_data")).get("ideal_completion"),
+        "meta": {**meta, **columns},
+    }
+    return parse_task(own | {key: rest.get(key) for key in ("protocol", "domain", "source")})
 
 
 def _rename_key(items: Any, old: str, new: str) -> Any:

@@ -6,7 +6,7 @@ negative weight is a behaviour to avoid. Other fields go into `meta`, and other 
 tags. A table has a row for each criterion, grouped by id, or by prompt if there is no id.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -31,7 +31,7 @@ from prorubric.datasets.shapes import (
 from prorubric.errors import RowError, RubricError
 from prorubric.files.read import Row
 from prorubric.rubric.records import Rubric, Task
-from prorubric.text.show import shorten
+from prorubric.text.show import show
 
 NAME = "plain"
 
@@ -80,13 +80,11 @@ def parse(row: Mapping[str, Any]) -> Task:
         if second := next((key for key in others if row[key] != row[first]), None):
             raise RubricError(f"two fields could be the {field}", f"{first} and {second}", remedy="keep one of them")
     found = {field: row[key] for field, key in keys.items()}
-    entries = given = list_entries(found["rubric"])
-    if isinstance(entries, list):
-        entries = [tag_rest(entry) for entry in entries]
-    items = list(read_items(entries))
+    entries = list_entries(found["rubric"])
+    items = list(read_items([tag_rest(entry) for entry in entries] if isinstance(entries, list) else entries))
     weighted = [item.weight is not None or item.tier in TIER_WEIGHTS for item in items]
     default = None if any(weighted) else 1.0
-    for name, number in find_numbers(given) if default else ():
+    for name, number in find_numbers(entries) if default else ():
         if number < 0:
             raise RubricError(
                 "the criteria have no weight, and another field has negative numbers",
@@ -110,18 +108,16 @@ def parse(row: Mapping[str, Any]) -> Task:
     )
 
 
-def describe_missing(rows: Iterable[Mapping[str, Any]], table: bool) -> str:
+def describe_missing(rows: Sequence[Mapping[str, Any]], table: bool) -> str:
     """Which field none of these rows has, and what they have instead."""
-    rows = list(rows)
     keys = sorted({str(key) for row in rows for key in row})
     needed = {"prompt": _TABLE["prompt"], "criterion": _TABLE["criterion"][:3]} if table else NEEDED
     found = find_keys(dict.fromkeys(keys, ""), _TABLE if table else NEEDED)
     missing = [field for field in needed if field not in found]
     if not missing:
         null = [key for field, key in found.items() if not any(field in find_keys(row, NEEDED) for row in rows)]
-        return (
-            f"{' and '.join(null) or ' or '.join(found.values())} {'are' if len(null) > 1 else 'is'} null in every row"
-        )
+        named = " and ".join(null) or " or ".join(found.values())
+        return f"{named} {'are' if len(null) > 1 else 'is'} null in every row"
     names = " and no ".join(f"{field} (called {', '.join(needed[field])})" for field in missing)
     shown = ", ".join(keys[:_SHOWN_KEYS]) + (f" and {len(keys) - _SHOWN_KEYS} more" * (len(keys) > _SHOWN_KEYS))
     return f"found no {names} among {shown}"
@@ -132,9 +128,9 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
 
     A column that differs between the criteria of some task belongs to the criteria, any other to the task.
     """
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[tuple[int, dict[str, str]]]] = {}
     faults: list[tuple[str, Row]] = []
-    above = {"prompt": "", "key": ""}
+    prompt_above = key_above = ""
     for row in rows:
         cells = row.value or row.partial or {}
         columns = find_keys(cells, _TABLE)
@@ -146,36 +142,33 @@ def gather(rows: Iterable[Row]) -> Iterator[Row]:
         elif empty := [name for name in (key, "criterion") if not cells[columns[name]].strip()]:
             fault = RowError(f"the {empty[0]} is empty", remedy="fill it in, or remove the row")
             # Spreadsheets leave out what the row above says.
-            below = empty[0] == key and cells[columns["prompt"]].strip() in ("", above["prompt"])
-            faults.append((above["key"] if below else cells[columns[key]], Row(row.line, fault=fault)))
+            below = empty[0] == key and cells[columns["prompt"]].strip() in ("", prompt_above)
+            faults.append((key_above if below else cells[columns[key]], Row(row.line, fault=fault)))
         else:
-            above = {"prompt": cells[columns["prompt"]], "key": cells[columns[key]]}
-            groups.setdefault(above["key"], []).append(row)
+            prompt_above, key_above = cells[columns["prompt"]], cells[columns[key]]
+            groups.setdefault(key_above, []).append((row.line, row.value))
     differing = {
-        name
-        for group in groups.values()
-        for name in group[0].value or {}
-        if len({(row.value or {})[name] for row in group}) > 1
+        name for group in groups.values() for name in group[0][1] if len({cells[name] for _, cells in group}) > 1
     }
     for name, row in faults:
         # A task without one of its criteria is another task.
         group = groups.pop(name, None)
-        yield Row(group[0].line, fault=row.explain().at(f"line {row.line} of this task")) if group else row
+        yield Row(group[0][0], fault=row.explain().at(f"line {row.line} of this task")) if group else row
     yield from (_join(group, differing) for group in groups.values())
 
 
-def _join(group: list[Row], differing: set[str]) -> Row:
+def _join(group: list[tuple[int, dict[str, str]]], differing: set[str]) -> Row:
     """One task out of its rows in a table. A cell may hold one criterion, or a list of them as JSON."""
     task: dict[str, Any] = {}
     entries: list[Any] = []
-    for row in group:
-        cells = {name: cell for name, cell in (row.value or {}).items() if cell.strip()}
+    for line, row in group:
+        cells = {name: cell for name, cell in row.items() if cell.strip()}
         keys = find_keys(cells, _TABLE)
         prompt = keys.get("prompt")
         if prompt and task.setdefault(prompt, cells[prompt]) != cells[prompt]:
-            detail = f"line {row.line}, id {shorten(repr(cells[keys['id']]))}"
+            detail = f"line {line}, id {show(cells[keys['id']])}"
             fault = RowError("two prompts have the same id", detail, remedy="give each prompt its own id")
-            return Row(group[0].line, fault=fault)
+            return Row(group[0][0], fault=fault)
         text = cells.pop(keys["criterion"])
         listed = unwrap_json(text)
         of_criterion = () if isinstance(listed, list) else _COLUMNS
@@ -188,4 +181,4 @@ def _join(group: list[Row], differing: set[str]) -> Row:
             fields = {"criterion": entry} if isinstance(entry, str) else entry
             entries.append({**fields, **own} if isinstance(fields, Mapping) else entry)
         task |= {name: cell for name, cell in cells.items() if name not in own}
-    return Row(group[0].line, value={**task, "rubric": entries})
+    return Row(group[0][0], value={**task, "rubric": entries})

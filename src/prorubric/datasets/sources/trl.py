@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-from prorubric.datasets.carry import MESSAGES_TYPE, check_id, check_prompt, parse_object, render_text
+from prorubric.datasets.carry import MESSAGES_TYPE, check_row, parse_object, render_text
 from prorubric.datasets.shapes import read_object
 from prorubric.rubric.forms import parse_task, render_task
 from prorubric.rubric.records import Task
@@ -29,8 +29,7 @@ def fits(row: Mapping[str, Any]) -> bool:
 def parse(row: Mapping[str, Any]) -> Task:
     """One row."""
     task = parse_task(parse_object(row.get("task"), "task"))
-    check_prompt(row.get("prompt"), task)
-    check_id("task_id", row.get("task_id"), task)
+    check_row(task, row.get("prompt"), "task_id", row.get("task_id"))
     return task
 
 

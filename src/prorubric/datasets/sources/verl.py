@@ -13,15 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-from prorubric.datasets.carry import (
-    MESSAGES_TYPE,
-    OWN_KEY,
-    check_id,
-    check_prompt,
-    parse_object,
-    parse_text,
-    render_text,
-)
+from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, check_row, parse_object, parse_text, render_text
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.shapes import make_meta, make_rubric, parse_messages, parse_protocol, read_object
 from prorubric.errors import RubricError
@@ -33,7 +25,6 @@ NAME = "verl"
 _RUBRIC_KEYS = ("rubric", "rubrics", "criteria")
 _KNOWN_KEYS = {*_RUBRIC_KEYS, "protocol", "id", "task_id", "prompt", "reward_model"}
 _CARRIED_KEYS = ("id", "messages", "rubric", "protocol", "reference", "meta", OWN_KEY)
-_SOURCE_OF_NO_SOURCE = "prorubric"
 USED = frozenset(("data_source", "prompt", "ability", "reward_model", "extra_info"))
 
 SCHEMA = pa.schema(
@@ -79,7 +70,7 @@ def render(task: Task) -> dict[str, JsonValue]:
     """The task as one row."""
     row = render_task(task)
     return {
-        "data_source": task.source or _SOURCE_OF_NO_SOURCE,
+        "data_source": task.source or "prorubric",
         "prompt": row["messages"],
         "ability": task.domain,
         "reward_model": {"style": "rubric", "ground_truth": task.id},
@@ -105,8 +96,7 @@ def parse_extra_info(extra: Mapping[str, Any]) -> Task:
 
 def _parse_own(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Task:
     task = parse_extra_info(extra)
-    check_prompt(row.get("prompt"), task)
-    check_id("the ground truth", read_object(row.get("reward_model")).get("ground_truth"), task)
+    check_row(task, row.get("prompt"), "the ground truth", read_object(row.get("reward_model")).get("ground_truth"))
     others = make_meta({key: value for key, value in extra.items() if key not in _CARRIED_KEYS})
     twice = sorted(others.keys() & task.meta.keys())
     if twice:
