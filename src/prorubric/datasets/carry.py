@@ -1,9 +1,7 @@
 """A task inside a row of a foreign form: what the form has no place for travels as JSON text.
 
-It is text rather than an object because a reader that gives every column a type (parquet, `datasets`) fills objects up
-with the keys of other rows, and a task would come back with keys it never had. If a row holds something twice, because
-the foreign reader looks in a different place than we do, the two have to agree: a row in which only one was edited is
-refused as ambiguous.
+As objects, readers that give every column a type (parquet, `datasets`) would fill it up with the keys of other rows.
+What a row holds twice, because the foreign reader looks in another place, has to agree, or the row is refused.
 """
 
 from typing import Any

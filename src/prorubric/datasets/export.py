@@ -1,12 +1,7 @@
 """`export_tasks`: tasks into a file that another tool reads; `load_tasks` gives the same tasks back.
 
-    tasks        our own form
-    verl         columns of verl's data sets, the task in `extra_info`
-    trl          columns for TRL and `datasets`: `prompt`, `task_id`, `task`
-    healthbench  HealthBench's columns, what they have no place for in one more
-
-The suffix of the name decides how the rows are written, as everywhere. A task that a file cannot hold is refused by its
-name, and then no file appears: nothing is left out or changed to make it fit.
+The forms are those of the sources that can render a task. A task that a file cannot hold is refused by its name, and
+then no file appears: nothing is left out or changed to make it fit.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from itertools import count
 from logging import ERROR, getLogger
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def read_hub(name: str, split: str) -> Iterator[Row]:
     except ImportError:
         if Path(name).is_dir() and not is_hub_id(name):
             remedy = "name a file (a folder laid out like a dataset needs the extra [hub])"
-            raise SourceError(f"{name}: is a folder; {remedy}") from None
+            raise SourceError("is a folder", remedy=remedy, place=name) from None
         raise MissingExtraError.of(f"reading the dataset {name!r} from the hub", "hub") from None
     logging.set_verbosity_error()  # we report errors ourselves, once
     getLogger("huggingface_hub").setLevel(ERROR)
@@ -37,12 +36,10 @@ def read_hub(name: str, split: str) -> Iterator[Row]:
     except Exception as error:
         remedy = "check name and split" + ("; it is a folder: name a file in it" if Path(name).is_dir() else "")
         raise SourceError(f"{name}: the dataset cannot be opened ({shorten(str(error), 160)}); {remedy}") from error
-    for number in count(1):
-        try:
-            value = next(values)
-        except StopIteration:
-            return
-        except Exception as error:
-            reason = shorten(str(error), 160)
-            raise SourceError(f"{name}: the dataset cannot be read past row {number - 1} ({reason})") from error
-        yield Row(number, value=dict(value))
+    number = 0
+    try:
+        for number, value in enumerate(values, 1):
+            yield Row(number, value=dict(value))
+    except Exception as error:
+        reason = shorten(str(error), 160)
+        raise SourceError(f"{name}: the dataset cannot be read past row {number} ({reason})") from error

@@ -1,8 +1,7 @@
 """`load_tasks` and `load_responses`: a stream of records from a file or a Hugging Face dataset, in constant memory.
 
 A row that cannot be read is a `Reject` with its line and reason, and the rest loads; `strict=True` stops at the first.
-Rows are never dropped silently: without an `on_reject` the rejects are kept on the stream and a warning counts them at
-the end.
+Without an `on_reject` the rejects are kept on the stream and a warning counts them at the end.
 """
 
 import warnings
@@ -121,8 +120,7 @@ class Stream(Generic[RecordT]):
                 elif self.identify is None or self.take_id(self.identify(record)):
                     self.loaded += 1
                     yield record
-        if self.rejects and self.on_reject is None:
-            number = len(self.rejects)
+        if number := len(self.rejects):
             counted = f"{number} row{'s' * (number != 1)} of {self.path} rejected, first: {self.rejects[0]}"
             warnings.warn(counted, RejectWarning, stacklevel=2)
 
@@ -142,11 +140,7 @@ class Stream(Generic[RecordT]):
         self._reject(error)
 
     def _reject(self, error: ProRubricError) -> None:
-        reject = Reject.of(self.path, self.line, error)
-        if self.on_reject is not None:
-            self.on_reject(reject)
-        else:
-            self.rejects.append(reject)
+        (self.on_reject or self.rejects.append)(Reject.of(self.path, self.line, error))
 
 
 def load_tasks(

@@ -1,8 +1,7 @@
 """Preparation as in the paper: each prompt once, 5 to 60 criteria, a positive total weight, a held-out part by seed.
 
-Which prompts are held out depends on the seed and on the prompts, not on their order: a file that is shuffled keeps its
-split. When a file grows, new prompts may take the place of old ones in the held-out part; no prompt that was trained
-on moves into it.
+Which prompts are held out depends on the seed and on the prompts, not on their order. When a file grows, new prompts
+may take the place of old ones in the held-out part; no prompt that was trained on moves into it.
 """
 
 import hashlib
@@ -27,10 +26,8 @@ class Preparation:
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_criteria <= self.max_criteria:
-            raise ConfigError(
-                f"criteria from {self.min_criteria} to {self.max_criteria}: no rubric can have that; "
-                "give a smallest number from 1 on and a largest that is not below it"
-            )
+            wrong = f"criteria from {self.min_criteria} to {self.max_criteria}: no rubric can have that"
+            raise ConfigError(wrong, remedy="give a smallest number from 1 on and a largest that is not below it")
 
     def refuse(self, task: Task) -> str | None:
         """Why this task is left out, or None."""
@@ -76,13 +73,10 @@ class HeldOut:
 
     def split(self, tasks: Path, kept: Path, held_out: Path, to: Target) -> tuple[int, int]:
         """Divide a file of tasks into those that are kept and those that are held out; gives how many of each."""
-        written = held = 0
+        written = [0, 0]
         with open_export(kept, to) as keep, open_export(held_out, to) as hold:
             for task in load_tasks(tasks, "tasks", strict=True):
-                if hash_prompt(task.messages) in self._drawn:
-                    hold(task)
-                    held += 1
-                else:
-                    keep(task)
-                    written += 1
-        return written, held
+                is_held = hash_prompt(task.messages) in self._drawn
+                (hold if is_held else keep)(task)
+                written[is_held] += 1
+        return written[0], written[1]

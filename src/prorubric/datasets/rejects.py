@@ -28,7 +28,6 @@ class Reject:
     line: int
     """0 if the reason is not about one row."""
     reason: str
-    """The place inside the row, what is wrong, what was found and what to do."""
     kind: str = ""
     """What is wrong as a constant phrase, for counting; by default the reason."""
 

@@ -9,14 +9,8 @@ from prorubric.errors import RubricError
 from prorubric.rubric.records import Response
 
 _TEXT_NAMES = ("response", "completion", "answer", "output")
-_FIELDS = {
-    "task_id": ("task_id", "id", "prompt_id", "question_id"),
-    "response": _TEXT_NAMES,
-    "sample": ("sample",),
-    "model": ("model",),
-    "tokens": ("tokens",),
-    "meta": ("meta",),
-}
+_NEEDED = {"task_id": ("task_id", "id", "prompt_id", "question_id"), "response": _TEXT_NAMES}
+_FIELDS = _NEEDED | {name: (name,) for name in ("sample", "model", "tokens", "meta")}
 
 EXAMPLE = 'a row that works: {"task_id": "fever", "response": "Go in now."}'
 
@@ -24,14 +18,12 @@ EXAMPLE = 'a row that works: {"task_id": "fever", "response": "Go in now."}'
 def parse_response(row: Mapping[str, Any], seen: Counter[str]) -> Response:
     """One row. `seen` counts the rows of each task, and numbers those that do not say which sample they are."""
     keys = find_keys(row, _FIELDS)
-    for field in ("task_id", "response"):
+    for field, names in _NEEDED.items():
         if field not in keys:
-            *names, last = _FIELDS[field]
-            null = next((key for key in row if str(key).strip().lower() in _FIELDS[field]), None)
-            if null:
+            if null := next((key for key in row if str(key).strip().lower() in names), None):
                 raise RubricError(f"{null} is null", remedy="give text, or leave the row out")
-            found = f"among {', '.join(map(str, row))}"
-            raise RubricError(f"no {field}", found, remedy=f"call it {', '.join(names)} or {last}")
+            found, remedy = f"among {', '.join(map(str, row))}", f"call it {', '.join(names[:-1])} or {names[-1]}"
+            raise RubricError(f"no {field}", found, remedy=remedy)
     others = find_keys(row, {name: (name,) for name in _TEXT_NAMES})
     if "response" not in others and len(others) > 1:
         found = " and ".join(others.values())

@@ -7,7 +7,7 @@ does with an answer and is not evidence of how often such answers occur.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from prorubric.datasets.load import load_responses, load_tasks
 from prorubric.files.read import read_rows
@@ -15,7 +15,7 @@ from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import Verdict, parse_verdict
 
 AnswerKind = Literal["focused", "padded", "thin", "needless"]
-ANSWER_KINDS: tuple[AnswerKind, ...] = ("focused", "padded", "thin", "needless")
+ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
 
 _FOLDER = Path(__file__).parent / "sample_pack"
 SAMPLE_TASKS = _FOLDER / "tasks.jsonl"
@@ -51,12 +51,9 @@ def load_samples() -> Iterator[SampleAnswer]:
 
 
 def _complete(task: Task, row: Mapping[str, Any]) -> dict[str, tuple[Verdict, ...]]:
-    given = ("criteria", "dimensions", "dimensions-no-failure", "levels")
-    verdicts = {key: tuple(parse_verdict(value) for value in row[key]) for key in given}
-    complies = [
-        verdict == (criterion.weight > 0)
-        for verdict, criterion in zip(verdicts["criteria"], task.rubric.criteria, strict=True)
-    ]
+    listed = ("criteria", "dimensions", "dimensions-no-failure", "levels")
+    verdicts = {key: tuple(map(parse_verdict, row[key])) for key in listed}
+    complies = [given == (weight > 0) for given, weight in zip(verdicts["criteria"], task.rubric.weights, strict=True)]
     dimensions = task.protocol.dimensions if task.protocol else ()
     return verdicts | {
         "mark": (parse_verdict(row["mark"]),),

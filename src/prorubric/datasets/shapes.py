@@ -1,9 +1,7 @@
 """The shapes that criteria, tags and conversations take in real files, read into records.
 
-Real files disagree on everything: lists inside JSON strings inside columns, tags as lists, structs or verifier
-settings, points as numbers, tiers or a prefix of the text, weights per dimension and per criterion. A shape is read
-here only where it has one meaning. Anything else raises `RubricError` and becomes a reject. Whether a negative weight
-means "true is bad" is not decided here: polarity belongs to the source.
+A shape is read here only where it has one meaning. Anything else raises `RubricError` and becomes a reject. Whether a
+negative weight means "true is bad" is not decided here: polarity belongs to the source.
 """
 
 import json
@@ -57,9 +55,8 @@ class Item:
 
     text: str
     weight: float | None
-    """The number the file gives, or None."""
     tier: str | None
-    """The tier the file names, in lower case, or None."""
+    """In lower case."""
     tags: tuple[str, ...]
 
 
@@ -84,8 +81,7 @@ def read_object(value: Any) -> Mapping[str, Any]:
 def read_first(value: Any) -> Mapping[str, Any]:
     """The first criterion of a list, or of JSON text of one, if it is an object; it tells formats apart."""
     value = unwrap_json(value)
-    first = value[0] if isinstance(value, list) and value else None
-    return first if isinstance(first, Mapping) else {}
+    return value[0] if isinstance(value, list) and value and isinstance(value[0], Mapping) else {}
 
 
 def find_keys(row: Mapping[str, Any], fields: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -120,8 +116,7 @@ def list_entries(value: Any) -> Any:
     value = unwrap_json(value)
     if not isinstance(value, Mapping):
         return value
-    parts = _find_parts(value)
-    if parts is not None:
+    if parts := _find_parts(value):
         return parts
     if all(isinstance(part, int | float) for part in value.values()):
         return [{"criterion": text, "weight": weight} for text, weight in value.items()]

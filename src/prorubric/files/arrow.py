@@ -1,8 +1,4 @@
-"""What pyarrow does here: parquet and zstd.
-
-It takes longer to load than all the rest of what reads and writes rows, so `files` loads this module only for a file
-that calls for it.
-"""
+"""What pyarrow does here: parquet and zstd. It is slow to load, so `files` imports this module only when needed."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,10 +13,9 @@ from prorubric.errors import RubricError, SourceError
 from prorubric.files.json import render_json
 from prorubric.files.read import MAX_FILE
 from prorubric.files.write import WriteRow
-from prorubric.text.show import shorten
+from prorubric.text.show import shorten, show
 
 _BATCH = 256
-_ZSTD = "zstd"
 _MISFITS = (UnicodeEncodeError, OverflowError, pa.ArrowException)
 
 
@@ -52,12 +47,12 @@ def count_parquet(path: Path) -> int | None:
 
 def open_zstd(path: Path) -> Any:
     """The bytes inside a compressed file."""
-    return pa.input_stream(str(path), compression=_ZSTD)
+    return pa.input_stream(str(path), compression="zstd")
 
 
 def compress_zstd(stream: IO[bytes]) -> Any:
     """A stream that compresses into another."""
-    return pa.CompressedOutputStream(stream, _ZSTD)
+    return pa.CompressedOutputStream(stream, "zstd")
 
 
 @contextmanager
@@ -94,9 +89,8 @@ def _find_misfit(rows: list[dict[str, Any]], schema: pa.Schema, before: int, err
         try:
             pa.RecordBatch.from_pylist([row], schema=schema)
         except _MISFITS as own:
-            key = next((key for key in ("id", "task_id") if row.get(key) is not None), None)
-            name = "" if key is None else f" ({key} {shorten(repr(row[key]))})"
-            found, error = f"row {number}{name}", own
+            names = [f" ({key} {show(row[key])})" for key in ("id", "task_id") if row.get(key) is not None]
+            found, error = f"row {number}{''.join(names[:1])}", own
             break
     return RubricError(f"{found} does not fit into parquet ({shorten(str(error))}); change it or write jsonl")
 

@@ -15,10 +15,7 @@ except ImportError:  # not a Unix
 
 @contextmanager
 def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
-    """Keep a second process out of a run: both would pay for the same calls. Does nothing on systems without `fcntl`.
-
-    `place` is what the user knows it by; by default the folder.
-    """
+    """Hold a lock file. `place` is what the user knows it by, by default the folder. Without `fcntl`, does nothing."""
     if fcntl is None:
         yield
         return
@@ -27,10 +24,8 @@ def lock_path(path: Path, place: Path | None = None) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             known = place or path.parent
-            kind = "folder" if known.is_dir() else "file"
-            raise ConfigError(
-                f"{known}: another prorubric process is using this {kind}; wait for it or choose another --out"
-            ) from None
+            wrong = f"another prorubric process is using this {'folder' if known.is_dir() else 'file'}"
+            raise ConfigError(wrong, remedy="wait for it or choose another --out", place=known) from None
         # A process that finished between our opening and our locking may have removed the file that we hold.
         if not path.exists() or path.stat().st_ino != os.fstat(lock.fileno()).st_ino:
             raise ConfigError(f"{path}: another prorubric process has just finished here; try again")

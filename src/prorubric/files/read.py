@@ -1,10 +1,8 @@
 """Rows out of files: jsonl, JSON, parquet, csv and yaml, the text kinds also as .gz and .zst, as a stream.
 
-A row that cannot be read is a `Row` with a fault, for the caller to count. A file that cannot be opened, that ends in
-the middle of its compression, or whose encoding is not known, is a `SourceError`. Memory does not grow with the number
-of rows of jsonl and parquet; JSON, yaml and csv are held whole. What is held at once is limited, because a few
-kilobytes of compressed file can hold gigabytes: `MAX_LINE` for one line, `MAX_FILE` for a file that is held whole and
-for a row group of parquet.
+A row that cannot be read is a `Row` with a fault, for the caller to count; a file that cannot be read is a
+`SourceError`. JSON, yaml and csv are held whole. What is held at once is limited, because a few kilobytes of compressed
+file can hold gigabytes: `MAX_LINE` for a line, `MAX_FILE` for a whole file and for a row group of parquet.
 """
 
 import codecs
@@ -28,7 +26,7 @@ from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.files import write as files
 from prorubric.files.json import parse_json
 from prorubric.files.write import split_suffix
-from prorubric.text.show import shorten
+from prorubric.text.show import shorten, show
 
 TABLES = (".csv", ".tsv")
 SUFFIXES = (*files.SUFFIXES, *TABLES, ".yaml", ".yml")
@@ -39,10 +37,8 @@ _ARRAY = "a row is one JSON object, and a file with an array of them is called .
 _NO_LINE_FEEDS = "its lines end in CR only; convert them to LF"
 # The longer marks first: UTF-32 begins like UTF-16.
 _MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+    **dict.fromkeys((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "utf-32"),
+    **dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16"),
 }
 
 
@@ -135,13 +131,11 @@ def describe_instead_of_rows(path: Path) -> str | None:
 def count_rows(path: Path) -> int | None:
     """How many rows a file has, if that can be found without parsing it; for progress bars only."""
     kind, compression = split_suffix(path, SUFFIXES)
-    if not path.is_file():
-        return None
-    if kind == ".parquet":
+    if kind == ".parquet" and path.is_file():
         from prorubric.files.arrow import count_parquet  # noqa: PLC0415 - slow to load, and rarely needed
 
         return count_parquet(path)
-    if compression or kind not in (".jsonl", ".ndjson"):
+    if compression or kind not in (".jsonl", ".ndjson") or not path.is_file():
         return None
     with path.open("rb") as stream:
         return sum(block.count(b"\n") for block in iter(lambda: stream.read(_CHUNK), b""))
@@ -149,20 +143,19 @@ def count_rows(path: Path) -> int | None:
 
 def explain_encoding(error: UnicodeError) -> RowError:
     """What is wrong with text that is not UTF-8."""
-    if isinstance(error, UnicodeDecodeError) and error.encoding == "utf-8":
-        around = error.object[max(error.start - 20, 0) : error.end + 20].decode("latin-1")
-        detail = f"byte 0x{error.object[error.start]:02x} in {around!r}, shown as Latin-1"
-        remedy = "save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
-        return RowError("not UTF-8", detail, remedy=remedy)
-    return RowError("the text is damaged", shorten(str(error)), remedy="save the file as UTF-8")
+    if not isinstance(error, UnicodeDecodeError) or error.encoding != "utf-8":
+        return RowError("the text is damaged", shorten(str(error)), remedy="save the file as UTF-8")
+    around = error.object[max(error.start - 20, 0) : error.end + 20].decode("latin-1")
+    detail = f"byte 0x{error.object[error.start]:02x} in {around!r}, shown as Latin-1"
+    remedy = "save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
+    return RowError("not UTF-8", detail, remedy=remedy)
 
 
 def _read_lines(path: Path, stream: IO[bytes], whole: bool = False) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers, each no longer than allowed; of a file held `whole`, all together."""
     longest, most, read = MAX_LINE.read(), MAX_FILE.read(), 0
-    number = 0
-    while line := stream.readline(longest + 1):
-        number, read = number + 1, read + len(line)
+    for number, line in enumerate(iter(lambda: stream.readline(longest + 1), b""), 1):
+        read += len(line)
         if len(line) > longest:
             raise MAX_LINE.refuse(f"{path}:{number}: the line")
         if whole and read > most:
@@ -194,13 +187,10 @@ def _parse_lines(lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
         except RowError as error:
             yield Row(number, fault=error.with_traceback(None))  # which would keep the file open
         except (ValueError, RecursionError) as error:
-            shown = shorten(line.decode(errors="replace"))
-            remedy = "a row is one JSON object"
-            if b"\r" in line.strip():
-                remedy = _NO_LINE_FEEDS
-            elif line.lstrip().startswith(b"["):
-                remedy = _ARRAY
-            yield Row(number, fault=RowError("not JSON", f"{shorten(str(error))}: {shown}", remedy=remedy))
+            detail = f"{shorten(str(error))}: {shorten(line.decode(errors='replace'))}"
+            remedy = _ARRAY if line.lstrip().startswith(b"[") else "a row is one JSON object"
+            remedy = _NO_LINE_FEEDS if b"\r" in line.strip() else remedy
+            yield Row(number, fault=RowError("not JSON", detail, remedy=remedy))
 
 
 def _read_json(path: Path, stream: IO[bytes]) -> Iterator[Row]:
@@ -229,7 +219,7 @@ def _as_row(number: int, value: object) -> Row:
     if isinstance(value, dict):
         return Row(number, value=value)
     remedy = _ARRAY if isinstance(value, list) else "a row is one JSON object"
-    return Row(number, fault=RowError("not a JSON object", shorten(repr(value)), remedy=remedy))
+    return Row(number, fault=RowError("not a JSON object", show(value), remedy=remedy))
 
 
 def _refuse_repeated_keys(text: bytes, value: object) -> None:
@@ -240,9 +230,9 @@ def _refuse_repeated_keys(text: bytes, value: object) -> None:
             return
 
     def check(pairs: list[tuple[str, Any]]) -> None:
-        twice = next((key for key, count in Counter(key for key, _ in pairs).items() if count > 1), None)
-        if twice is not None:
-            raise RowError("a key comes twice in one object", shorten(repr(twice)), remedy="keep one")
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                raise RowError("a key comes twice in one object", show(key), remedy="keep one")
 
     json.loads(text, object_pairs_hook=check)
 
@@ -256,9 +246,8 @@ def _read_table(path: Path, stream: IO[bytes]) -> Iterator[Row]:
     reader = csv.reader(chain([head], lines), delimiter=separator, strict=True)
     try:
         names = [name.strip() or f"column {number}" for number, name in enumerate(next(reader), 1)]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise SourceError(f"{path}:1: two columns are called {twice!r}; give each its own name")
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SourceError(f"{path}:1: two columns are called {twice[0]!r}; give each its own name")
         end = reader.line_num
         for cells in reader:
             line, end = end + 1, reader.line_num
@@ -299,10 +288,8 @@ def _open_text(path: Path, compression: str) -> Iterator[IO[bytes]]:
             stream.read(len(codecs.BOM_UTF8))
         elif len(head) == 4 and (head[0] == head[2] == 0 < min(head[1], head[3]) or head[1] == head[3] == 0 < head[0]):
             guess = "UTF-16BE" if head[0] == 0 else "UTF-16LE"
-            raise SourceError(
-                f"{path}: looks like {guess} without a byte order mark; save it as UTF-8, "
-                f"for example with iconv -f {guess} -t UTF-8"
-            )
+            remedy = f"save it as UTF-8, for example with iconv -f {guess} -t UTF-8"
+            raise SourceError(f"looks like {guess} without a byte order mark", remedy=remedy, place=path)
         yield stream
 
 
@@ -317,12 +304,10 @@ class _Recoded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        text, ended = "", False
-        while not text and not ended:
+        found, part = b"", b"any"
+        while part and not found:
             # Two bytes become up to three, and the decoder may have kept some: half of the room is enough for both.
             part = self._stream.read(max(len(buffer) // 2, 1))
-            ended = not part
-            text = self._decoder.decode(part, final=ended)
-        found = text.encode("utf-8")
+            found = self._decoder.decode(part, final=not part).encode("utf-8")
         buffer[: len(found)] = found
         return len(found)

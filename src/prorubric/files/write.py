@@ -48,8 +48,7 @@ def split_suffix(path: Path, known: Sequence[str] = SUFFIXES) -> tuple[str, str]
 def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
     """A function that writes one row. The file appears when the block ends without an error.
 
-    The schema is used for parquet, whose columns have to be known before the first row. A file that cannot be written
-    is named by the `SourceError`; what goes wrong in the block itself passes through as it is.
+    The schema is used for parquet. What goes wrong in the block itself passes through as it is.
     """
     kind, compression = split_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,10 +64,8 @@ def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
                     write = stack.enter_context(_write_lines(partial, compression, as_array=kind == ".json"))
 
             def write_row(row: Mapping[str, Any]) -> None:
-                try:
+                with _blaming(path):
                     write(row)
-                except OSError as error:
-                    raise _cannot_write(path, error) from error
 
             try:
                 yield write_row
@@ -86,7 +83,7 @@ def open_rows(path: Path, schema: "pa.Schema") -> Iterator[WriteRow]:
 
 @contextmanager
 def open_whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written: it appears when the block ends without an error, whole or not at all."""
+    """A file to be written: it appears when the block ends without an error."""
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
         with _blaming(path):
@@ -124,14 +121,10 @@ def _blaming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _cannot_write(path, error) from error
-
-
-def _cannot_write(path: Path, error: OSError) -> SourceError:
-    # By errno: pyarrow wraps the system's message into a long one.
-    reason = os.strerror(error.errno) if error.errno else shorten(str(error))
-    remedy = "make room" if error.errno in _NO_ROOM else "check the place"
-    return SourceError("cannot be written", reason, remedy=f"{remedy} and run it again", place=path)
+        # By errno: pyarrow wraps the system's message into a long one.
+        reason = os.strerror(error.errno) if error.errno else shorten(str(error))
+        remedy = "make room" if error.errno in _NO_ROOM else "check the place"
+        raise SourceError("cannot be written", reason, remedy=f"{remedy} and run it again", place=path) from error
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import yaml
 
 from prorubric.errors import RowError, SourceError
 from prorubric.files.read import Row
-from prorubric.text.show import shorten
+from prorubric.text.show import shorten, show
 
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map")}
 
@@ -71,7 +71,7 @@ def read_yaml(path: Path, text: str) -> Iterator[Row]:
                     yield Row(line, value=value)
                 else:
                     remedy = "a row has keys such as prompt and rubric"
-                    yield Row(line, fault=RowError("not a mapping", shorten(repr(value)), remedy=remedy))
+                    yield Row(line, fault=RowError("not a mapping", show(value), remedy=remedy))
     except yaml.MarkedYAMLError as error:
         hint = "; put text that contains : or # in quotes" if type(error) is not yaml.MarkedYAMLError else ""
         line = error.problem_mark.line + 1 if error.problem_mark else 1

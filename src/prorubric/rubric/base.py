@@ -94,7 +94,4 @@ def render_config(config: Any) -> dict[str, Any]:
 
 
 def _render_place(loc: tuple[int | str, ...]) -> str:
-    place = ""
-    for step in loc:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
-    return place
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).removeprefix(".")

@@ -8,15 +8,13 @@ from typing import Any, TypeVar, cast
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-_FORMS = 32
-"""Results kept for one object, such as the readings of a task."""
+_FORMS = 32  # results kept for one object, such as the readings of a task
 
 
 def remember(size: int) -> Callable[[FunctionT], FunctionT]:
     """Keep what a function gives, by the identity of its first argument and the values of the others.
 
-    A task is large and not hashable. Results are dropped with their object, so no cache keeps it alive, and the oldest
-    are dropped when there are results for more than `size` objects. They must not hold the object themselves.
+    Results must not hold the object: they are dropped with it, and the oldest when there are more than `size` objects.
     """
 
     def decorate(function: FunctionT) -> FunctionT:

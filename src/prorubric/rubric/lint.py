@@ -11,11 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
+from operator import attrgetter
 from statistics import median
 from typing import Literal
 
 from prorubric.rubric.base import Record
-from prorubric.rubric.records import Rubric, Task
+from prorubric.rubric.records import Criterion, Rubric, Task
 from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
 from prorubric.text.show import shorten
 from prorubric.text.words import load_words, stem
@@ -55,8 +56,7 @@ _SAME_STATEMENT = {
 }
 
 _LENGTH = re.compile(
-    r"(?P<number>\d[\d,]{0,11})\s+(?P<unit>word|sentence|paragraph|character|bullet\s+point|item|line)s?\b",
-    re.IGNORECASE,
+    r"(?i)(?P<number>\d[\d,]{0,11})\s+(?P<unit>word|sentence|paragraph|character|bullet\s+point|item|line)s?\b"
 )
 _SENTENCE_END = re.compile(r"[.;:\n]\s|[()]")
 _CLAUSE_END = re.compile(r"[.,;:()\n]|\sand\s")
@@ -138,11 +138,10 @@ def lint_task(task: Task) -> TaskLint:
 def compensation(rubric: Rubric) -> float | None:
     """The share of the sum that an answer can still reach when it misses the heaviest criterion.
 
-    Missing a penalty criterion means showing the behaviour. None if no weight is positive: such a sum has no value.
+    Missing a penalty means showing the behaviour. None if no weight is positive: such a sum has no value.
     """
     positive = math.fsum(weight for weight in rubric.weights if weight > 0)
-    heaviest = max(abs(weight) for weight in rubric.weights)
-    return max(0.0, (positive - heaviest) / positive) if positive > 0 else None
+    return max(0.0, (positive - max(map(abs, rubric.weights))) / positive) if positive > 0 else None
 
 
 def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
@@ -163,39 +162,38 @@ def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
 
 def _check_pairs(rubric: Rubric) -> Iterator[_Found]:
     """Each criterion with each other: the same, nearly the same, or the opposite."""
-    readings = [_Reading(criterion.text, criterion.weight) for criterion in rubric.criteria]
+    readings = map(_Reading, rubric.criteria)
     for (i, first), (j, second) in combinations(enumerate(readings, 1), 2):
         if first.key == second.key:
-            quoted = f"criteria {i} and {j} say the same ({shorten(first.text, _SHOWN)!r})"
             weights = f"{first.weight:+g} and {second.weight:+g}"
             if (first.weight > 0) != (second.weight > 0):
-                yield "contradiction", (i, j), f"{quoted} and weigh {weights}: it is both asked for and punished"
+                check, remark = "contradiction", f" and weigh {weights}: it is both asked for and punished"
             elif first.weight != second.weight:
-                yield "other-points", (i, j), f"{quoted} and weigh {weights}; keep one"
+                check, remark = "other-points", f" and weigh {weights}; keep one"
             else:
-                yield "duplicate", (i, j), f"{quoted}: it counts twice ({weights}); keep one"
+                check, remark = "duplicate", f": it counts twice ({weights}); keep one"
+            yield check, (i, j), f"criteria {i} and {j} say the same ({shorten(first.text, _SHOWN)!r}){remark}"
             continue
         smaller, larger = first.content, second.content
         if len(smaller) > len(larger):
             smaller, larger = larger, smaller
         # A different word ("LIME" for "SHAP") is a different demand; most pairs end here.
-        if len(smaller) >= NEAR_DUPLICATE * len(larger) and smaller <= larger:
-            if remark := _compare_statements(first, second):
-                quoted = f"criteria {i} ({shorten(first.text, _SHOWN)!r}) and {j} ({shorten(second.text, _SHOWN)!r})"
-                yield remark[0], (i, j), f"{quoted} {remark[1]}"
+        is_close = len(smaller) >= NEAR_DUPLICATE * len(larger) and smaller <= larger
+        if is_close and (found := _compare_statements(first, second)):
+            quoted = f"criteria {i} ({shorten(first.text, _SHOWN)!r}) and {j} ({shorten(second.text, _SHOWN)!r})"
+            yield found[0], (i, j), f"{quoted} {found[1]}"
 
 
 def _compare_statements(first: "_Reading", second: "_Reading") -> tuple[str, str] | None:
     """The check that two criteria with the same words fail, and the end of its message."""
     one, other = _Statement(first.key), _Statement(second.key)
-    same_sign = (first.weight > 0) == (second.weight > 0)
-    same_side = one.negated == other.negated
+    same_sign, same_side = (first.weight > 0) == (second.weight > 0), one.negated == other.negated
     if one.core and one.body == other.body:
         return _SAME_STATEMENT[same_side, same_sign]
     if not same_side:
         return None
-    affirms, denies = (one, other) if one.negations < other.negations else (other, one)
-    is_denied = denies.negations - affirms.negations == 1 and not one.negated and denies.reports
+    denies = max(one, other, key=attrgetter("negations"))
+    is_denied = abs(one.negations - other.negations) == 1 and not one.negated and denies.reports
     if one.core == other.core and is_denied:
         # An answer can avoid two punished statements by making neither; only two demands can conflict.
         both_asked = first.weight > 0 and second.weight > 0
@@ -216,9 +214,9 @@ def _compare_statements(first: "_Reading", second: "_Reading") -> tuple[str, str
 class _Reading:
     """One criterion, read once, for comparing with the others."""
 
-    def __init__(self, text: str, weight: float) -> None:
-        self.text, self.weight = text, weight
-        self.key = _split_words(text) or (text,)
+    def __init__(self, criterion: Criterion) -> None:
+        self.text, self.weight = criterion.text, criterion.weight
+        self.key = _split_words(self.text) or (self.text,)
         self.content = set(map(stem, self.key)) - _load_empty_stems()
 
 
@@ -238,16 +236,14 @@ class _Statement:
         words = line.split()
         said = [_NOT if word in _NEGATION else stem(word) for word in words if word not in _FILLER]
         start = next((place for place, word in enumerate(said) if word != _NOT), len(said))
-        self.negated = start % 2 == 1
-        """Whether the main verb is negated."""
-        self.body = said[start:]
-        """The words that matter, with later negations in place."""
+        self.negated = start % 2 == 1  # the main verb
+        self.body = said[start:]  # the words that matter, with later negations in place
         self.core = [word for word in self.body if word != _NOT]
         self.negations = len(self.body) - len(self.core)
         self.numbers = {word for word in words if any(map(str.isdigit, word))}
         rest = [word for word in words if word == "that" or word not in _FILLER]
+        # Whether it asks to say *that* something is (not) so; to say *what* is not so is another matter.
         self.reports = len(rest) > 1 and rest[0] in _SAYING and (rest[1] == "that" or rest[1] in _NEGATION)
-        """Whether it asks to say *that* something is (not) so; to say *what* is not so is another matter."""
 
 
 def _split_words(text: str) -> tuple[str, ...]:

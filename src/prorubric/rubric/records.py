@@ -1,8 +1,7 @@
 """The nouns of the project: criteria and rubrics, dimensions and protocol rubrics, tasks and responses.
 
-All are frozen and checked on entry: blank text, a weight that is 0 or not finite, an index outside the rubric and
-dimensions that are not a partition are refused with a `RubricError` before a token is spent. Indices are 1-based, as in
-prompts and files. A record never repairs its input; loaders do, if the format of a source calls for it.
+All are frozen and checked on entry: what is wrong is refused with a `RubricError` before a token is spent. Indices are
+1-based, as in prompts and files. A record never repairs its input; loaders do, if the format of a source calls for it.
 """
 
 import math

@@ -12,10 +12,11 @@ from pydantic import Field, JsonValue, field_validator
 
 from prorubric.errors import RubricError
 from prorubric.rubric.base import Record
-from prorubric.text.show import is_blank, shorten
+from prorubric.text.show import is_blank, shorten, show
 
 NO_REPLY = "no reply"
 
+_JSON_KEYS = {"unknown", "kind", "failure", "status"}
 _MOST_KINDS = 50
 _LONGEST_REASON = 120
 
@@ -27,9 +28,9 @@ class Unknown(Record):
     kind: str = ""
     """What went wrong in a few fixed words, for counting; the reason may add details."""
     failure: str = ""
-    """The kind of failure, if the call to the model failed."""
+    """The kind of failure of a failed call."""
     status: int | None = None
-    """The HTTP status of a failed call, if it had one."""
+    """The HTTP status of a failed call."""
 
     def __init__(self, reason: str, *, kind: str = "", failure: str = "", status: int | None = None) -> None:
         super().__init__(reason=reason, kind=kind, failure=failure, status=status)
@@ -63,8 +64,7 @@ class UnknownCounts:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
-        self._shown: dict[str, str] = {}
-        """For each kind its reason, or the kind itself once it has had several."""
+        self._shown: dict[str, str] = {}  # for each kind its reason, or the kind itself once it has had several
 
     def add(self, verdict: Unknown) -> None:
         """Count one verdict."""
@@ -94,16 +94,11 @@ def parse_verdict(value: JsonValue) -> Verdict:
         return value
     if isinstance(value, dict) and isinstance(value.get("unknown"), str) and value.keys() <= _JSON_KEYS:
         return Unknown(value["unknown"], **{key: found for key, found in value.items() if key != "unknown"})  # type: ignore[arg-type]
-    raise RubricError(
-        f'a verdict is {shorten(repr(value))}; allowed: true, false, a number, or {{"unknown": "the reason"}}'
-    )
+    raise RubricError(f'a verdict is {show(value)}; allowed: true, false, a number, or {{"unknown": "the reason"}}')
 
 
 def render_verdict(verdict: Verdict) -> JsonValue:
     """The verdict as JSON; `parse_verdict` gives it back."""
     if not isinstance(verdict, Unknown):
         return verdict
-    return {"unknown": verdict.reason, **verdict.model_dump(include=_JSON_KEYS, exclude_defaults=True)}
-
-
-_JSON_KEYS = {"unknown", "kind", "failure", "status"}
+    return {"unknown": verdict.reason, **verdict.model_dump(exclude={"reason"}, exclude_defaults=True)}

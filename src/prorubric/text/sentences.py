@@ -2,7 +2,7 @@
 
 `"".join(split_sentences(text))` is the text. White space, bullets, headings and table rows belong to their sentence,
 and a code block is one sentence. The full stop of an abbreviation, a number, an initial or a list mark ends nothing,
-and neither does one before a small letter. Any text can be split: one without a full stop is one sentence.
+and neither does one before a small letter.
 """
 
 import re
@@ -77,14 +77,12 @@ def bare(piece: str) -> str:
 
 def mark_end(piece: str) -> int:
     """Where the sentence itself begins, after its bullet or number."""
-    match = _MARK.match(piece)
-    return match.end() if match else 0
+    return match.end() if (match := _MARK.match(piece)) else 0
 
 
 def bullet_of(piece: str) -> str | None:
     """The bullet that a sentence opens with; None for numbers, headings and prose."""
-    match = _BULLET.match(piece)
-    return match[0] if match else None
+    return match[0] if (match := _BULLET.match(piece)) else None
 
 
 def is_whole(piece: str) -> bool:

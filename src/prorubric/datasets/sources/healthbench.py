@@ -1,11 +1,8 @@
 """`healthbench`: the upstream jsonl (`prompt_id`, `rubrics`) and parquet in verl's columns (`reward_model.rubrics`).
 
-Negative points are behaviours to avoid and a true verdict subtracts, as with us. Level, axis and cluster are kept as
-tags (`level:cluster` marks the physician-consensus criteria), the theme tags of the example in `meta`. The canary of
-the data travels along in `meta` where the file has it: evaluate on this data, never train on it.
-
-Rows that we write have the upstream columns, for upstream readers, and what these have no place for as JSON text in a
-column of our own, by which they are known; they come back exactly. Upstream points are whole numbers, ours may not be.
+Level, axis and cluster are kept as tags (`level:cluster` marks the physician-consensus criteria), the theme tags of the
+example and the canary in `meta`: evaluate on this data, never train on it. Rows that we write have the upstream
+columns, and the rest as JSON text in a column of our own; they come back exactly, even weights that are not whole.
 """
 
 from collections.abc import Mapping
@@ -110,9 +107,6 @@ def _parse_own(row: Mapping[str, Any]) -> Task:
 
 def _rename_key(items: Any, old: str, new: str) -> Any:
     """Criteria with one key under another name; anything but a list of objects is returned unchanged, to be refused."""
-    if not isinstance(items, list):
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
         return items
-    return [
-        {new if key == old else key: value for key, value in item.items()} if isinstance(item, Mapping) else item
-        for item in items
-    ]
+    return [{new if key == old else key: value for key, value in item.items()} for item in items]

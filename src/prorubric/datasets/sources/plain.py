@@ -1,9 +1,8 @@
 """`plain`: rubric files as people write them, recognised by the names of their fields, ignoring case.
 
-Each field has the names below. Two prompts or two rubrics in a row are refused; of other fields the first is read.
-Criteria are texts or objects; without a single weight each weighs 1, and weights on some criteria only are refused. A
-negative weight is a behaviour to avoid. Other fields go into `meta`, and other keys of a criterion into its
-tags. A table has a row for each criterion, grouped by id, or by prompt if there is no id.
+Two prompts or two rubrics in a row are refused; of other fields the first is read. Without a single weight each
+criterion weighs 1; weights on some only are refused. Other fields go into `meta`, and other keys of a criterion into
+its tags. A table has a row for each criterion, grouped by id, or by prompt if there is no id.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +53,6 @@ _TEXTS = ("reference", "domain", "source")
 _COLUMNS = (*TEXT_KEYS, *WEIGHT_KEYS, *TIER_KEYS, "tags")
 
 _SHOWN_KEYS = 20
-
 EXAMPLE = (
     'a row that works: {"prompt": "How do I boil an egg?", "rubric": [{"criterion": "Says how long", "weight": 3}]}'
 )

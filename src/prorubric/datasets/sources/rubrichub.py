@@ -1,7 +1,6 @@
 """`rubrichub`: RubricHub v1, its rows for RL (`Rubrics`, `reward_model.rubrics`) and for SFT (`query`, `rubrics`).
 
-The published files misspell their own name (`rurbichub_v1_Medical.parquet`), which does not matter here: rows are
-recognised by their columns. Points are positive for what is asked for; a negative one is a behaviour to avoid.
+Points are positive for what is asked for; a negative one is a behaviour to avoid.
 """
 
 from collections.abc import Mapping

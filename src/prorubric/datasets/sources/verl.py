@@ -1,9 +1,7 @@
 """`verl`: parquet as verl trains on it, with the rubric inside `extra_info` (a list, or JSON text of one).
 
-`extra_info` may also hold the dimensions as `protocol` and the task's name as `id` or `task_id`; what else it holds
-is kept in `meta`.
-
-Rows that we write have the whole task in `extra_info`, lists as JSON text, because verl's reward functions see nothing
+`extra_info` may also hold the dimensions as `protocol` and the task's name as `id` or `task_id`; the rest is kept in
+`meta`. Rows that we write have the whole task there, lists as JSON text, because verl's reward functions see nothing
 else of a row; they come back exactly. `data_source` and `ability` are there for verl and are not read back.
 """
 
