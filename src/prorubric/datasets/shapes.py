@@ -226,6 +226,21 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     return {**{key: value for key, value in entry.items() if key not in rest}, "tags": list(tags)}
 
 
+def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
+    """Take weights and tiers that are written into the text out of it."""
+    points = _POINTS_PREFIX.match(text)
+    if points:
+        weight, text = float(points["points"]) if weight is None else weight, text[points.end() :]
+    found = CATEGORY_PREFIX.match(text) or _LEADING_TIER.match(text)
+    if not found and "[" in text:
+        found = _TRAILING_TIER.search(text)
+    if found:
+        tier, text = found["tier"].lower(), text[: found.start()] + text[found.end() :]
+    if tier:
+        tags = (*tags, f"tier:{tier}")
+    return Item(text.strip(), weight, tier, tags)
+
+
 def _read_entry(entry: Any) -> Iterator[Item]:
     """One criterion, or those of a dimension, each with the dimension's name and weight."""
     if isinstance(entry, str):
@@ -272,21 +287,6 @@ def _read_object(entry: Mapping[str, Any]) -> Item:
     if "verifier" in entry:
         tags = (*tags, *parse_tags({key: entry.get(key) for key in ("verifier", "function", "parameters")}))
     return split_text(text, _read_weight(entry), tier, tags)
-
-
-def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
-    """Take weights and tiers that are written into the text out of it."""
-    points = _POINTS_PREFIX.match(text)
-    if points:
-        weight, text = float(points["points"]) if weight is None else weight, text[points.end() :]
-    found = CATEGORY_PREFIX.match(text) or _LEADING_TIER.match(text)
-    if not found and "[" in text:
-        found = _TRAILING_TIER.search(text)
-    if found:
-        tier, text = found["tier"].lower(), text[: found.start()] + text[found.end() :]
-    if tier:
-        tags = (*tags, f"tier:{tier}")
-    return Item(text.strip(), weight, tier, tags)
 
 
 def _read_weight(entry: Mapping[str, Any]) -> float | None:
