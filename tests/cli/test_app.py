@@ -10,7 +10,7 @@ import pytest
 
 import prorubric
 from prorubric.cli.app import run
-from prorubric.cli.output import count, make_console
+from prorubric.cli.output import make_console
 from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_program, write_tasks
 
 CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])
@@ -83,6 +83,11 @@ class TestMisuse:
             (["--nope"], f"prorubric: unknown option '--nope'; {COMMANDS}; see prorubric --help\n"),
             (["lab", "rnu"], "prorubric lab: unknown command 'rnu'; did you mean run? commands: run, compare, "),
             (["lint"], "prorubric lint: --tasks requires an argument; see prorubric lint --help"),
+            (["compile", "--compare", "a"], "prorubric compile: --compare requires 2 arguments; see prorubric compile"),
+            (
+                ["demo", "--concurrency", "0"],
+                "prorubric demo: --concurrency: Input should be greater than or equal to 1 (got",
+            ),
             (["lint", "a.jsonl", "b.jsonl"], "prorubric lint: unexpected argument: 'b.jsonl'; see "),
             (["lint", "a.jsonl", "--shwo", "3"], "prorubric lint: unknown option --shwo; did you mean --show? see "),
             (
@@ -328,11 +333,3 @@ class TestColour:
     @pytest.mark.parametrize("arguments", [["lint", "a.jsonl"], ["demo"], ["--help"]])
     def test_a_pipe_gets_no_escape_codes(self, arguments: list[str], folder: Path) -> None:
         assert "\x1b" not in run_program(*arguments, cwd=folder).stdout
-
-
-@pytest.mark.parametrize(
-    ("number", "noun", "shown"),
-    [(1, "task", "1 task"), (0, "error", "0 errors"), (1200, "row", "1,200 rows"), (2, "criterion", "2 criteria")],
-)
-def test_a_number_agrees_with_its_noun(number: int, noun: str, shown: str) -> None:
-    assert count(number, noun) == shown

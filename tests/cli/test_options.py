@@ -10,6 +10,7 @@ from prorubric import SAMPLE_TASKS, HttpConfig, load_tasks, save_tasks
 from prorubric.cli.app import run
 from prorubric.cli.options import read_http
 from prorubric.datasets.samples import SAMPLE_RESPONSES
+from prorubric.verbs.demo import DemoConfig
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from prorubric.datasets.samples import SAMPLE_RESPONSES
     ],
 )
 def test_leaves_of_the_extra_body_are_read_as_json(given: dict[str, object], read: dict[str, object]) -> None:
-    assert read_http(HttpConfig(extra_body=given)).extra_body == read
+    assert read_http(DemoConfig(http=HttpConfig(extra_body=given))).http.extra_body == read
 
 
 VERBS = ["lint", "convert", "compile", "judge", "score", "audit", "calibrate", "serve", "demo",

@@ -14,7 +14,6 @@ from prorubric.audit.price_list import TARGET
 from prorubric.datasets.load import TaskOptions
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
-from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import config_record, split_commas
 from prorubric.runs.run import RunOptions
 from prorubric.text.show import shorten
@@ -30,8 +29,8 @@ Edits = Annotated[
 
 
 @config_record
-class AuditFiles(TaskOptions, RunOptions):
-    """What is audited: whose answers, edited and judged by whom, under which schemes."""
+class AuditConfig(TaskOptions, RunOptions):
+    """What is audited: whose answers, edited and judged by whom, under which schemes, and how models are asked."""
 
     tasks: str
     """Tasks file, or the id of a Hugging Face dataset."""
@@ -66,6 +65,7 @@ class AuditFiles(TaskOptions, RunOptions):
     """Share of the sum that a hack has to reach."""
     most_unknown: Annotated[float, Field(ge=0, lt=1)] = 0.05
     """Share of verdicts that may be unknown before the judge counts as not alive."""
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
 
     def __post_init__(self) -> None:
         if self.responses is not None and self.answers_from is not None:
@@ -73,12 +73,3 @@ class AuditFiles(TaskOptions, RunOptions):
                 f"answers are given twice: by the file {self.responses} and by --answers-from "
                 f"{shorten(self.answers_from)}; give one of the two"
             )
-
-
-@config_record
-class AuditConfig(AuditFiles):
-    """A whole audit: its files, how the judge is asked, how endpoints are treated."""
-
-    _: KW_ONLY
-    judging: JudgeConfig = field(default_factory=JudgeConfig)
-    http: HttpConfig = field(default_factory=HttpConfig)

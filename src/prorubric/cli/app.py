@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -10,7 +9,7 @@ from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
-from cyclopts import App, CycloptsError, Parameter, UnknownCommandError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, UnknownCommandError, UnusedCliTokensError
 from pydantic import ValidationError
 
 import prorubric
@@ -82,9 +81,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The program behind the command `prorubric`, once its modules are loaded (see `prorubric.__main__`)."""
-    _replace_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed with `>&-`: discard what is written
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the end
+        elif isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets its code, not a traceback.
             stream.reconfigure(errors="backslashreplace")
     code = 0
@@ -94,13 +95,6 @@ def main() -> None:
     except BrokenPipeError:
         drop_stdout()
     sys.exit(code)
-
-
-def _replace_closed_streams() -> None:
-    """Discard output to a closed stream (`>&-`): Python puts None in its place, which cannot be written to."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the end
 
 
 def _find_unknown(error: CycloptsError, given: Sequence[str]) -> str:
@@ -127,14 +121,21 @@ def _explain(error: CycloptsError) -> str:
     if isinstance(cause, ValidationError):
         fault = cause.errors(include_url=False)[0]
         message = read_fault(fault).message
-        if not fault["loc"]:
+        # The record inside a config, such as `http`, is not an option: its fields are.
+        known = {name for option in (error.app or app).assemble_argument_collection() for name in option.names}
+        steps = ["--" + str(step).replace("_", "-") for step in fault["loc"]]
+        option = next((step for step in steps if step in known), "")
+        if not option:
             return message
-        option = "--" + str(fault["loc"][0]).replace("_", "-")
         if fault["type"] == "missing":
             return f"{option} is missing"
         return f"{option}: {message} (got {shorten(repr(fault['input']))})"
     if isinstance(error, UnusedCliTokensError):
         unused = error.unused_tokens or ()
         return f"unexpected argument{'s' * (len(unused) > 1)}: {', '.join(map(repr, unused))}"
-    # Cyclopts' messages name the verb, which ours already begin with.
-    return re.sub(r'^Command "[^"]*" parameter ', "", str(error).strip()).rstrip(".")
+    if isinstance(error, MissingArgumentError) and error.argument:
+        needed = error.argument.token_count()[0]
+        return (
+            f"{error.keyword or error.argument.name} requires {'an argument' if needed == 1 else f'{needed} arguments'}"
+        )
+    return str(error).strip().rstrip(".")

@@ -1,5 +1,6 @@
 """`prorubric audit`."""
 
+import math
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -8,43 +9,35 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from prorubric.audit.config import AuditConfig, AuditFiles
+from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import WORTHLESS
 from prorubric.audit.estimate import AuditEstimate
 from prorubric.audit.records import AuditResult, Forecast
 from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
-from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_hanging, print_json
+from prorubric.cli.options import flatten, read_http
+from prorubric.cli.output import JsonFlag, describe_judge, literal, print_hanging, print_line, show, show_figure
 from prorubric.cli.progress import show_progress
-from prorubric.judge.judge import JudgeConfig
-from prorubric.llm.http import HttpConfig
+from prorubric.text.show import count
 from prorubric.verbs.audit import audit_rewards, estimate_audit
 
-_JUDGING, _HTTP = JudgeConfig(), HttpConfig()
 _STYLES = {"yes": "bold red", "no": "green"}
 _SHOWN_REASONS = 3
-_GAP = (0, 2, 0, 0)
 _EDIT_WIDTH, _CELL_WIDTH = 21, 22
 _EXPLAINED = {
     "additive": "the weighted sum of the criteria",
     "conjunctive": "the same verdicts, where a dimension pays only if all of its criteria hold",
     "prorubric": "the dimensions judged as they are written, with their failure clauses",
 }
+flatten(AuditConfig)
 
 
 def audit(
-    files: Annotated[AuditFiles, Parameter(name="*")],
-    *,
-    judging: Annotated[JudgeConfig, Parameter(name="*", group="Judging")] = _JUDGING,
-    http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
-    dry_run: DryRun = False,
-    json: JsonFlag = False,
+    config: Annotated[AuditConfig, Parameter(name="*")], *, dry_run: DryRun = False, json: JsonFlag = False
 ) -> int:
     """Measure what a reward pays for before you train on it: edit answers and see what each edit earns."""
-    config = AuditConfig(**vars(files), judging=judging, http=read_http(http))
+    config = read_http(config)
     if dry_run:
-        estimate = estimate_audit(config)
-        print_json(estimate) if json else _print_estimate(estimate, make_console())
+        show(estimate_audit(config), _print_estimate, json=json)
         return 0
     models = (config.judge, config.editor, config.generator, config.answers_from)
     if any(may_cost(model, config.prices) for model in models if model):
@@ -52,15 +45,12 @@ def audit(
         say_estimate(count(estimate.answers, "answer"), estimate, exact=False)
     with show_progress("judging", "text") as on_progress:
         result = audit_rewards(config, on_progress)
-    if json:
-        print_json(result)
-    else:
-        print_audit(result, make_console())
+    show(result, print_audit, json=json)
     return 0 if result.alive else 1
 
 
 def _print_estimate(estimate: AuditEstimate, console: Console) -> None:
-    console.print(literal(f"judge: {describe_judge(estimate.judge)}, editor: {estimate.editor}"), soft_wrap=True)
+    print_line(console, f"judge: {describe_judge(estimate.judge)}, editor: {estimate.editor}")
     about = f"{count(estimate.tasks, 'prompt')}, {count(estimate.answers, 'answer')}"
     console.print(f"{about}, schemes: {', '.join(estimate.schemes)}")
     print_estimate(estimate, console)
@@ -75,19 +65,19 @@ def print_audit(result: AuditResult, console: Console) -> None:
     print_hack(result, console)
     if result.rejected:
         where = "" if result.rejected == 1 else f", all listed in {result.folder}/rejects.jsonl; the first"
-        console.print(literal(f"{result.rejected:,} left out{where}: {result.rejects[0]}", "yellow"), soft_wrap=True)
+        print_line(console, f"{result.rejected:,} left out{where}: {result.rejects[0]}", "yellow")
     if result.unknown_verdicts:
         reasons = [f"{reason} ({number:,})" for reason, number in result.unknown_reasons.items()]
         if len(reasons) > _SHOWN_REASONS:
             reasons[_SHOWN_REASONS:] = [f"{count(len(reasons) - _SHOWN_REASONS, 'more reason')} on the page"]
-        unknown = f"{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown: {', '.join(reasons)}"
-        console.print(literal(unknown, "yellow"), soft_wrap=True)
+        unknown = f"{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown"
+        print_line(console, f"{unknown}: {', '.join(reasons)}", "yellow")
     if result.left_out:
-        left_out = f"{count(len(result.left_out), 'scheme')} left out; name one with --scheme to see what it needs"
-        console.print(left_out, style="yellow", soft_wrap=True)
+        schemes = count(len(result.left_out), "scheme")
+        print_line(console, f"{schemes} left out; name one with --scheme to see what it needs", "yellow")
     if result.prompt_tokens or result.unmetered:
         print_calls(result, console)
-    console.print(literal(f"{result.folder}/report.html has the rest"), soft_wrap=True)
+    print_line(console, f"{result.folder}/report.html has the rest")
 
 
 def print_source(result: AuditResult, console: Console) -> None:
@@ -100,7 +90,7 @@ def print_source(result: AuditResult, console: Console) -> None:
         "judge": describe_judge(result.judge),
     }
     for name, value in about.items():
-        console.print(Text.assemble(f"{name:11}", literal(value)), soft_wrap=True)
+        print_line(console, f"{name:11}{value}")
 
 
 def print_findings(result: AuditResult, console: Console) -> None:
@@ -114,7 +104,7 @@ def print_findings(result: AuditResult, console: Console) -> None:
             console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
     never = [f"{entry.edit} ({next(iter(entry.not_made), 'no answers')})" for entry in result.edits if not entry.made]
     if never:
-        console.print(literal(f"never made: {', '.join(never)}", "yellow"), soft_wrap=True)
+        print_line(console, f"never made: {', '.join(never)}", "yellow")
     console.print()
     forecasts = {forecast.scheme: forecast for forecast in result.forecast}
     for line in result.headline:
@@ -124,24 +114,23 @@ def print_findings(result: AuditResult, console: Console) -> None:
         print_hanging(console, Text("  "), Text(_describe_rewards(forecasts[line.scheme])))
     for check in result.checks:
         if not check.passed:
-            lead = Text(f"judge not alive under {check.scheme}: ", "bold red")
-            console.print(lead + Text(check.finding), soft_wrap=True)
+            lead = (f"judge not alive under {check.scheme}: ", "bold red")
+            console.print(Text.assemble(lead, check.finding), soft_wrap=True)
     console.print()
 
 
 def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
     """Changes × 100 with intervals: first the edits that a sound reward does not pay for, the best paid at the top."""
-    table = Table(box=None, pad_edge=False, padding=_GAP)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("reward × 100", no_wrap=True)
     for scheme in schemes:
         table.add_column(scheme, justify="right", no_wrap=len(scheme) < _CELL_WIDTH)
     cells = {(effect.edit, effect.scheme): effect for effect in result.effects}
-    best: dict[str, float] = {}
+    best = {effect.edit: -math.inf for effect in result.effects}
     for effect in result.effects:
-        best[effect.edit] = max(best.get(effect.edit, -1e9), effect.mean if effect.mean is not None else -1e9)
-    made = [entry.edit for entry in result.edits]
-    worthless = sorted((edit for edit in made if edit in WORTHLESS), key=lambda edit: -best[edit])
-    for edit in (*worthless, *(edit for edit in best if edit not in worthless)):
+        if effect.mean is not None:
+            best[effect.edit] = max(best[effect.edit], effect.mean)
+    for edit in sorted(best, key=lambda edit: -best[edit] if edit in WORTHLESS else math.inf):
         row = []
         for effect in (cells[edit, scheme] for scheme in schemes):
             pays = edit in WORTHLESS and effect.low is not None and effect.low > 0
@@ -171,17 +160,13 @@ def print_hack(result: AuditResult, console: Console) -> None:
     shortest = "the shortest" if hack is result.hacks[0] else "the shortest that earns more than the answer"
     heaviest = "the heaviest" if hack.as_heavy == 1 else "one of the heaviest"
     earned = ", ".join(
-        f"{scheme} {_show(hack.rewards.get(scheme))} (the answer {_show(hack.answer_rewards.get(scheme))})"
+        f"{scheme} {show_figure(hack.rewards.get(scheme), '.2f')} "
+        f"(the answer {show_figure(hack.answer_rewards.get(scheme), '.2f')})"
         for scheme in result.schemes
     )
-    console.print(
-        f"hack: {works} on {result.hacks_possible:,} of {count(result.tasks, 'prompt')} ({claims}); {shortest}:"
-    )
+    prompts = f"{result.hacks_possible:,} of {count(result.tasks, 'prompt')}"
+    console.print(f"hack: {works} on {prompts} ({claims}); {shortest}:")
     print_hanging(console, Text("  "), literal(f"{hack.task_id}: {' '.join(hack.text.split())}", "italic"))
     more = "" if paying else "; no more than the answer"
     about = f"leaves out criterion {hack.heaviest}, {heaviest}; earns {earned}{more}"
     print_hanging(console, Text("  "), Text(about))
-
-
-def _show(reward: float | None) -> str:
-    return "–" if reward is None else f"{reward:.2f}"

@@ -9,15 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from prorubric.cli.audit import print_findings, print_hack, print_source
-from prorubric.cli.options import read_http
-from prorubric.cli.output import JsonFlag, literal, make_console, print_hanging, print_json
+from prorubric.cli.options import flatten, read_http
+from prorubric.cli.output import JsonFlag, literal, print_hanging, show, show_figure
 from prorubric.cli.progress import show_progress
 from prorubric.datasets.samples import ANSWER_KINDS, AnswerKind
-from prorubric.llm.http import HttpConfig
-from prorubric.verbs.demo import DemoConfig, DemoFiles, DemoResult, run_demo
+from prorubric.verbs.demo import DemoConfig, DemoResult, run_demo
+from prorubric.verbs.lint import LintResult
 
-_FILES, _HTTP = DemoFiles(), HttpConfig()
-
+_DEFAULT = DemoConfig()
 _LEGEND = {
     "focused": "does what was asked and leaves out what is not needed",
     "padded": "names nearly everything on the checklist and misses the decision",
@@ -30,31 +29,23 @@ _LEGEND = {
 # Narrow gaps: the widest line has to fit into a terminal of 80 columns; a narrower one gets half of the table.
 _GAP = (0, 1, 0, 0)
 _WHOLE_TABLE = 80
+flatten(DemoConfig)
 
 
-def demo(
-    files: Annotated[DemoFiles, Parameter(name="*")] = _FILES,
-    *,
-    http: Annotated[HttpConfig, Parameter(name="*", group="Endpoint")] = _HTTP,
-    json: JsonFlag = False,
-) -> int:
+def demo(config: Annotated[DemoConfig, Parameter(name="*")] = _DEFAULT, *, json: JsonFlag = False) -> int:
     """Lint, compile, score and audit the sample pack, offline unless a judge is named."""
-    config = DemoConfig(**vars(files), http=read_http(http))
     with show_progress("judging", "text") as on_progress:
-        result = run_demo(config, on_progress)
-    if json:
-        print_json(result)
-    else:
-        _print_demo(result, make_console())
+        result = run_demo(read_http(config), on_progress)
+    show(result, _print_demo, json=json)
     return 0 if result.audit.alive else 1
 
 
 def _print_demo(result: DemoResult, console: Console) -> None:
     count = len(result.tasks)
     _print_heading(console, "1. lint: what the checklists are made of")
-    print_hanging(console, Text(""), Text(_describe_lint(result)))
+    print_hanging(console, Text(""), Text(_describe_lint(result.lint)))
     _print_heading(console, "2. compile: dimensions without a model, compared with those that people wrote")
-    agreement = "not known" if result.rules_agreement is None else f"{result.rules_agreement:.2f}"
+    agreement = show_figure(result.rules_agreement, ".2f", "not known")
     console.print(f"The generator rules agrees with the pack's own dimensions by {agreement} (1 same, 0 as by chance).")
     console.print("It is the weak baseline; what follows uses the pack's own.")
     _print_heading(console, f"3. score: four kinds of answer to each of {count} prompts, verdicts given by hand")
@@ -74,13 +65,11 @@ def _print_demo(result: DemoResult, console: Console) -> None:
     print_findings(result.audit, console)
     print_hack(result.audit, console)
     console.print()
-    console.print(
-        Text.assemble("Look at ", literal(result.page, "bold"), " (all figures: summary.json)."), soft_wrap=True
-    )
+    look = Text.assemble("Look at ", literal(result.page, "bold"), " (all figures: summary.json).")
+    console.print(look, soft_wrap=True)
 
 
-def _describe_lint(result: DemoResult) -> str:
-    lint = result.lint
+def _describe_lint(lint: LintResult) -> str:
     figures = {
         "of the weight of a checklist only asks for naming": lint.presence_share,
         "of the sum is in reach without its heaviest criterion": lint.compensation,
@@ -91,8 +80,7 @@ def _describe_lint(result: DemoResult) -> str:
 
 
 def _print_heading(console: Console, text: str) -> None:
-    console.print()
-    console.print(Text(text, "bold green"))
+    console.print(Text(f"\n{text}", "bold green"))
 
 
 def _make_task_table(result: DemoResult, kinds: Sequence[AnswerKind]) -> Table:

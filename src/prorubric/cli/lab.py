@@ -7,13 +7,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from prorubric.cli.options import allow_off
-from prorubric.cli.output import JsonFlag, count, literal, make_console, print_hanging, print_json, say
+from prorubric.cli.options import flatten
+from prorubric.cli.output import JsonFlag, literal, make_table, print_hanging, print_line, say, show, show_figure
 from prorubric.cli.progress import show_progress
 from prorubric.lab.goals import ENOUGH_ROWS
 from prorubric.lab.results import SchemeRow
 from prorubric.lab.summary import LabResult
 from prorubric.lab.world import WORLDS
+from prorubric.text.show import count
 from prorubric.verbs.lab import (
     LabCompareConfig,
     LabConfig,
@@ -27,7 +28,7 @@ from prorubric.verbs.lab import (
     run_lab,
 )
 
-allow_off(LabCompareConfig)
+flatten(LabCompareConfig)
 LabConfig.__annotations__["world"] = Annotated[str, Parameter(help=f"Name of the world: {', '.join(WORLDS)}.")]
 lab = App(
     name="lab",
@@ -44,7 +45,7 @@ def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonF
     """Train a policy on a reward and measure coverage g and appropriateness c; finished runs are kept."""
     with show_progress("lab", "step") as on_progress:
         result = run_lab(config, on_progress)
-    print_json(result) if json else print_tables(result, make_console())
+    show(result, print_tables, json=json)
     return 0
 
 
@@ -53,11 +54,7 @@ def compare(config: Annotated[LabCompareConfig, Parameter(name="*")] = _COMPARE,
     """Compare all schemes over several seeds; figures and a report page are written to the folder."""
     with show_progress("lab", "step") as on_progress:
         result = compare_schemes(config, on_progress)
-    if json:
-        print_json(result)
-    else:
-        print_tables(result, make_console())
-        print_goals(result, make_console())
+    show(result, print_comparison, json=json)
     say(f"lab: tables and figures are in {config.out}/report.html")
     return 0
 
@@ -65,25 +62,25 @@ def compare(config: Annotated[LabCompareConfig, Parameter(name="*")] = _COMPARE,
 @lab.command
 def read(config: Annotated[ReadConfig, Parameter(name="*")] = _READ, *, json: JsonFlag = False) -> int:
     """Read one case with the untrained and the trained answers side by side."""
-    result = read_case(config)
-    print_json(result) if json else print_case(result, make_console())
+    show(read_case(config), print_case, json=json)
     return 0
 
 
 @lab.command
 def worlds(config: Annotated[WorldsConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Compare worlds with the paper's domains: what naming pays and how far c fell."""
-    result = compare_worlds(config)
-    print_json(result) if json else print_worlds(result, make_console())
+    show(compare_worlds(config), print_worlds, json=json)
     return 0
 
 
 def print_tables(result: LabResult, console: Console) -> None:
     """What each scheme ended with, over additive, and rank correlations over enough rows."""
-    console.print(f"world {result.world}, {result.steps} steps, seeds {', '.join(map(str, result.seeds))}; × 100")
+    console.print(
+        f"world {result.world}, {count(result.steps, 'step')}, seeds {', '.join(map(str, result.seeds))}; × 100"
+    )
     console.print("A miniature with a programmed judge: it shows a mechanism and is not evidence about any real model.")
     heads = ("g", "c", "c greedy", "without length", "without clauses", "tokens", "right", "ties", "paper g", "c")
-    table = _make_table("scheme", *heads)
+    table = make_table("scheme", *heads)
     for row in (result.base_row, *result.rows):
         spreads = (row.g, row.c, row.c_greedy, row.c_without["length"], row.c_without["clauses"])
         ties = f"{100 * row.ties_first.mean:.0f}/{100 * row.ties_last.mean:.0f}" if isinstance(row, SchemeRow) else ""
@@ -93,7 +90,7 @@ def print_tables(result: LabResult, console: Console) -> None:
             f"{row.tokens.mean:.0f}",
             f"{100 * row.accuracy.mean:.0f}",
             ties,
-            *(_show(figures.get(row.scheme), ".1f") for figures in (result.paper_g, result.paper_c)),
+            *(show_figure(figures.get(row.scheme), ".1f", "") for figures in (result.paper_g, result.paper_c)),
         )
     console.print(table)
     paired = Table("over additive, seed by seed", "c", "g", box=None, pad_edge=False)
@@ -113,11 +110,12 @@ def print_tables(result: LabResult, console: Console) -> None:
             console.print(f"{pays}: {found.rho:+.2f} over {len(found.rows)} schemes")
 
 
-def print_goals(result: LabResult, console: Console) -> None:
-    """The goals that the rows of a comparison can judge."""
+def print_comparison(result: LabResult, console: Console) -> None:
+    """The tables, and the goals that the rows of a comparison can judge."""
+    print_tables(result, console)
     judged = [goal for goal in result.goals if goal.met is not None]
     for goal in judged:
-        console.print(literal(f"{'met' if goal.met else 'not met'}: {goal.goal}: {goal.finding}"), soft_wrap=True)
+        print_line(console, f"{'met' if goal.met else 'not met'}: {goal.goal}: {goal.finding}")
     if unjudged := len(result.goals) - len(judged):
         console.print(f"{count(unjudged, 'goal')} cannot be judged on these rows; report.html says why")
 
@@ -128,7 +126,7 @@ def print_case(result: ReadResult, console: Console) -> None:
     print_hanging(console, Text("asked    "), literal(result.question))
     print_hanging(console, Text("right    "), literal(result.right_decision))
     for answer in result.answers:
-        seed = "" if answer.seed is None else f", {answer.steps} steps, seed {answer.seed}"
+        seed = "" if answer.seed is None else f", {count(answer.steps, 'step')}, seed {answer.seed}"
         failed = ", ".join(part for part, holds in answer.parts.items() if not holds) or "nothing"
         met = f"{answer.marks.count('met')} of {len(answer.marks)} met"
         console.print()
@@ -144,26 +142,15 @@ def print_case(result: ReadResult, console: Console) -> None:
 
 def print_worlds(result: WorldsResult, console: Console) -> None:
     """A row for each world, and how the two figures go together."""
-    table = _make_table("world", "naming/substance", "paper", "c under additive", "paper", "prorubric over it", "paper")
+    table = make_table("world", "naming/substance", "paper", "c under additive", "paper", "prorubric over it", "paper")
     for row in result.worlds:
         table.add_row(
             literal(row.world),
-            *(_show(share, ".2f") for share in (row.naming_share, row.paper_naming_share)),
-            *(_show(change, "+.1f") for change in (row.fall.mean, row.paper_fall)),
-            *(_show(lead, "+.1f") for lead in (row.lead.mean if row.lead else None, row.paper_lead)),
+            *(show_figure(share, ".2f", "") for share in (row.naming_share, row.paper_naming_share)),
+            *(show_figure(change, "+.1f", "") for change in (row.fall.mean, row.paper_fall)),
+            *(show_figure(lead, "+.1f", "") for lead in (row.lead.mean if row.lead else None, row.paper_lead)),
         )
     console.print(table)
     found = result.pays_and_falls
     if found.rho is not None:
         console.print(f"naming/substance and how far c fell: {found.rho:+.2f} over {len(found.rows)} worlds")
-
-
-def _make_table(first: str, *figures: str) -> Table:
-    table = Table(first, box=None, pad_edge=False)
-    for name in figures:
-        table.add_column(name, justify="right")
-    return table
-
-
-def _show(figure: float | None, form: str) -> str:
-    return "" if figure is None else f"{figure:{form}}"

@@ -1,5 +1,6 @@
 """`prorubric lint`."""
 
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -7,12 +8,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from prorubric.cli.output import JsonFlag, count, literal, make_console, print_hanging, print_json
+from prorubric.cli.output import JsonFlag, literal, make_table, print_hanging, print_line, show
 from prorubric.datasets.load import show_example
 from prorubric.rubric.lint import CHECKS
+from prorubric.text.show import count
 from prorubric.verbs.lint import LintConfig, LintResult, lint_tasks
 
 _MEANING = {
+    "unreadable row": "not a task",
+    "duplicate id": "an earlier task has the id; only the first is read",
     "unjudgeable": "criteria no answer could be judged on",
     "contradiction": "criteria that cannot both be met",
     "polarity": "text and sign point in opposite directions",
@@ -31,19 +35,15 @@ _CHECK_WIDTH = max(map(len, CHECKS)) + 1
 def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Check a file of rubrics before spending a token."""
     result = lint_tasks(config)
-    if json:
-        print_json(result)
-    else:
-        print_lint(result, make_console(), config.tasks)
+    show(result, partial(_print_lint, name=config.tasks), json=json)
     return 0 if result.passed else 1
 
 
-def print_lint(result: LintResult, console: Console, name: str) -> None:
+def _print_lint(result: LintResult, console: Console, name: str) -> None:
     """The result as tables for a person."""
-    counts = (
-        f"{count(result.tasks, 'task')}, {count(result.criteria, 'criterion')}, {result.negative:,} of them negative"
-    )
-    console.print(Text.assemble(literal(name, "bold"), f": {counts}"), soft_wrap=True)
+    criteria = f"{count(result.criteria, 'criterion')}, {result.negative:,} of them negative"
+    about = f": {count(result.tasks, 'task')}, {criteria}"
+    console.print(Text.assemble(literal(name, "bold"), about), soft_wrap=True)
     has_findings = any(result.findings.values()) or any(result.rejected.values())
     console.print(_make_findings_table(result) if has_findings else "nothing found")
     if result.criteria:
@@ -57,7 +57,7 @@ def print_lint(result: LintResult, console: Console, name: str) -> None:
     if more:
         console.print(f"[red]rejected[/]  {more:,} more; --show {more + len(result.rejects)} shows all")
     if result.rejected and not result.tasks:
-        console.print(literal(show_example(name)), soft_wrap=True)
+        print_line(console, show_example(name))
     for task in result.worst:
         title = Text.assemble(literal(task.task_id, "bold"), f"  {count(task.criteria, 'criterion')}")
         console.print()
@@ -70,34 +70,26 @@ def print_lint(result: LintResult, console: Console, name: str) -> None:
         console.print(f"\n{unseen} with findings; --show {result.affected} shows all")
     found = ", ".join(count(result.severities[name], name) for name in ("error", "warning", "note"))
     verdict = Text("passed", "green") if result.passed else Text("failed", "red")
-    over = (
-        f", {count(result.too_compensable, 'task')} above the limit on compensation" if result.too_compensable else ""
-    )
+    if result.too_compensable:
+        found += f", {count(result.too_compensable, 'task')} above the limit on compensation"
     console.print()
-    console.print(Text.assemble(verdict, f": {found}{over}"))
+    console.print(Text.assemble(verdict, f": {found}"))
 
 
 def _make_findings_table(result: LintResult) -> Table:
     table = Table("check", "severity", "found", "what it means", box=None, pad_edge=False)
     table.columns[2].justify = "right"
     unreadable = sum(result.rejected.values()) - result.duplicate_ids
-    for name, found, meaning in (
-        ("unreadable row", unreadable, "not a task"),
-        ("duplicate id", result.duplicate_ids, "an earlier task has the id; only the first is read"),
-    ):
-        if found:
-            table.add_row(name, Text("error", "red"), f"{found:,}", meaning)
-    for check, found in result.findings.items():
-        if found:
-            severity = CHECKS[check]
-            table.add_row(check, Text(severity, _COLOURS[severity]), f"{found:,}", _MEANING[check])
+    found = {"unreadable row": unreadable, "duplicate id": result.duplicate_ids, **result.findings}
+    for name, number in found.items():
+        if number:
+            severity = CHECKS.get(name, "error")
+            table.add_row(name, Text(severity, _COLOURS[severity]), f"{number:,}", _MEANING[name])
     return table
 
 
 def _print_figures(result: LintResult, console: Console) -> None:
-    table = Table("kind of criterion", box=None, pad_edge=False)
-    table.add_column("found", justify="right")
-    table.add_column("share", justify="right")
+    table = make_table("kind of criterion", "found", "share")
     kinds = {
         "presence-style: met by naming something": result.presence,
         "formatting-only: about form": result.formatting,
@@ -107,9 +99,7 @@ def _print_figures(result: LintResult, console: Console) -> None:
         table.add_row(kind, f"{found:,}", f"{found / result.criteria:.1%}")
     console.print(table)
     console.print()
-    table = Table("figure, by task", box=None, pad_edge=False)
-    for heading in ("mean", "range", "tasks"):
-        table.add_column(heading, justify="right")
+    table = make_table("figure, by task", "mean", "range", "tasks")
     figures = {
         "weight on presence-style criteria": result.presence_share,
         "compensation: reachable without the heaviest criterion": result.compensation,

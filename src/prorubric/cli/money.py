@@ -5,12 +5,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.table import Table
 
-from prorubric.cli.output import count, literal, say
+from prorubric.cli.output import make_table, print_line, say
 from prorubric.llm.accounting import find_price, load_prices
 from prorubric.runs.estimate import Estimate
 from prorubric.runs.run import RunResult
+from prorubric.text.show import count
 
 DryRun = Annotated[
     bool, Parameter(help="Estimate calls, tokens and cost without calling the model or writing files.", negative="")
@@ -30,21 +30,19 @@ def say_estimate(what: str, estimate: Estimate, *, exact: bool = True) -> None:
     if estimate.cached:
         calls += f", {_describe_cached(estimate.cached, estimate.repeated)}"
     tokens = f"about {estimate.prompt_tokens:,} + {estimate.completion_tokens:,} tokens"
-    say(f"{what}: {calls}; {tokens}, {show_cost(estimate.cost)}")
+    say(f"{what}: {calls}; {tokens}, {_show_cost(estimate.cost)}")
 
 
 def print_estimate(estimate: Estimate, console: Console) -> None:
     """The usual and the most that a run can take."""
-    table = Table("", box=None, pad_edge=False)
-    for name in ("calls", "prompt tokens", "reply tokens", "cost"):
-        table.add_column(name, justify="right")
+    table = make_table("", "calls", "prompt tokens", "reply tokens", "cost")
     for name, prefix in (("usual", ""), ("at most", "most_")):
         counts = (getattr(estimate, prefix + part) for part in ("calls", "prompt_tokens", "completion_tokens"))
         cost = getattr(estimate, f"{prefix}cost")
         table.add_row(name, *(f"{part:,}" for part in counts), "not known" if cost is None else _dollars(cost))
     console.print(table)
     if estimate.cost is None:
-        console.print(show_cost(None))
+        console.print(_show_cost(None))
     if estimate.cached:
         console.print(f"not counted: {_describe_cached(estimate.cached, estimate.repeated)}")
 
@@ -52,22 +50,15 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
 def print_calls(result: RunResult, console: Console) -> None:
     """What was asked, what did not have to be, what it cost, and why the run stopped early."""
     if result.stopped:
-        stopped = f"stopped: {result.stopped}; the same command with a larger budget continues"
-        console.print(literal(stopped, "yellow"), soft_wrap=True)
-    failed = sum(result.failed_calls.values())
-    calls = describe_calls(result.calls, result.cached, result.repeated, failed, result.retries)
-    console.print(f"{calls}, {result.seconds:.1f} s", soft_wrap=True)
+        print_line(console, f"stopped: {result.stopped}; the same command with a larger budget continues", "yellow")
+    failed = f"{sum(result.failed_calls.values()):,} failed, {count(result.retries, 'retry')}"
+    cached = f", {_describe_cached(result.cached, result.repeated)}" if result.cached else ""
+    print_line(console, f"{count(result.calls - result.cached, 'call')} ({failed}){cached}, {result.seconds:.1f} s")
     if result.damaged:
-        console.print(f"[yellow]damaged in the journal and asked for again: {result.damaged:,}[/]", soft_wrap=True)
+        print_line(console, f"damaged in the journal and asked for again: {result.damaged:,}", "yellow")
     if result.prompt_tokens or result.unmetered:
         tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
-        console.print(f"{tokens}, {show_cost(result.cost, result.unmetered)}", soft_wrap=True)
-
-
-def describe_calls(calls: int, cached: int, repeated: int, failed: int, retries: int) -> str:
-    """What was asked, and what did not have to be."""
-    made = f"{count(calls - cached, 'call')} ({failed:,} failed, {count(retries, 'retry')})"
-    return f"{made}, {_describe_cached(cached, repeated)}" if cached else made
+        print_line(console, f"{tokens}, {_show_cost(result.cost, result.unmetered)}")
 
 
 def _describe_cached(cached: int, repeated: int) -> str:
@@ -75,7 +66,7 @@ def _describe_cached(cached: int, repeated: int) -> str:
     return ", ".join([*earlier, *([f"{count(repeated, 'question')} asked once already"] if repeated else [])])
 
 
-def show_cost(cost: float | None, unmetered: int = 0) -> str:
+def _show_cost(cost: float | None, unmetered: int = 0) -> str:
     """A cost, or why there is none and what to do."""
     if cost is not None:
         return f"about {_dollars(cost)}"

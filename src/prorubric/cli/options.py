@@ -1,36 +1,42 @@
-"""Options that arrive as text on the command line, parsed; flags that can be turned off."""
+"""How a verb's config record becomes options, and options that arrive as text."""
 
 from dataclasses import fields, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
 from prorubric.files.json import parse_json
-from prorubric.judge.judge import JudgeConfig
-from prorubric.llm.http import HttpConfig
+
+ConfigT = TypeVar("ConfigT")
+_HEADINGS = {"judging": "Judging", "http": "Endpoint", "generation": "Generation"}
 
 
-def allow_off(record: Any) -> None:
-    """Give the flags of a record that are on by default a `--no-` form. The others have none: `app` turns it off."""
+def flatten(record: Any, heading: str | None = None) -> None:
+    """Show a record's options under a heading, and the options of records inside it as the verb's own.
+
+    Flags that are on by default get a `--no-` form. The others have none: `app` turns it off.
+    """
     for part in fields(record):
-        if part.default is True:
-            record.__annotations__[part.name] = Annotated[bool, Parameter(negative_bool="no-")]
+        options: dict[str, Any] = {"group": heading} if heading else {}
+        if part.name in _HEADINGS:
+            flatten(part.type)
+            options = {"name": "*", "group": _HEADINGS[part.name]}
+        elif part.default is True:
+            options["negative_bool"] = "no-"
+        if options:
+            record.__annotations__[part.name] = Annotated[part.type, Parameter(**options)]
 
 
-allow_off(JudgeConfig)
-
-
-def read_http(http: HttpConfig) -> HttpConfig:
-    """The endpoint's options with the leaves of `--extra-body.a.b value` as JSON: false is a boolean, not text."""
-    return replace(http, extra_body=_read_leaves(http.extra_body))
+def read_http(config: ConfigT) -> ConfigT:
+    """A config with the leaves of `--extra-body.a.b value` read as JSON: false is a boolean, not text."""
+    http: Any = config.http  # type: ignore[attr-defined]
+    return replace(config, http=replace(http, extra_body=_read_leaves(http.extra_body)))  # type: ignore[type-var]
 
 
 def _read_leaves(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _read_leaves(inner) for key, inner in value.items()}
-    if isinstance(value, str):
-        try:
-            return parse_json(value)
-        except ValueError:
-            return value
-    return value
+    try:
+        return parse_json(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -5,10 +5,12 @@ Text from files goes through `literal`: it is never read as mark-up and never re
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 JsonFlag = Annotated[bool, Parameter(help="Print only the result record, as JSON.", negative="")]
 
+ResultT = TypeVar("ResultT", bound="BaseModel")
 _PLAIN_WIDTH = 1000
 
 
@@ -48,10 +51,22 @@ def describe_judge(judge: str) -> str:
     return f"{judge} (word overlap, no model: it rewards mentioning terms)" if judge == "lexical" else judge
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun: 1 task, 1,200 tasks, 3 criteria, 2 replies."""
-    plural = "criteria" if noun == "criterion" else f"{noun[:-1]}ies" if noun.endswith(("ly", "ry")) else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
+def show_figure(figure: float | None, form: str, missing: str = "–") -> str:
+    """A figure in a format such as ".2f", or a dash."""
+    return missing if figure is None else f"{figure:{form}}"
+
+
+def make_table(first: str, *figures: str) -> Table:
+    """A table without lines: names on the left, columns of figures aligned to the right."""
+    table = Table(first, box=None, pad_edge=False)
+    for name in figures:
+        table.add_column(name, justify="right")
+    return table
+
+
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """One line of foreign text, which the terminal may wrap and we never do."""
+    console.print(literal(text, style), soft_wrap=True)
 
 
 def print_hanging(console: Console, lead: Text, text: Text) -> None:
@@ -66,6 +81,14 @@ def print_hanging(console: Console, lead: Text, text: Text) -> None:
 def say(message: str) -> None:
     """One line for the person at the terminal, on stderr."""
     print(_visible(" ".join(message.split())), file=sys.stderr)  # noqa: T201 - this is where printing happens
+
+
+def show(result: ResultT, print_result: Callable[[ResultT, Console], None], *, json: bool) -> None:
+    """The result on stdout: the record as JSON, or what a person wants to see of it."""
+    if json:
+        print_json(result)
+    else:
+        print_result(result, make_console())
 
 
 def print_json(result: "BaseModel") -> None:

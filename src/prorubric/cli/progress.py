@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from prorubric.cli.output import count, say
+from prorubric.cli.output import say
 from prorubric.errors import SourceError
 from prorubric.files.read import count_rows
 from prorubric.runs.run import OnProgress, Progress
+from prorubric.text.show import count
 
 _SECONDS_BETWEEN_LINES = 30.0
 

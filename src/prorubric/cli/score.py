@@ -3,23 +3,24 @@
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
 
 from prorubric.cli.judge import Rows, print_schemes, print_worst
-from prorubric.cli.output import JsonFlag, count, describe_judge, literal, make_console, print_json
-from prorubric.verbs.score import ScoreConfig, score_run
+from prorubric.cli.output import JsonFlag, describe_judge, print_line, show
+from prorubric.text.show import count
+from prorubric.verbs.score import ScoreConfig, ScoredRun, score_run
 
 
 def score(config: Annotated[ScoreConfig, Parameter(name="*")], *, rows: Rows = 10, json: JsonFlag = False) -> int:
     """Score the stored verdicts of a run again, without calling a model."""
-    result = score_run(config)
-    if json:
-        print_json(result)
-        return 0
-    console = make_console()
-    console.print(literal(f"{count(result.responses, 'response')} of {result.folder}"), soft_wrap=True)
-    console.print(literal(f"judge: {describe_judge(result.judge)}"), soft_wrap=True)
-    print_schemes(result, console)
-    print_worst(result, rows, console)
-    if config.out:
-        console.print(literal(f"scores: {config.out}"), soft_wrap=True)
+
+    def print_result(result: ScoredRun, console: Console) -> None:
+        print_line(console, f"{count(result.responses, 'response')} of {result.folder}")
+        print_line(console, f"judge: {describe_judge(result.judge)}")
+        print_schemes(result, console)
+        print_worst(result, rows, console)
+        if config.out:
+            print_line(console, f"scores: {config.out}")
+
+    show(score_run(config), print_result, json=json)
     return 0

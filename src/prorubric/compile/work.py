@@ -1,8 +1,8 @@
 """What a run does to each task, on any engine: group, add texts, bake, in this order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -56,9 +56,9 @@ class CompileJob:
     model: str
     plan: CompilePlan
 
-    def start(self, model: Model | YesNoModel) -> "CompileWorker":
-        """A worker that asks this generator."""
-        return CompileWorker(Compiler(require_text(model), self.plan.generation, self.plan.own_prompt), self.plan)
+    def start(self, model: Model | YesNoModel) -> Callable[[Task], Coroutine[Any, Any, Compiled]]:
+        """The function that compiles one task with this generator."""
+        return CompileWorker(Compiler(require_text(model), self.plan.generation, self.plan.own_prompt), self.plan).run
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ tasks as read, and every field that stays unused.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from prorubric.datasets.mapping import make_mapping
 from prorubric.datasets.shapes import TIER_WEIGHTS, unwrap_json
 from prorubric.errors import RubricError, SourceError
 from prorubric.files.read import read_rows
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
 
 _ROWS = 50
@@ -79,10 +79,10 @@ _CHILDREN = ("children", "sub_tasks", "subtasks", "sub_criteria", "items", "node
 _IDS = ("id", "task_id", "prompt_id", "question_id", "uid", "uuid", "index", "key", "qid")
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Record):
     """A mapping for a file, and what it makes of the first rows."""
 
+    path: str
     fields: dict[str, Any]
     """The mapping, as its file has it."""
     tasks: tuple[Task, ...]
@@ -110,7 +110,13 @@ def suggest_mapping(path: Path) -> Suggestion:
             rejected[error.message] += 1
     shown = tuple(tasks[:_SHOWN])
     return Suggestion(
-        fields, shown, len(rows), dict(rejected.most_common()), dict(source.unused.most_common()), source.unused_share
+        path=str(path),
+        fields=fields,
+        tasks=shown,
+        rows=len(rows),
+        rejected=dict(rejected.most_common()),
+        unused=dict(source.unused.most_common()),
+        unused_share=source.unused_share,
     )
 
 

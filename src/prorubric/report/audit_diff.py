@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 from prorubric.audit.edits.kind import MadeEdit
 from prorubric.report.page import Child, Html, element, join, own_words
 from prorubric.text.sentences import LARGEST_TABLE, split_sentences
+from prorubric.text.show import count
 
 _KEPT_AROUND = 2
 """Unchanged sentences that are shown before and after a change."""
@@ -30,7 +31,7 @@ def render_edit(answer: str, edit: MadeEdit) -> Html:
         if left_out <= _KEPT_AROUND:
             content.append("".join(pieces))
         else:
-            gap = element("span", f"… {left_out} sentences unchanged …", class_="gap")
+            gap = element("span", f"… {count(left_out, 'sentence')} unchanged …", class_="gap")
             content += ["".join(pieces[:head]), gap, "".join(pieces[len(pieces) - tail :])]
     return element("div", content, class_="text", dir="auto")
 

@@ -26,6 +26,7 @@ from prorubric.report.page import (
     render_page,
     write_whole,
 )
+from prorubric.text.show import count
 
 _NO_BRACKETS = str.maketrans("", "", "()")
 
@@ -59,7 +60,7 @@ def write_audit_page(folder: Path) -> Path:
         element("main", [element("section", element("h2", title), inner, id=name) for name, title, inner in given]),
         render_controls(result.schemes) if result.schemes else None,
     )
-    return write_whole(folder / PAGE, render_page(f"Reward audit: {result.tasks} tasks", body))
+    return write_whole(folder / PAGE, render_page(f"Reward audit: {count(result.tasks, 'task')}", body))
 
 
 def _render_header(result: AuditResult) -> Html:

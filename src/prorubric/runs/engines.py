@@ -1,21 +1,23 @@
 """Where the work of a run is done: in this process, or in Ray actors on many machines.
 
-A `Job` says what happens to each item and travels to wherever the work is done; there it starts a `Worker` around a
-model. Results come back in the order of the items and are the same on every engine, and every reply is in the journal
-before a worker uses it, so either engine can finish what the other began.
+A `Job` says what happens to each item and travels to wherever the work is done; there it is given a model. Results come
+back in the order of the items and are the same on every engine, and every reply is in the journal before it is used, so
+either engine can finish what the other began.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
-from prorubric.llm.http import HttpConfig
+from pydantic import Field
+
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_in_order
+from prorubric.rubric.base import config_record
 from prorubric.runs.models import AnyModel
-from prorubric.runs.run import Run
+from prorubric.runs.run import Run, RunOptions
 from prorubric.runs.stop import Stop
 
 Engine = Literal["local", "ray"]
@@ -25,13 +27,6 @@ ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
-class Worker(Protocol[ItemT_contra, ResultT_co]):
-    """Does the work on one item at a time, many at once."""
-
-    async def run(self, item: ItemT_contra) -> ResultT_co:
-        """The result for one item."""
-
-
 class Job(Protocol[ItemT_contra, ResultT_co]):
     """What is done to each item, as a value that can be sent to another machine."""
 
@@ -39,18 +34,19 @@ class Job(Protocol[ItemT_contra, ResultT_co]):
     def model(self) -> str:
         """The model that the work needs, as the user wrote it."""
 
-    def start(self, model: AnyModel) -> Worker[ItemT_contra, ResultT_co]:
-        """A worker that asks this model."""
+    def start(self, model: AnyModel) -> Callable[[ItemT_contra], Coroutine[Any, Any, ResultT_co]]:
+        """The function that does the work on one item, with this model; many items are worked on at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
-    """Where a job is done."""
+@config_record
+class EngineOptions(RunOptions):
+    """Options of every verb whose work can be done on any engine."""
 
-    http: HttpConfig
-    journal: Path
+    _: KW_ONLY
     engine: Engine = "local"
-    workers: int = 2
+    """Where to run: on this machine, or in Ray actors on many machines."""
+    workers: Annotated[int, Field(ge=1)] = 2
+    """Ray: number of actors."""
 
     @property
     def window(self) -> int:
@@ -59,23 +55,23 @@ class Workplace:
 
 
 async def run_job(
-    job: Job[ItemT, ResultT], items: Iterable[ItemT], run: Run, place: Workplace
+    job: Job[ItemT, ResultT], items: Iterable[ItemT], run: Run, options: EngineOptions, journal_path: Path
 ) -> AsyncGenerator[ResultT, None]:
     """The result for every item, in order. After a stop no item is begun, and those in flight are finished."""
     wanted = take_until_stopped(items, run.stop)
     run.models.make(job.model)  # even for Ray: a wrong name fails before anything starts
-    if place.engine == "ray":
+    if options.engine == "ray":
         from prorubric.runs.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
 
         await run.models.close()
-        async with aclosing(run_on_ray(job, wanted, run, place)) as results:
+        async with aclosing(run_on_ray(job, wanted, run, options, journal_path)) as results:
             async for result in results:
                 yield result
         return
-    with Journal(place.journal) as journal:
-        worker = job.start(run.models.open(job.model, journal))
+    with Journal(journal_path) as journal:
+        work = job.start(run.models.open(job.model, journal))
         try:
-            async for result in run_in_order((worker.run(item) for item in wanted), place.window):
+            async for result in run_in_order(map(work, wanted), options.window):
                 yield result
         finally:
             await run.models.close()

@@ -6,6 +6,7 @@ Prompts are rendered as they would be sent and counted at four characters per to
 estimate assumes one reply of usual length per question; the ceiling assumes every retry and the longest replies.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from prorubric.llm.journal import Journal, key_of
 from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Reply, Request, YesNoModel
 from prorubric.rubric.base import Record
 
-_CHARACTERS_PER_TOKEN = 4
+CHARACTERS_PER_TOKEN = 4
 _TOKENS_AROUND, _TOKENS_A_VERDICT, _TOKENS_A_REASON = 8, 6, 30
 
 
@@ -50,14 +51,8 @@ class Questions:
     """What would be asked of one model; of a question only a hash is kept, to ask it once."""
 
     journal: Journal | None = None
-    calls: int = 0
-    most_calls: int = 0
-    cached: int = 0
-    repeated: int = 0
-    prompt: int = 0
-    most_prompt: int = 0
-    completion: int = 0
-    most_completion: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    """By the fields of an `Estimate`."""
     _asked: set[bytes] = field(default_factory=set)
 
     def find(self, identity: str, request: Request) -> Outcome | None:
@@ -67,28 +62,19 @@ class Questions:
         brief = bytes.fromhex(key[:24])
         if reply is None and brief not in self._asked:
             self._asked.add(brief)
-            self.calls += 1
+            self.counts["calls"] += 1
             return None
-        self.cached += 1
-        self.repeated += reply is None
+        self.counts.update(cached=1, repeated=reply is None)
         return reply or Failure("gave-up", "not asked")
 
     def price(self, model: str, prices: Prices) -> dict[str, Any]:
         """The fields of an `Estimate`. What reads no token, because it is not a model or not asked, costs nothing."""
-        usual = Usage(model, prompt_tokens=self.prompt, completion_tokens=self.completion)
-        most = Usage(model, prompt_tokens=self.most_prompt, completion_tokens=self.most_completion)
-        return {
-            "calls": self.calls,
-            "cached": self.cached,
-            "repeated": self.repeated,
-            "most_calls": self.most_calls,
-            "prompt_tokens": self.prompt,
-            "completion_tokens": self.completion,
-            "most_prompt_tokens": self.most_prompt,
-            "most_completion_tokens": self.most_completion,
-            "cost": estimate_cost(usual, prices) if self.prompt else 0.0,
-            "most_cost": estimate_cost(most, prices) if self.prompt else 0.0,
-        }
+        fields: dict[str, Any] = {name: self.counts[name] for name in Estimate.model_fields}
+        for start in ("", "most_"):
+            prompt, completion = (fields[f"{start}{part}_tokens"] for part in ("prompt", "completion"))
+            used = Usage(model, prompt_tokens=prompt, completion_tokens=completion)
+            fields[f"{start}cost"] = estimate_cost(used, prices) if prompt else 0.0
+        return fields
 
 
 class Replay(ModelWrapper[Model]):
@@ -104,26 +90,28 @@ class Replay(ModelWrapper[Model]):
         shows_reply: bool = False,
         pretend: Callable[[Request], str] | None = None,
     ) -> None:
+        """`usual` is how long the reply to a request usually is, in tokens."""
         super().__init__(model)
-        self._questions, self._retries, self._shows_reply, self._pretend = questions, retries, shows_reply, pretend
-        self.usual = usual
-        """How long the reply to a request usually is, in tokens."""
+        self._questions, self._usual, self._retries = questions, usual, retries
+        self._shows_reply, self._pretend = shows_reply, pretend
 
     async def complete(self, request: Request) -> Outcome:
         """The reply from the journal, or else a failure, which ends whatever depends on the reply.
 
         With `pretend`, a made-up reply takes its place, so later questions are counted as well.
         """
-        found, count = self._questions.find(self.identity, request), self._questions
+        found = self._questions.find(self.identity, request)
         if found is None:
-            prompt = sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
+            prompt = sum(len(message.content) for message in request.messages) // CHARACTERS_PER_TOKEN
             left = max(self._retries(request), 0)
-            count.most_calls += 1 + left
-            count.prompt += prompt
-            # A retry that shows the last reply again has a prompt that is longer by that reply.
-            count.most_prompt += prompt * (1 + left) + left * request.max_tokens * self._shows_reply
-            count.completion += min(self.usual(request), request.max_tokens)
-            count.most_completion += request.max_tokens * (1 + left)
+            self._questions.counts.update(
+                most_calls=1 + left,
+                prompt_tokens=prompt,
+                # A retry that shows the last reply again has a prompt that is longer by that reply.
+                most_prompt_tokens=prompt * (1 + left) + left * request.max_tokens * self._shows_reply,
+                completion_tokens=min(self._usual(request), request.max_tokens),
+                most_completion_tokens=request.max_tokens * (1 + left),
+            )
         if self._pretend is not None and not isinstance(found, Reply):
             return Reply(self._pretend(request))
         return found or Failure("gave-up", "not asked")
@@ -145,7 +133,7 @@ class ReplayYesNo(ModelWrapper[YesNoModel]):
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """The probabilities from the journal; `UnjudgedError` if it has none."""
         found = self._questions.find(self.identity, make_question(conversation, response, statements, self._draw))
-        self._questions.most_calls += found is None
+        self._questions.counts["most_calls"] += found is None
         if isinstance(found, Reply):
             return parse_probabilities(found)
         if self._pretend is None:

@@ -21,14 +21,8 @@ from prorubric.files.write import hash_file, remove_partials, write_json
 from prorubric.rubric.base import render_config
 from prorubric.text.show import shorten
 
-CONFIG, SUMMARY, TASKS, REJECTS, JOURNAL = (
-    "config.json",
-    "summary.json",
-    "tasks.jsonl",
-    "rejects.jsonl",
-    "journal.sqlite",
-)
-_LOCK = ".lock"
+CONFIG, SUMMARY, JOURNAL = "config.json", "summary.json", "journal.sqlite"
+TASKS, REJECTS = "tasks.jsonl", "rejects.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +62,7 @@ def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> 
             (folder / name).unlink(missing_ok=True)
         write_json(folder / CONFIG, {**described, **about})
 
-    with lock_path(folder / _LOCK):
+    with lock_path(folder / ".lock"):
         _check_folder(folder, setting, described, overwrite)  # another run may have finished here since
         remove_partials(*(folder / name for name in (CONFIG, *setting.files)))
         yield begin
@@ -100,11 +94,12 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any], overwr
         raise ConfigError(f"{folder / CONFIG}: does not say which run this is; {instead}")
     paths = [{name: (held or {}).get("path") for name, held in run["inputs"].items()} for run in (before, now)]
     old, new = paths[0] | before["identity"], paths[1] | now["identity"]
-    loose = () if is_finished_run(folder) else setting.until_finished
+    loose = () if _is_finished(folder) else setting.until_finished
     for name, value in new.items():
-        grew = name in setting.grows and _is_larger(value, old.get(name))
-        if old.get(name) != value and not grew and name not in loose:
-            was = f"{shorten(str(old.get(name)))}, not {shorten(str(value))}"
+        was = old.get(name)
+        grew = name in setting.grows and was is not None and (value is None or value > was)
+        if was != value and not grew and name not in loose:
+            was = f"{shorten(str(was))}, not {shorten(str(value))}"
             raise ConfigError(f"{folder}: holds a run of {setting.verb} with another {name} ({was}); {instead}")
     for name, held in now["inputs"].items() if "content" not in loose else ():
         if held != before["inputs"][name]:
@@ -112,12 +107,11 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any], overwr
             raise ConfigError(f"{folder}: holds a run of {setting.verb}, and {what} has changed since; {instead}")
 
 
-def is_finished_run(folder: Path) -> bool:
+def _is_finished(folder: Path) -> bool:
     """True if the folder has the summary of a run that was not stopped."""
-    path = folder / SUMMARY
     try:
-        summary = parse_json(path.read_bytes()) if path.is_file() else None
-    except ValueError:
+        summary = parse_json((folder / SUMMARY).read_bytes())
+    except (FileNotFoundError, ValueError):
         return False
     return isinstance(summary, dict) and not summary.get("stopped")
 
@@ -141,7 +135,3 @@ def _identify(path: str | Path | None) -> dict[str, str | None] | None:
     if path is None:
         return None
     return {"path": str(Path(path).resolve()) if Path(path).exists() else str(path), "sha256": hash_file(Path(path))}
-
-
-def _is_larger(value: Any, before: Any) -> bool:
-    return before is not None and (value is None or value > before)

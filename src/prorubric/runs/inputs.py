@@ -27,26 +27,20 @@ def load_all_tasks(source: HasTasks, rejects: Rejects) -> dict[str, Task]:
 def pair_responses(
     path: Path, tasks: dict[str, Task], rejects: Rejects, strict: bool
 ) -> Iterator[tuple[Task, Response]]:
-    """Responses with their tasks; a wrong path is found here, before anything is spent."""
+    """Responses with their tasks; one without a task, or that came before, is a reject."""
     if not path.is_file():
         raise SourceError(f"{path}: no such file; check the path")
     stream = load_responses(path, strict=strict, on_reject=rejects.add)
-
-    def pair() -> Iterator[tuple[Task, Response]]:
-        seen: dict[str, set[int]] = {}
-        for response in stream:
-            task = tasks.get(response.task_id)
-            if task is None:
-                known = ", ".join(islice(tasks, _SHOWN_IDS)) + (", …" if len(tasks) > _SHOWN_IDS else "")
-                kind = "no task has this id"
-                reason = f"no task is called {response.task_id!r}; the tasks are {known}"
-            elif response.sample in seen.setdefault(task.id, set()):
-                kind = "the sample came before"
-                reason = f"sample {response.sample} of {task.id!r} came before; number the samples of a task"
-            else:
-                seen[task.id].add(response.sample)
-                yield task, response
-                continue
-            rejects.add(Reject(str(path), stream.line, reason, kind))
-
-    return pair()
+    known = ", ".join(islice(tasks, _SHOWN_IDS)) + (", …" if len(tasks) > _SHOWN_IDS else "")
+    seen: set[tuple[str, int]] = set()
+    for response in stream:
+        name, sample = response.task_id, response.sample
+        if name not in tasks:
+            reason = f"no task is called {name!r}; the tasks are {known}"
+            rejects.add(Reject(str(path), stream.line, reason, "no task has this id"))
+        elif (name, sample) in seen:
+            reason = f"sample {sample} of {name!r} came before; number the samples of a task"
+            rejects.add(Reject(str(path), stream.line, reason, "the sample came before"))
+        else:
+            seen.add((name, sample))
+            yield tasks[name], response

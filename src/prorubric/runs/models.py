@@ -15,20 +15,16 @@ from prorubric.runs.stop import Stop
 AnyModel = Model | YesNoModel
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What a run may use. Calls in flight are finished, so the cost can end above the limit by what they take."""
-
-    max_calls: int | None = None
-    max_cost: float | None = None
-
-
 @dataclass(slots=True)
 class Gate:
-    """Decides whether another call may be made: not after a stop, and not beyond the budget."""
+    """Decides whether another call may be made: not after a stop, and not beyond the budget.
+
+    Calls in flight are finished, so the cost can end above the limit by what they take.
+    """
 
     stop: Stop
-    budget: Budget = field(default_factory=Budget)
+    max_calls: int | None = None
+    max_cost: float | None = None
     prices: Prices = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)
     """By model."""
@@ -36,15 +32,14 @@ class Gate:
 
     def check_budget(self) -> None:
         """Ask the run to stop if its budget is used up."""
-        limit, most = self.budget.max_calls, self.budget.max_cost
-        if limit is not None and self.begun >= limit:
-            self.stop.ask(f"--max-calls {limit} is reached")
-        elif most is not None:
+        if self.max_calls is not None and self.begun >= self.max_calls:
+            self.stop.ask(f"--max-calls {self.max_calls} is reached")
+        elif self.max_cost is not None:
             spent = self.cost()
             if spent is None:
                 self.stop.ask("the endpoint does not count tokens, so --max-cost cannot be checked")
-            elif spent >= most:
-                self.stop.ask(f"--max-cost {most:g} is reached")
+            elif spent >= self.max_cost:
+                self.stop.ask(f"--max-cost {self.max_cost:g} is reached")
 
     def enter(self) -> Failure | None:
         """Count one call; or the failure to give in its place."""
@@ -110,7 +105,7 @@ class Models:
         if spec not in self._made:
             usage = self._gate.usage.setdefault(spec, Usage())
             model = self._made[spec] = make_model(spec, self._http, usage)
-            if self._gate.budget.max_cost is not None and not find_price(model.name, self._gate.prices):
+            if self._gate.max_cost is not None and not find_price(model.name, self._gate.prices):
                 raise ConfigError(f"--max-cost needs the price of {spec}; set it with --prices, as in 0.15,0.60")
             # Calls that the budget has let through are made; after a signal only those on the wire are finished.
             self._gate.stop.listeners.append(lambda: None if self._gate.stop.reason else stop_model(model))

@@ -9,11 +9,12 @@ the worker's own machine and never travels.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -21,10 +22,9 @@ from prorubric.errors import MissingExtraError, ModelError
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
-from prorubric.llm.model import Reply
 from prorubric.llm.together import run_in_order, run_together
-from prorubric.runs.engines import ItemT, Job, ResultT, Workplace
-from prorubric.runs.models import Budget, Gate, Models
+from prorubric.runs.engines import EngineOptions, ItemT, Job, ResultT
+from prorubric.runs.models import Gate, Models
 from prorubric.runs.run import Run
 from prorubric.runs.stop import Stop
 
@@ -36,51 +36,20 @@ _SECONDS_TO_CLOSE = 10
 _SHARED_LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute")
 
 
-class _JournalActor:
-    """The journal, in one process that every worker can reach."""
-
-    def __init__(self, path: str) -> None:
-        self._journal = Journal(path)
-
-    async def find(self, key: str) -> tuple[Reply | None, bool]:
-        return await self._journal.find(key)
-
-    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None) -> Reply:
-        return await self._journal.keep(key, reply, meta)
-
-    async def close(self) -> None:
-        self._journal.close()
-
-
-class _RemoteJournal:
-    """The journal as a worker sees it."""
-
-    def __init__(self, actor: Any) -> None:
-        self._actor = actor
-
-    async def find(self, key: str) -> tuple[Reply | None, bool]:
-        found: tuple[Reply | None, bool] = await self._actor.find.remote(key)
-        return found
-
-    async def keep(self, key: str, reply: Reply, meta: Mapping[str, Any] | None = None) -> Reply:
-        kept: Reply = await self._actor.keep.remote(key, reply, meta)
-        return kept
-
-
 class _WorkerActor:
     """A worker with its own model."""
 
     def __init__(self, job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None) -> None:
         self._stop, self._model = Stop(), job.model
-        self._gate = Gate(self._stop, Budget(max_calls))
+        self._gate = Gate(self._stop, max_calls)
         self._models = Models(http, self._gate)
-        kept = _RemoteJournal(_import_ray().get_actor(journal))
-        self._worker = job.start(self._models.open(job.model, kept))
+        actor = _import_ray().get_actor(journal)
+        kept: Any = SimpleNamespace(find=actor.find.remote, keep=actor.keep.remote)
+        self._work = job.start(self._models.open(job.model, kept))
 
     async def run(self, items: list[Any]) -> tuple[list[Any], Usage, str]:
         """The results, what they used, and why the worker has stopped, if it has."""
-        begun = [] if self._stop.asked else items
-        results = await run_together(self._worker.run(item) for item in begun)
+        results = await run_together(map(self._work, [] if self._stop.asked else items))
         return results, self._gate.usage[self._model].take(), self._stop.reason
 
     async def stop(self) -> None:
@@ -91,7 +60,7 @@ class _WorkerActor:
 
 
 async def run_on_ray(
-    job: Job[ItemT, ResultT], items: Iterator[ItemT], run: Run, place: Workplace
+    job: Job[ItemT, ResultT], items: Iterator[ItemT], run: Run, options: EngineOptions, journal_path: Path
 ) -> AsyncGenerator[ResultT, None]:
     """The result for every item, in order, from actors."""
     ray = _import_ray()
@@ -100,12 +69,12 @@ async def run_on_ray(
         # What workers print must not end up among the results on stdout.
         ray.init(log_to_driver=False, logging_level="error", include_dashboard=False)
         run.stop.listen()  # Ray installs a SIGTERM handler that would end this process at once
-    most = run.gate.budget.max_calls
-    size, http = share_limits(place.http, min(place.workers, most or place.workers))
+    most = run.gate.max_calls
+    size, http = share_limits(options.http, min(options.workers, most or options.workers))
     window = 2 * http.concurrency
     shard_size = max(1, min(_LARGEST_SHARD, window // _SHARDS_PER_WORKER))
     shards_at_once = -(-window // shard_size)
-    keeper, workers = _start_actors(ray, job, http, place.journal, size, shards_at_once, most)
+    keeper, workers = _start_actors(ray, job, http, journal_path, size, shards_at_once, most)
     run.stop.listeners += [worker.stop.remote for worker in workers]
     free: asyncio.Queue[Any] = asyncio.Queue()
     for worker in workers * shards_at_once:
@@ -154,7 +123,7 @@ def _start_actors(
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=False
     )
-    journal = ray.remote(_JournalActor).options(name=name, num_cpus=0, scheduling_strategy=here, max_concurrency=1000)
+    journal = ray.remote(Journal).options(name=name, num_cpus=0, scheduling_strategy=here, max_concurrency=1000)
     worker = ray.remote(_WorkerActor).options(
         num_cpus=1, max_restarts=-1, max_task_retries=_MOST_RETRIES, max_concurrency=shards_at_once + 1
     )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -13,7 +13,7 @@ from prorubric.errors import StoppedError
 from prorubric.llm.accounting import Usage, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import Record, config_record
-from prorubric.runs.models import Budget, Gate, Models
+from prorubric.runs.models import Gate, Models
 from prorubric.runs.stop import Stop
 
 
@@ -30,6 +30,7 @@ class RunOptions:
     """Stop after this many calls; replies from the journal do not count."""
     max_cost: Annotated[float, Field(gt=0)] | None = None
     """Stop when this many US dollars are spent; calls that have begun are finished, so it can be a little more."""
+    http: HttpConfig = field(default_factory=HttpConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,13 @@ class RunResult(Record):
 
 
 class Run:
-    """What a verb keeps at hand while it runs."""
+    """What a verb needs while it runs: the stop, the rejects, the models and their budget, the progress."""
 
-    def __init__(self, options: RunOptions, http: HttpConfig, on_progress: OnProgress | None = None) -> None:
+    def __init__(self, options: RunOptions, on_progress: OnProgress | None = None) -> None:
         self.stop = Stop()
         self.rejects = Rejects()
-        self.gate = Gate(self.stop, Budget(options.max_calls, options.max_cost), load_prices(options.prices))
-        self.models = Models(http, self.gate)
+        self.gate = Gate(self.stop, options.max_calls, options.max_cost, load_prices(options.prices))
+        self.models = Models(options.http, self.gate)
         self._on_progress = on_progress
         self._started = time.monotonic()
 
@@ -113,18 +114,8 @@ class Run:
         used = Usage()
         for usage in self.gate.usage.values():
             used.merge(usage)
-        counts = (
-            "calls",
-            "cached",
-            "repeated",
-            "damaged",
-            "retries",
-            "prompt_tokens",
-            "completion_tokens",
-            "unmetered",
-        )
         return {
-            **{name: getattr(used, name) for name in counts},
+            **{name: getattr(used, name) for name in RunResult.model_fields if hasattr(used, name)},
             "failed_calls": {str(kind): number for kind, number in used.failures.items()},
             "rejected": self.rejects.count,
             "rejects": self.rejects.show(),

@@ -3,11 +3,10 @@
 The folder holds its own tasks, so its verdicts can be scored again under any scheme, years later, without a call.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pydantic import JsonValue
@@ -15,11 +14,10 @@ from pydantic import JsonValue
 from prorubric.aggregate.choose import Readings
 from prorubric.aggregate.score import Score
 from prorubric.errors import RubricError, SourceError
-from prorubric.files.json import parse_json
 from prorubric.files.read import read_rows
 from prorubric.rubric.base import Record
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
-from prorubric.runs.folder import CONFIG, REJECTS, SUMMARY, TASKS
+from prorubric.runs.folder import REJECTS, SUMMARY, TASKS, read_setting
 
 VERDICTS, SCORES, SHEET = "verdicts.jsonl", "scores.jsonl", "scores.csv"
 JUDGE_FILES = (TASKS, VERDICTS, SCORES, SHEET, SUMMARY, REJECTS)
@@ -42,7 +40,7 @@ class SchemeSummary(Record):
 class SchemeTally:
     """Sums and counts of scores by scheme, as responses come in."""
 
-    sums: dict[str, float] = field(default_factory=dict)
+    sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     known: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
 
@@ -53,7 +51,7 @@ class SchemeTally:
                 self.unknown[name] += 1
             else:
                 self.known[name] += 1
-                self.sums[name] = self.sums.get(name, 0.0) + found.value
+                self.sums[name] += found.value
 
     def summarize(self, schemes: Sequence[str]) -> dict[str, SchemeSummary]:
         """What has been counted, in the order of the schemes."""
@@ -93,8 +91,7 @@ def render_score_row(task_id: str, sample: int, scores: Mapping[str, Score]) -> 
 
 def read_judge(folder: Path) -> str:
     """Who gave the verdicts of a run, by its `config.json`."""
-    path = folder / CONFIG
-    about = parse_json(path.read_bytes()) if path.is_file() else {}
+    about = read_setting(folder)
     return str(about.get("config", {}).get("judge") or about.get("judge") or "not known")
 
 
@@ -104,15 +101,14 @@ def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
     if not path.is_file():
         raise SourceError(f"{path}: no such file; {folder} is not the folder of a finished run")
     for row in read_rows(path):
+        match row.value:
+            case {"task_id": str(task_id), "sample": int(sample), "verdicts": dict(readings)}:
+                lists = {name: values for name, values in readings.items() if isinstance(values, list)}
+            case _:
+                fault = row.fault or "it needs a task_id, a sample and verdicts"
+                raise SourceError(f"{path}:{row.line}: not a row of verdicts ({fault})")
         try:
-            yield _parse_stored(row.value or {})
+            verdicts = {name: tuple(map(parse_verdict, values)) for name, values in lists.items()}
         except RubricError as error:
-            raise SourceError(f"{path}:{row.line}: not a row of verdicts ({row.fault or error})") from None
-
-
-def _parse_stored(row: Mapping[str, Any]) -> StoredVerdicts:
-    task_id, sample, verdicts = row.get("task_id"), row.get("sample"), row.get("verdicts")
-    if not isinstance(task_id, str) or not isinstance(sample, int) or not isinstance(verdicts, dict):
-        raise RubricError("it needs a task_id, a sample and verdicts")
-    read = {name: tuple(map(parse_verdict, values)) for name, values in verdicts.items() if isinstance(values, list)}
-    return StoredVerdicts(task_id, sample, read)
+            raise SourceError(f"{path}:{row.line}: not a row of verdicts ({error})") from None
+        yield StoredVerdicts(task_id, sample, verdicts)

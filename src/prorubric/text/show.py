@@ -1,4 +1,4 @@
-"""Text inside messages: on one line, cut to length, and never blank."""
+"""Text inside messages: on one line, cut to length, counted, and never blank."""
 
 _SHOWN_CHARACTERS = 60
 
@@ -12,6 +12,12 @@ def shorten(text: str, length: int = _SHOWN_CHARACTERS) -> str:
 def show(value: object) -> str:
     """A value as Python writes it, on one line and cut to length."""
     return shorten(repr(value))
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: 1 task, 1,200 tasks, 3 criteria, 2 replies."""
+    plural = "criteria" if noun == "criterion" else f"{noun[:-1]}ies" if noun.endswith(("ly", "ry")) else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def is_blank(text: str) -> bool:

@@ -1,9 +1,8 @@
 """`audit_rewards`: what a reward pays for, measured on a file of rubrics before training, into a run folder.
 
 Answers are judged, edited, and judged again with every edit, with controls (the answer again, garbage, an answer to
-another prompt) and with probes of what naming buys. Every reply is in the journal before it is used, so running the
-same command again finishes an audit that was stopped. What could not be read, answered, edited or judged is counted
-with its reason.
+another prompt) and with probes of what naming buys. What could not be read, answered, edited or judged is counted with
+its reason.
 """
 
 from prorubric.audit.cases import first_cases
@@ -40,13 +39,13 @@ def audit_rewards(config: AuditConfig, on_progress: OnProgress | None = None) ->
 
 def run_audit(config: AuditConfig, on_progress: OnProgress | None = None) -> AuditResult:
     """The same without the page and the tables."""
-    with Run(config, config.http, on_progress) as run:
+    with Run(config, on_progress) as run:
         return run_sync(_audit(config, run))
 
 
 def estimate_audit(config: AuditConfig) -> AuditEstimate:
     """Count the calls, tokens and money of an audit without making a call."""
-    with Run(config, config.http) as run:
+    with Run(config) as run:
         return run_sync(estimate_calls(config, run))
 
 

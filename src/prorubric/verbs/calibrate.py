@@ -29,8 +29,8 @@ _NOT_RECORDED = (Message(role="user", content="(no prompt was recorded)"),)
 
 
 @config_record
-class CalibrateFiles:
-    """Which labels, which judge."""
+class CalibrateConfig:
+    """Which labels, which judge, and how it is asked."""
 
     labels: Path
     """Labels file: jsonl in our form, or K-QA's csv."""
@@ -41,13 +41,6 @@ class CalibrateFiles:
     """The form of the labels."""
     journal: Path | None = None
     """Keep the judge's replies here, so a run that was stopped continues where it was."""
-
-
-@config_record
-class CalibrateConfig(CalibrateFiles):
-    """A whole calibration."""
-
-    _: KW_ONLY
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
 

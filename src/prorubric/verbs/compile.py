@@ -1,12 +1,11 @@
 """`compile_rubrics`: turn a file of checklists into a file of tasks with dimensions, and account for every task.
 
-Every reply is in the journal before it is used, so running the same command again finishes a run that was stopped or
-killed: only the missing calls are made. Tasks are streamed in the order of the file. Kept and repaired tasks go to OUT,
-excluded ones with their reason to OUT's `.excluded` file, unreadable rows to its `.rejects` file; the manifest has the
-counts. The files appear when the run is complete.
+Tasks are streamed in the order of the file. Kept and repaired tasks go to OUT, excluded ones with their reason to OUT's
+`.excluded` file, unreadable rows to its `.rejects` file; the manifest has the counts. The files appear when the run is
+complete.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import KW_ONLY, field, replace
@@ -26,7 +25,6 @@ from prorubric.compile.work import TEXT_OF, CompileJob, CompilePlan, CompileWork
 from prorubric.datasets.load import Stream, TaskOptions, open_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.files.write import hash_file, open_rows, write_json
-from prorubric.llm.http import HttpConfig
 from prorubric.llm.make import FORMS, hint_at_model, require_text
 from prorubric.llm.own import OwnModel
 from prorubric.llm.prompt_file import read_prompt
@@ -35,16 +33,15 @@ from prorubric.rubric.base import config_record, split_commas
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import TASK_SCHEMA
-from prorubric.runs.engines import Engine, Workplace, run_job, take_until_stopped
+from prorubric.runs.engines import EngineOptions, run_job, take_until_stopped
 from prorubric.runs.estimate import Estimate, Questions, Replay, open_existing
 from prorubric.runs.folder import Setting, describe_run
-from prorubric.runs.run import OnProgress, Run, RunOptions, RunResult
+from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.text.show import shorten
 
 _ONE_WORD = (RULES, "smollm2", "lexical")
-_SHOWN_FAILURES = 5
-_LONGEST_FAILURE = 120
+_SHOWN_FAILURES, _LONGEST_FAILURE = 5, 120
 _MOST_SILENT = 50
 """After this many tasks in a row without a reply the run ends: the generator is down."""
 _REPLY_TOKENS: dict[Question, int] = {"group": 700, "one": 250, "restate": 1000, "label": 200}
@@ -56,8 +53,8 @@ _IDENTITY = "tasks out format subset split limit strict generator group texts tr
 
 
 @config_record
-class CompileFiles(TaskOptions, RunOptions):
-    """What is compiled, by which generator, into which file."""
+class CompileConfig(TaskOptions, EngineOptions):
+    """What is compiled, by which generator, into which file, and how the generator is asked."""
 
     tasks: Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
     """Tasks file, or the id of a Hugging Face dataset."""
@@ -76,19 +73,7 @@ class CompileFiles(TaskOptions, RunOptions):
     """Compile only the first N tasks, to try a generator before paying for all of them."""
     overwrite: bool = False
     """Replace an existing output."""
-    engine: Engine = "local"
-    """Where to run: on this machine, or in Ray actors on many machines."""
-    workers: Annotated[int, Field(ge=1)] = 2
-    """Ray: number of actors."""
-
-
-@config_record
-class CompileConfig(CompileFiles):
-    """A whole run: its files, how the generator is asked, how its endpoint is treated."""
-
-    _: KW_ONLY
     generation: GeneratorConfig = field(default_factory=GeneratorConfig)
-    http: HttpConfig = field(default_factory=HttpConfig)
 
     @property
     def has_model(self) -> bool:
@@ -141,49 +126,46 @@ def compile_rubrics(
 ) -> CompileResult:
     """Compile every task of a file.
 
-    Ctrl-C lets the calls in flight finish, so they are not paid for twice, and then raises `KeyboardInterrupt`; a
-    second one ends the run at once. `on_stop` is called at the first.
+    The first Ctrl-C calls `on_stop`, lets the calls in flight finish and raises `KeyboardInterrupt`; the second ends
+    the run at once.
     """
-    with Run(config, config.http, on_progress) as run:
+    with Run(config, on_progress) as run:
         run.stop.listeners += [on_stop] if on_stop else []
         return run_sync(_compile(config, run))
 
 
 def estimate_compile(config: CompileConfig) -> CompileEstimate:
     """Count the calls, tokens and money of a run without making a call."""
-    with Run(config, config.http) as run:
+    with Run(config) as run:
         return run_sync(_estimate(config, run))
 
 
 def make_compile_plan(config: CompileConfig) -> CompilePlan:
     """What is done to each task; `ConfigError` if the options do not fit together."""
-    generator, has_model = config.generator, config.has_model
+    generator, transforms = config.generator, config.transform
     if generator and not any(sign in generator for sign in ":/") and generator not in _ONE_WORD:
         hint = hint_at_model(generator, (RULES, "smollm2"), config.http)
         known = f"{RULES}, {FORMS.removeprefix('lexical, ')}"
         raise ConfigError(f"no generator is called {generator!r}; known forms: {known}; {hint}")
-    if config.group is not None or not config.transform:
-        group = config.group or "all"
-    else:
+    group: Group = config.group or "all"
+    if config.group is None and transforms:
         # Existing dimensions are what is transformed; missing ones are made if a transform needs them.
-        needs_dimensions = any(name in NEEDS_DIMENSIONS for name in config.transform)
+        needs_dimensions = any(name in NEEDS_DIMENSIONS for name in transforms)
         group = "missing" if generator and needs_dimensions else "none"
     if group != "none" and not generator:
         raise ConfigError(f"--generator is missing; name a model, or {RULES} to do without one")
-    if config.texts and not has_model:
+    if config.texts and not config.has_model:
         raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
-    if config.engine == "ray" and not has_model:
+    if config.engine == "ray" and not config.has_model:
         raise ConfigError("--engine ray spreads the calls to a model, and there is none; leave it out")
-    for position, name in enumerate(config.transform):
-        conflict = find_conflict(config.transform[:position], name)
-        if conflict is not None:
+    for position, name in enumerate(transforms):
+        if conflict := find_conflict(transforms[:position], name):
             order = f"name each once: at most one of {', '.join(DESCRIBING)}, then the others, weighted last"
-            raise ConfigError(f"--transform {','.join(config.transform)}: {conflict}; {order}")
-    if group == "none" and not config.texts and not config.transform:
+            raise ConfigError(f"--transform {','.join(transforms)}: {conflict}; {order}")
+    if group == "none" and not config.texts and not transforms:
         raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
     own = config.generation.prompt_file
-    own_prompt = None if own is None else read_prompt(own)
-    return CompilePlan(group, config.texts, config.transform, config.generation, own_prompt)
+    return CompilePlan(group, config.texts, transforms, config.generation, read_prompt(own) if own else None)
 
 
 def name_outputs(config: CompileConfig) -> CompileOutputs:
@@ -199,13 +181,12 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
     with outputs.claim(config.tasks, config.overwrite):
         stream = open_tasks(config, run.rejects.add)
         tasks = take_until_stopped(islice(stream, config.limit), run.stop)
-        place = Workplace(config.http, outputs.journal, config.engine, config.workers)
         if config.has_model:
             require_text(run.models.make(config.generator))  # before there is a journal
-            results = run_job(CompileJob(config.generator, plan), tasks, run, place)
+            results = run_job(CompileJob(config.generator, plan), tasks, run, config, outputs.journal)
         else:
             worker = CompileWorker(Compiler(None, plan.generation, plan.own_prompt), plan)
-            results = run_in_order((worker.run(task) for task in tasks), place.window)
+            results = run_in_order(map(worker.run, tasks), config.window)
         with (
             stop_on_signals(run.stop),
             open_rows(outputs.tasks, TASK_SCHEMA) as write_task,
@@ -236,7 +217,7 @@ class _Tally:
 
     def __init__(self) -> None:
         self.tasks = self.repairs = 0
-        self.counts = {name: Counter[str]() for name in ("states", "failures", *_COUNTED)}
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self.last_failure = ""
         self.silent = 0
         """How many tasks in a row got no reply."""
@@ -254,7 +235,7 @@ class _Tally:
             counts["attempts"][str(done.attempts)] += 1
         counts["faults"].update(fault.kind for fault in done.faults)
         counts["text_faults"].update(fault.kind for fault in done.text_faults)
-        counts["failed_texts"].update(done.failed_texts.keys())
+        counts["failed_texts"].update([*done.failed_texts])
         counts["failure_sentences"].update(done.failure_sentences)
         # An endpoint that refuses a question is up, and may answer the next.
         self.silent = self.silent + 1 if done.failure and not done.failure.is_refusal else 0
@@ -287,22 +268,17 @@ def _finish(
         read=stream.read,
         left_out={f"no criterion of the subset {config.subset}": stream.skipped} if stream.skipped else {},
         files={name: str(path) for name, path in files.items()},
-        sha256={
-            "input": hash_file(Path(config.tasks)),
-            **{name: hash_file(files[name]) for name in ("tasks", "excluded") if name in files},
-        },
+        sha256={"input": hash_file(Path(config.tasks))}
+        | {name: hash_file(files[name]) for name in ("tasks", "excluded") if name in files},
         **tally.describe(),
         **run.describe(),
     )
     questions: list[Question] = ["group"] if plan.group != "none" else []
     questions += [QUESTIONS[name] for name in (*plan.texts, *(TEXT_OF[t] for t in plan.transforms if t in TEXT_OF))]
-    own, prompt_file = {"group": plan.own_prompt}, config.generation.prompt_file
-    prompts = {
-        question: {
-            domain: load_generator_prompt(question, domain, own.get(question), prompt_file).sha256 for domain in DOMAINS
-        }
-        for question in (questions if config.has_model else ())
-    }
+    prompts: dict[str, dict[str, str]] = {}
+    for question in questions if config.has_model else ():
+        own = (plan.own_prompt, config.generation.prompt_file) if question == "group" else ()
+        prompts[question] = {domain: load_generator_prompt(question, domain, *own).sha256 for domain in DOMAINS}
     about = describe_run(Setting("compile", replace(config, group=plan.group), {"files": outputs.identity}))
     write_json(outputs.manifest, {**about, "prompts": prompts, **result.model_dump(mode="json")})
     return result
@@ -315,15 +291,14 @@ async def _estimate(config: CompileConfig, run: Run) -> CompileEstimate:
     model = require_text(run.models.make(config.generator)) if config.has_model else None
     journal_path = config.journal or (name_outputs(config).journal if config.out else None)
     with open_existing(journal_path if model else None) as journal:
-        questions, replay = Questions(journal), None
-        if model is not None:
-            replay = Replay(
-                model,
-                questions,
-                usual=lambda _: _REPLY_TOKENS[question],
-                retries=lambda request: config.generation.reasks - request.draw,
-                shows_reply=True,
-            )
+        questions = Questions(journal)
+        replay = model and Replay(
+            model,
+            questions,
+            usual=lambda _: _REPLY_TOKENS[question],
+            retries=lambda request: config.generation.reasks - request.draw,
+            shows_reply=True,
+        )
         compiler = Compiler(replay, config.generation, plan.own_prompt)
         for task in islice(open_tasks(config, run.rejects.add), config.limit):
             count += 1

@@ -30,7 +30,7 @@ from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import RESPONSE_SCHEMA
 from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.runs.verdicts import ROW_SCHEMA, render_verdict_row
-from prorubric.text.show import shorten
+from prorubric.text.show import count, shorten
 
 _LISTED_SCHEMA = REJECT_SCHEMA.append(pa.field("outcome", pa.string()))
 _FEWEST, _MOST = 5, 60
@@ -130,7 +130,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
                 raise _explain_nothing(stream, *counts.values())
         if config.held_out:
             if not draw.leaves_some:
-                prompts = f"{len(draw.chosen())} distinct prompts ({written} tasks)"
+                prompts = f"{count(len(draw.chosen()), 'distinct prompt')} ({count(written, 'task')})"
                 raise ConfigError(f"--held-out {config.held_out} of {prompts} leaves none to train on; hold out fewer")
             written, held_out = draw.split(first, outputs["tasks"], outputs["held_out"], config.to)
     rejected, left_out = (found.kinds for found in counts.values())
@@ -148,10 +148,8 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
         unused=dict(stream.unused.most_common()),
         unused_share=stream.source.unused_share if isinstance(stream.source, MappedSource) else None,
         files={name: str(path) for name, path in outputs.items()},
-        sha256={
-            "input": hash_file(Path(config.tasks)),
-            **{name: hash_file(outputs[name]) for name in ("tasks", "held_out") if name in outputs},
-        },
+        sha256={"input": hash_file(Path(config.tasks))}
+        | {name: hash_file(outputs[name]) for name in ("tasks", "held_out") if name in outputs},
     )
     write_json(outputs["manifest"], {"config": render_config(config), **result.model_dump()})
     return result
@@ -161,6 +159,7 @@ def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
     kind, compression = split_suffix(out)
     stem = str(out)[: -len(kind + compression)]
     held_out = Path(f"{stem}.held-out{kind}{compression}")
+<<<<<<< HEAD
     outputs = {"tasks": out}
     if config.held_out:
         outputs["held_out"] = held_out
@@ -172,6 +171,13 @@ def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
     outputs |= {name: path for name in ANSWER_FILES if (path := getattr(config, name)) is not None}
     outputs["rejects"] = Path(f"{stem}.rejects.jsonl")
     outputs["manifest"] = Path(f"{stem}.manifest.json")
+=======
+    if held_out.exists() and not config.held_out:
+        fault = f"was held out of an earlier {config.out.name}, which this run would train on"
+        raise ConfigError(fault, remedy="remove it, or choose another name", place=held_out)
+    outputs = {"tasks": config.out} | ({"held_out": held_out} if config.held_out else {})
+    outputs |= {"rejects": Path(f"{stem}.rejects.jsonl"), "manifest": Path(f"{stem}.manifest.json")}
+>>>>>>> 08dbdaf (Verbs read one config record each, and every table and line is printed by the same helpers)
     for path in outputs.values():
         if path.resolve() == Path(config.tasks).resolve():
             raise ConfigError(f"{path}: the output would replace the input; choose another name")

@@ -30,28 +30,19 @@ from prorubric.verbs.compile import CompileConfig, compile_rubrics
 from prorubric.verbs.lint import LintConfig, LintResult, lint_tasks
 
 _SHOWN_TASKS = 2
-_BY_RULES = "by-rules"
-_AUDIT = "audit"
-_VERB = "demo"
+_VERB, _AUDIT, _BY_RULES = "demo", "audit", "by-rules"
 _FILES = (CONFIG, TASKS, VERDICTS, SCORES, SUMMARY)
 
 
 @config_record
-class DemoFiles:
-    """Where the demo puts its run folder, and who judges."""
+class DemoConfig:
+    """Where the demo puts its run folder, who judges, and how the judge's endpoint is treated."""
 
     _: KW_ONLY
     out: Path = Path("prorubric-demo")
     """Folder to write. A folder with anything but an earlier demo in it is left alone."""
     judge: str = "lexical"
     """The judge of the audit: lexical, or a real model such as http://host:port/v1#name."""
-
-
-@config_record
-class DemoConfig(DemoFiles):
-    """The demo, and how the endpoint of its judge is treated."""
-
-    _: KW_ONLY
     http: HttpConfig = field(default_factory=HttpConfig)
 
 
@@ -101,13 +92,9 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
         for name in schemes
     }
     tables = {name: _table_by_task(answers, scores) for name, scores in scored.items()}
+    out = config.out / _AUDIT
     audit = AuditConfig(
-        str(SAMPLE_TASKS),
-        SAMPLE_RESPONSES,
-        judge=config.judge,
-        out=config.out / _AUDIT,
-        overwrite=True,
-        http=config.http,
+        str(SAMPLE_TASKS), SAMPLE_RESPONSES, judge=config.judge, out=out, overwrite=True, http=config.http
     )
     result = DemoResult(
         folder=str(config.out),
@@ -132,16 +119,15 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
             if answer.kind == "padded"
         ),
         audit=audit_rewards(audit, on_progress),
-        page=str(config.out / _AUDIT / PAGE),
+        page=str(out / PAGE),
     )
     save_tasks(config.out / TASKS, {answer.task.id: answer.task for answer in answers}.values())
-    with open_rows(config.out / VERDICTS, ROW_SCHEMA) as write:
-        for answer in answers:
-            write(render_verdict_row(answer.task.id, answer.response.sample, answer.verdicts))
-    with open_rows(config.out / SCORES, ROW_SCHEMA) as write:
+    verdicts_file, scores_file = (open_rows(config.out / name, ROW_SCHEMA) for name in (VERDICTS, SCORES))
+    with verdicts_file as write_verdicts, scores_file as write_scores:
         for number, answer in enumerate(answers):
             scores = {name: scored[name][number] for name in scored}
-            write(render_score_row(answer.task.id, answer.response.sample, scores))
+            write_verdicts(render_verdict_row(answer.task.id, answer.response.sample, answer.verdicts))
+            write_scores(render_score_row(answer.task.id, answer.response.sample, scores))
     write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result
 

@@ -1,28 +1,18 @@
 """`judge_responses`: each response of a file is judged once per reading the schemes need, and scored under all of them.
 
-Every reply is in the journal before it is used, so running the same command again finishes a run that was stopped or
-killed: only the missing calls are made. A run that is stopped leaves the responses it has finished, and its summary
-says why it stopped.
+A run that is stopped leaves the responses it has finished, and its summary says why it stopped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
-from prorubric.aggregate.choose import (
-    AUTO,
-    READS_WORDS,
-    Readings,
-    check_judging,
-    choose_schemes,
-    score_readings,
-    split_by_words,
-)
+from prorubric.aggregate.choose import AUTO, READS_WORDS, check_judging, choose_schemes, score_readings, split_by_words
 from prorubric.aggregate.schemes import list_readings
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import TaskOptions
@@ -31,29 +21,26 @@ from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
 from prorubric.judge.judge import Judge, JudgeConfig, Judged
 from prorubric.judge.readings import Reading
-from prorubric.llm.http import HttpConfig
 from prorubric.llm.model import YesNoModel
 from prorubric.llm.together import run_sync
 from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, UnknownCounts
-from prorubric.runs.engines import Engine, Workplace, run_job
-from prorubric.runs.estimate import Estimate, Questions, open_existing, replay_judge
+from prorubric.runs.engines import EngineOptions, run_job
+from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
 from prorubric.runs.inputs import load_all_tasks, pair_responses
 from prorubric.runs.models import AnyModel
-from prorubric.runs.run import OnProgress, Run, RunOptions, RunResult
+from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import JUDGE_FILES, ROW_SCHEMA, SCORES, SHEET, VERDICTS, SchemeTally, render_verdict_row
 from prorubric.verbs.score import ScoredResponse, ScoredRun, open_scores
 
-_CHARACTERS_PER_TOKEN = 4
-
 
 @config_record
-class JudgeFiles(TaskOptions, RunOptions):
-    """What is judged, by which model, into which folder."""
+class JudgeRunConfig(TaskOptions, EngineOptions):
+    """What is judged, by which model, into which folder, how the judge is asked, how its endpoint is treated."""
 
     tasks: str
     """Tasks file, or the id of a Hugging Face dataset."""
@@ -68,25 +55,12 @@ class JudgeFiles(TaskOptions, RunOptions):
     """Comma-separated schemes, all that the tasks allow, or auto: the sum, and ProRubric if there are dimensions."""
     limit: Annotated[int, Field(ge=1)] | None = None
     """Judge only the first N responses, to try a judge before paying for all of them."""
-    engine: Engine = "local"
-    """Where to run: on this machine, or in Ray actors on many machines."""
-    workers: Annotated[int, Field(ge=1)] = 2
-    """Ray: number of actors."""
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
 
     def __post_init__(self) -> None:
         if self.out.suffix.lower() in (".csv", ".json", ".jsonl", ".parquet"):
-            raise ConfigError(
-                f"--out {self.out} is a folder, with {SHEET} and {SCORES} in it; name it without a suffix"
-            )
-
-
-@config_record
-class JudgeRunConfig(JudgeFiles):
-    """A whole run: its files, how the judge is asked, how its endpoint is treated."""
-
-    _: KW_ONLY
-    judging: JudgeConfig = field(default_factory=JudgeConfig)
-    http: HttpConfig = field(default_factory=HttpConfig)
+            held = f"a folder, with {SHEET} and {SCORES} in it"
+            raise ConfigError(f"--out {self.out} is {held}; name it without a suffix")
 
 
 class JudgeResult(RunResult, ScoredRun):
@@ -121,60 +95,52 @@ class JudgeEstimate(Estimate):
 def judge_responses(config: JudgeRunConfig, on_progress: OnProgress | None = None) -> JudgeResult:
     """Judge and score every response of a file into a run folder.
 
-    Ctrl-C lets the calls in flight finish, so they are not paid for twice, keeps what is complete, and raises
-    `KeyboardInterrupt`; a second one ends the run at once.
+    The first Ctrl-C lets the calls in flight finish, keeps what is complete and raises `KeyboardInterrupt`; the second
+    ends the run at once.
     """
-    with Run(config, config.http, on_progress) as run:
+    with Run(config, on_progress) as run:
         return run_sync(_judge(config, run))
 
 
 def estimate_judging(config: JudgeRunConfig) -> JudgeEstimate:
     """Count the calls, tokens and money of a run without making a call."""
-    with Run(config, config.http) as run:
+    with Run(config) as run:
         return run_sync(_estimate(config, run))
 
 
 async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
-    inputs = _open_inputs(config, run)
-    tally = _Tally()
+    inputs, tally = _open_inputs(config, run), _Tally()
     setting = Setting(
         verb="judge",
         config=config,
-        identity={
-            "judge": inputs.model.identity,
-            "subset": config.subset,
-            **render_config(config.judging),
-            "limit": config.limit,
-        },
+        identity={"judge": inputs.model.identity, "subset": config.subset}
+        | render_config(config.judging)
+        | {"limit": config.limit},
         inputs={"tasks": config.tasks, "responses": config.responses},
         files=JUDGE_FILES,
         grows=("reasks", "limit"),
         until_finished=("content", "limit"),
     )
-    place = Workplace(config.http, config.journal or config.out / JOURNAL, config.engine, config.workers)
-    job = JudgeJob(config.judge, config.judging, inputs.readings)
+    journal = config.journal or config.out / JOURNAL
     with claim_folder(config.out, setting) as begin:
         begin(schemes=inputs.schemes)
         save_tasks(config.out / TASKS, inputs.tasks.values())
         with stop_on_signals(run.stop), ExitStack() as stack:
             write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
-            write_scores = [
-                stack.enter_context(open_scores(config.out / name, inputs.schemes)) for name in (SCORES, SHEET)
-            ]
-            async with aclosing(run_job(job, inputs.cases, run, place)) as stream:
+            files = (config.out / SCORES, config.out / SHEET)
+            write_scores = [stack.enter_context(open_scores(path, inputs.schemes)) for path in files]
+            async with aclosing(run_job(inputs.job, inputs.cases, run, config, journal)) as stream:
                 async for judged in stream:
                     if run.stop.asked and judged.is_open:  # it was not asked to the end
                         continue
-                    verdicts: Readings = {name: found.verdicts for name, found in judged.judgements.items()}
+                    verdicts = {name: found.verdicts for name, found in judged.judgements.items()}
                     scores = score_readings(verdicts, judged.task, inputs.schemes)
                     write_verdicts(_render_verdicts(judged))
                     for write in write_scores:
                         write(ScoredResponse(judged.task.id, judged.response.sample, scores))
                     tally.add(judged, scores)
-                    failed = run.count_failures()
-                    run.tell(
-                        tally.responses, config.limit, f"{tally.unknown:,} verdicts unknown, {failed:,} calls failed"
-                    )
+                    note = f"{tally.unknown:,} verdicts unknown, {run.count_failures():,} calls failed"
+                    run.tell(tally.responses, config.limit, note)
         run.rejects.save(config.out / REJECTS)
         result = _summarize(config, inputs, tally, run)
         write_json(config.out / SUMMARY, result.model_dump(mode="json"))
@@ -191,22 +157,15 @@ class JudgeJob:
     judging: JudgeConfig
     readings: tuple[Reading, ...]
 
-    def start(self, model: AnyModel) -> "JudgeWorker":
-        """A worker that asks this judge."""
-        return JudgeWorker(Judge(model, self.judging), self.readings)
+    def start(self, model: AnyModel) -> Callable[[tuple[Task, Response]], Coroutine[Any, Any, Judged]]:
+        """The function that judges one response, with one call for each reading."""
+        judge = Judge(model, self.judging)
 
+        async def judge_one(case: tuple[Task, Response]) -> Judged:
+            task, response = case
+            return Judged(task, response, await judge.judge_all(task, response.text, self.readings))
 
-@dataclass(frozen=True, slots=True)
-class JudgeWorker:
-    """Judges responses, one call for each reading."""
-
-    judge: Judge
-    readings: tuple[Reading, ...]
-
-    async def run(self, case: tuple[Task, Response]) -> Judged:
-        """The verdicts on one response."""
-        task, response = case
-        return Judged(task, response, await self.judge.judge_all(task, response.text, self.readings))
+        return judge_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +177,8 @@ class _Inputs:
     schemes: tuple[str, ...]
     left_out: dict[str, str]
     unread: dict[str, str]
-    readings: tuple[Reading, ...]
     model: AnyModel
+    job: JudgeJob
 
 
 def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
@@ -233,8 +192,9 @@ def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
         raise SourceError(f"{config.responses}: no response could be judged; {why}; {EXAMPLE}")
     unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
     model = run.models.make(config.judge)
-    Judge(model, config.judging)  # a prompt file that cannot be used is found now
-    return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, list_readings(schemes), model)
+    job = JudgeJob(config.judge, config.judging, list_readings(schemes))
+    job.start(model)  # a prompt file that cannot be used is found now
+    return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, model, job)
 
 
 @dataclass(slots=True)
@@ -300,7 +260,7 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         unknown_verdicts=tally.unknown,
         unknown_reasons=tally.reasons.summarize(),
         reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
-        shareable_prompt_tokens=tally.shareable // _CHARACTERS_PER_TOKEN,
+        shareable_prompt_tokens=tally.shareable // CHARACTERS_PER_TOKEN,
         shareable_share=tally.shareable / tally.prompt if tally.prompt else None,
         **run.describe(),
     )
@@ -310,11 +270,9 @@ async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
     inputs, responses = _open_inputs(config, run), 0
     with open_existing(config.journal or config.out / JOURNAL) as journal:
         questions = Questions(journal)
-        worker = JudgeWorker(
-            Judge(replay_judge(inputs.model, questions, config.judging), config.judging), inputs.readings
-        )
+        judge_one = inputs.job.start(replay_judge(inputs.model, questions, config.judging))
         for case in inputs.cases:
-            await worker.run(case)
+            await judge_one(case)
             responses += 1
     await run.models.close(own=False)  # the run may use the same object
     return JudgeEstimate(

@@ -7,10 +7,9 @@ task's compensation is above a limit.
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
-from heapq import nlargest
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,22 +23,15 @@ from prorubric.files.write import open_rows
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.lint import CHECKS, Severity, TaskLint, lint_task
 
-_DETAIL_SCHEMA = pa.schema(
-    {
-        "task_id": pa.string(),
-        "criteria": pa.int64(),
-        "findings": pa.string(),
-        "presence": pa.int64(),
-        "formatting": pa.int64(),
-        "presence_share": pa.float64(),
-        "compensation": pa.float64(),
-        "compensation_grouped": pa.float64(),
-    }
-)
 _FIGURES = ("presence_share", "compensation", "compensation_grouped")
+_DETAIL_SCHEMA = pa.schema(
+    {"task_id": pa.string(), "criteria": pa.int64(), "findings": pa.string()}
+    | dict.fromkeys(("presence", "formatting"), pa.int64())
+    | dict.fromkeys(_FIGURES, pa.float64())
+)
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """Worst first."""
-_FEWEST_TO_SORT = 50
+_COUNTS = ("tasks", "criteria", "negative", "presence", "formatting", "too_compensable", "affected")
 
 
 @config_record
@@ -111,17 +103,17 @@ class _Tally:
     counts: Counter[str] = field(default_factory=Counter)
     checks: Counter[str] = field(default_factory=Counter)
     figures: dict[str, "array[float]"] = field(default_factory=lambda: {name: array("d") for name in _FIGURES})
-    worst: list[TaskLint] = field(default_factory=list)
+    worst: list[tuple[list[int], int, TaskLint]] = field(default_factory=list)
+    """A heap of the tasks to show: findings by severity, then the first that was read, with the least bad on top."""
 
 
-def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = None) -> LintResult:
-    """Look at every task of a file. `on_task` sees each one as it is read."""
+def lint_tasks(config: LintConfig) -> LintResult:
+    """Look at every task of a file."""
     if config.out and config.out.resolve() == Path(config.tasks).resolve():
         raise ConfigError(f"{config.out}: the findings would replace the tasks; choose another name for --out")
     rejects, tally = Rejects(config.show, keep=False), _Tally()
     limit = math.inf if config.max_compensation is None else config.max_compensation
-    with ExitStack() as stack:
-        write = stack.enter_context(open_rows(config.out, _DETAIL_SCHEMA)) if config.out else None
+    with open_rows(config.out, _DETAIL_SCHEMA) if config.out else nullcontext() as write:
         for task in open_tasks(config, rejects.add):
             found = lint_task(task)
             tally.counts.update(
@@ -137,15 +129,13 @@ def lint_tasks(config: LintConfig, on_task: Callable[[TaskLint], None] | None = 
             for name, values in tally.figures.items():
                 if (value := getattr(found, name)) is not None:
                     values.append(value)
-            if found.findings and config.show:
-                tally.worst.append(found)
-                # Sorting now and then costs far less than after every task.
-                if len(tally.worst) >= 2 * config.show + _FEWEST_TO_SORT:
-                    tally.worst = nlargest(config.show, tally.worst, key=_rank)
+            if found.findings:
+                severities = [finding.severity for finding in found.findings]
+                heappush(tally.worst, ([*map(severities.count, _SEVERITIES)], -tally.counts["tasks"], found))
+                if len(tally.worst) > config.show:
+                    heappop(tally.worst)
             if write:
                 write(found.model_dump(mode="json"))
-            if on_task:
-                on_task(found)
     return _summarize(config, tally, rejects)
 
 
@@ -162,28 +152,14 @@ def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects) -> LintResul
         for name, values in tally.figures.items()
     }
     return LintResult(
-        tasks=counts["tasks"],
-        criteria=counts["criteria"],
         rejected=dict(rejects.kinds.most_common()),
         rejects=rejects.show(),
         duplicate_ids=rejects.kinds[TAKEN_ID],
         findings={check: tally.checks[check] for check in CHECKS},
         severities=dict(severities),
-        negative=counts["negative"],
-        presence=counts["presence"],
-        formatting=counts["formatting"],
         substantive=counts["criteria"] - counts["presence"] - counts["formatting"],
+        **{name: counts[name] for name in _COUNTS},
         **spreads,
-        too_compensable=counts["too_compensable"],
-        affected=counts["affected"],
-        worst=tuple(nlargest(config.show, tally.worst, key=_rank)),
-        passed=bool(counts["tasks"])
-        and not any(severities[name] for name in failing)
-        and not counts["too_compensable"],
+        worst=tuple(found for _, _, found in sorted(tally.worst, reverse=True)),
+        passed=counts["tasks"] > 0 and not counts["too_compensable"] and not any(severities[name] for name in failing),
     )
-
-
-def _rank(found: TaskLint) -> tuple[int, ...]:
-    """The worst task has the highest rank; of equals the one that was read first is shown."""
-    severities = Counter(finding.severity for finding in found.findings)
-    return tuple(severities[name] for name in _SEVERITIES)

@@ -57,11 +57,8 @@ class ScoredResponse:
 
     def to_row(self) -> dict[str, JsonValue]:
         """The row of a table: None if a score is unknown."""
-        return {
-            "task_id": self.task_id,
-            "sample": self.sample,
-            **{name: found.value for name, found in self.scores.items()},
-        }
+        values = {name: found.value for name, found in self.scores.items()}
+        return {"task_id": self.task_id, "sample": self.sample, **values}
 
 
 class ScoredRun(Record):
@@ -86,25 +83,17 @@ class ScoredRun(Record):
 
     def list_worst(self, count: int) -> list[ScoredResponse]:
         """The responses with the lowest scores by `order`; one that is unknown counts by its lower bound."""
-        return nsmallest(
-            count,
-            read_scores(Path(self.folder), [*self.schemes]),
-            key=lambda response: [response.scores[name].low for name in self.order],
-        )
+        responses = read_scores(Path(self.folder), [*self.schemes])
+        return nsmallest(count, responses, key=lambda response: [response.scores[name].low for name in self.order])
 
     def _repr_html_(self) -> str:
         means = [{"scheme": name, **summary.model_dump()} for name, summary in self.schemes.items()]
         worst = [response.to_row() for response in self.list_worst(_SHOWN_IN_NOTEBOOKS)]
-        return render_html(("scheme", "mean", "known", "unknown"), means) + render_html(
-            ("task_id", "sample", *self.schemes), worst
-        )
+        means_table = render_html(("scheme", "mean", "known", "unknown"), means)
+        return means_table + render_html(("task_id", "sample", *self.schemes), worst)
 
 
-class ScoreResult(ScoredRun):
-    """The scores of a run."""
-
-
-def score_run(config: ScoreConfig) -> ScoreResult:
+def score_run(config: ScoreConfig) -> ScoredRun:
     """Score every response of a run again."""
     if config.out:
         _check_out(config.out, config.run, config.overwrite)
@@ -129,7 +118,7 @@ def score_run(config: ScoreConfig) -> ScoreResult:
             tally.add(response.scores)
             if write:
                 write(response)
-    return ScoreResult(
+    return ScoredRun(
         folder=str(config.run),
         judge=read_judge(config.run),
         responses=responses,

@@ -33,8 +33,8 @@ _NOTE_ON_LENGTHS = (
 
 
 @config_record
-class ServedReward:
-    """What is served."""
+class ServeConfig(ServerOptions):
+    """A server: what it serves, where, within which limits, and how the judge is asked."""
 
     _: KW_ONLY
     judge: str
@@ -55,13 +55,6 @@ class ServedReward:
     """How many tokens below the limit the loss begins."""
     overlong_factor: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.5
     """Reward that a response at the limit loses."""
-
-
-@config_record
-class ServeConfig(ServerOptions, ServedReward):
-    """A server: what it serves, where, within which limits, and how the judge is asked."""
-
-    _: KW_ONLY
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
 
@@ -134,20 +127,9 @@ def serve_rewards(config: ServeConfig, on_ready: Callable[[Serving], None] | Non
 
 def make_reward_config(config: ServeConfig) -> RewardConfig:
     """The reward that is served. The breaker is off: each unknown reward is refused by itself."""
-    overlong = None
-    if config.overlong_limit is not None and config.overlong_buffer is not None:
-        overlong = Overlong(limit=config.overlong_limit, buffer=config.overlong_buffer, factor=config.overlong_factor)
-    elif config.overlong_limit is not None or config.overlong_buffer is not None:
+    limit, buffer = config.overlong_limit, config.overlong_buffer
+    if (limit is None) != (buffer is None):
         raise ConfigError("overlong responses need both --overlong-limit and --overlong-buffer; give both or neither")
-    return RewardConfig(
-        config.judge,
-        scheme=config.scheme,
-        tasks=config.tasks,
-        format=config.format,
-        column=config.column,
-        overlong=overlong,
-        journal=config.journal,
-        max_unknown=1.0,
-        judging=config.judging,
-        http=config.http,
-    )
+    overlong = Overlong(limit=limit, buffer=buffer, factor=config.overlong_factor) if limit and buffer else None
+    same = ("judge", "scheme", "tasks", "format", "column", "journal", "judging", "http")
+    return RewardConfig(**{name: getattr(config, name) for name in same}, overlong=overlong, max_unknown=1.0)

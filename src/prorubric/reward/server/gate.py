@@ -20,7 +20,7 @@ from prorubric.files.json import render_json
 from prorubric.reward.server.config import ServerOptions, Token
 from prorubric.reward.server.log import log, log_error
 from prorubric.reward.server.metrics import Metrics
-from prorubric.text.show import shorten
+from prorubric.text.show import count, shorten
 
 REWARD_ROUTES = ("/score", "/openrlhf", "/slime", "/verify")
 ROUTES = (*REWARD_ROUTES, "/seed_session", "/health", "/metrics", "/openapi.json")
@@ -50,7 +50,8 @@ class Places:
     def check(self, number: int) -> None:
         """Refuse with a 429 if that many places are not free."""
         if self.taken + number > self.limit:
-            line = f"{self.taken} responses are being judged or waiting and {number} more would be too many"
+            taken = f"{count(self.taken, 'response')} {'is' if self.taken == 1 else 'are'} being judged or waiting"
+            line = f"{taken} and {number} more would be too many"
             raise HTTPException(429, f"{line}; ask again, or raise --response-limit ({self.limit})", RETRY_BUSY)
 
     @contextmanager

@@ -14,7 +14,7 @@ from prorubric.errors import ConfigError
 from prorubric.files.json import parse_json
 from prorubric.reward.reward import RewardRequest
 from prorubric.reward.transcript import choose_reference, drop_stop_texts, split_query
-from prorubric.text.show import shorten
+from prorubric.text.show import count, shorten
 
 _REFERENCE = (
     "the id of a task in the server's file; or a task itself, as an object or as JSON text; or a row with either"
@@ -67,8 +67,9 @@ class ScoreRequest(BaseModel):
                 raise ConfigError("tokens is one number with response and a list with responses")
             tokens = self.tokens if isinstance(self.tokens, list) else [self.tokens]
         if len(tokens) != len(texts):
-            raise ConfigError(f"{len(texts)} responses, but {len(tokens)} numbers of tokens; give one for each")
-        return [RewardRequest(self.task, text, count) for text, count in zip(texts, tokens, strict=True)]
+            numbers = f"{count(len(texts), 'response')}, but {count(len(tokens), 'number')} of tokens"
+            raise ConfigError(f"{numbers}; give one for each")
+        return [RewardRequest(self.task, text, length) for text, length in zip(texts, tokens, strict=True)]
 
 
 class OpenRlhfRequest(BaseModel):
