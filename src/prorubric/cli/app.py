@@ -63,8 +63,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 2
     except CycloptsError as error:
         verb = f" {given[0]}" if given and given[0] in _VERBS else ""
-        # First what is misspelt: it is why another option seems to be missing.
-        said = _find_unknown(error, given) or _explain(error)
+        said = _explain(error, given)
         say(f"prorubric{verb}: {said}{'' if said.endswith('?') else ';'} see prorubric{verb} --help")
         return 2
     except BrokenPipeError:
@@ -97,45 +96,36 @@ def main() -> None:
     sys.exit(code)
 
 
-def _find_unknown(error: CycloptsError, given: Sequence[str]) -> str:
-    """The command or option that may be misspelt; "" if all of them are known."""
+def _explain(error: CycloptsError, given: Sequence[str]) -> str:
+    """What is wrong with the command line: first what is misspelt, which is why another option seems to be missing."""
     if isinstance(error, UnknownCommandError) and error.unused_tokens:
         word, verbs = error.unused_tokens[0], [name for name in error.app or app if not name.startswith("-")]
         kind = "option" if word.startswith("-") else "command"
         near = get_close_matches(word, verbs, 1)
         return f"unknown {kind} {word!r}; {f'did you mean {near[0]}? ' if near else ''}commands: {', '.join(verbs)}"
     options = (error.app or app).assemble_argument_collection()
+    known = [name for option in options for name in option.names]
     for word in takewhile("--".__ne__, given):
         name = word.partition("=")[0]
         try:
             _ = name.startswith("--") and options.match(name)
         except ValueError:
-            near = get_close_matches(name, [known for option in options for known in option.names], 1)
+            near = get_close_matches(name, known, 1)
             return f"unknown option {name}" + (f"; did you mean {near[0]}?" if near else "")
-    return ""
-
-
-def _explain(error: CycloptsError) -> str:
-    """What is wrong with the command line, in the words of the command line."""
-    cause = error.__cause__
-    if isinstance(cause, ValidationError):
-        fault = cause.errors(include_url=False)[0]
-        message = read_fault(fault).message
-        # The record inside a config, such as `http`, is not an option: its fields are.
-        known = {name for option in (error.app or app).assemble_argument_collection() for name in option.names}
-        steps = ["--" + str(step).replace("_", "-") for step in fault["loc"]]
+    if isinstance(error.__cause__, ValidationError):
+        fault = error.__cause__.errors(include_url=False)[0]
+        # A record inside a config, such as `http`, is not an option, and its fields are.
+        steps = ("--" + str(step).replace("_", "-") for step in fault["loc"])
         option = next((step for step in steps if step in known), "")
-        if not option:
-            return message
-        if fault["type"] == "missing":
-            return f"{option} is missing"
-        return f"{option}: {message} (got {shorten(repr(fault['input']))})"
+        message = read_fault(fault).message
+        if option:
+            message = f"{option}: {message} (got {shorten(repr(fault['input']))})"
+        return f"{option} is missing" if fault["type"] == "missing" else message
     if isinstance(error, UnusedCliTokensError):
         unused = error.unused_tokens or ()
         return f"unexpected argument{'s' * (len(unused) > 1)}: {', '.join(map(repr, unused))}"
     if isinstance(error, MissingArgumentError) and error.argument:
         needed = error.argument.token_count()[0]
-        return (
-            f"{error.keyword or error.argument.name} requires {'an argument' if needed == 1 else f'{needed} arguments'}"
-        )
+        arguments = "an argument" if needed == 1 else f"{needed} arguments"
+        return f"{error.keyword or error.argument.name} requires {arguments}"
     return str(error).strip().rstrip(".")

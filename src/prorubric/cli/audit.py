@@ -130,7 +130,8 @@ def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
     for effect in result.effects:
         if effect.mean is not None:
             best[effect.edit] = max(best[effect.edit], effect.mean)
-    for edit in sorted(best, key=lambda edit: -best[edit] if edit in WORTHLESS else math.inf):
+    worthless = sorted((edit for edit in best if edit in WORTHLESS), key=lambda edit: -best[edit])
+    for edit in (*worthless, *(edit for edit in best if edit not in WORTHLESS)):
         row = []
         for effect in (cells[edit, scheme] for scheme in schemes):
             pays = edit in WORTHLESS and effect.low is not None and effect.low > 0

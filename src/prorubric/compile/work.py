@@ -1,8 +1,8 @@
 """What a run does to each task, on any engine: group, add texts, bake, in this order."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -12,8 +12,6 @@ from prorubric.compile.draft import Fault
 from prorubric.compile.texts import TextName, add_texts
 from prorubric.errors import SchemeError
 from prorubric.judge.texts import read_one
-from prorubric.llm.make import require_text
-from prorubric.llm.model import Model, YesNoModel
 from prorubric.rubric.labels import is_labelled
 from prorubric.rubric.records import Task
 
@@ -47,18 +45,6 @@ class CompilePlan:
         """The texts that a generator has to write for a task: those asked for, and those to bake that are missing."""
         baked = [TEXT_OF[name] for name in self.transforms if name in TEXT_OF]
         return tuple(dict.fromkeys([*self.texts, *(name for name in baked if not _HAS_TEXT[name](task))]))
-
-
-@dataclass(frozen=True, slots=True)
-class CompileJob:
-    """The work of a run, which an engine can send anywhere."""
-
-    model: str
-    plan: CompilePlan
-
-    def start(self, model: Model | YesNoModel) -> Callable[[Task], Coroutine[Any, Any, Compiled]]:
-        """The function that compiles one task with this generator."""
-        return CompileWorker(Compiler(require_text(model), self.plan.generation, self.plan.own_prompt), self.plan).run
 
 
 @dataclass(frozen=True, slots=True)

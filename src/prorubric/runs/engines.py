@@ -1,15 +1,15 @@
 """Where the work of a run is done: in this process, or in Ray actors on many machines.
 
-A `Job` says what happens to each item and travels to wherever the work is done; there it is given a model. Results come
-back in the order of the items and are the same on every engine, and every reply is in the journal before it is used, so
-either engine can finish what the other began.
+A `Job` travels to wherever the work is done, is given a model there, and returns the function that works on one item.
+Results come back in the order of the items and are the same on every engine, and every reply is in the journal before
+it is used, so either engine can finish what the other began.
 """
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -23,19 +23,7 @@ from prorubric.runs.stop import Stop
 Engine = Literal["local", "ray"]
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
-ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
-ResultT_co = TypeVar("ResultT_co", covariant=True)
-
-
-class Job(Protocol[ItemT_contra, ResultT_co]):
-    """What is done to each item, as a value that can be sent to another machine."""
-
-    @property
-    def model(self) -> str:
-        """The model that the work needs, as the user wrote it."""
-
-    def start(self, model: AnyModel) -> Callable[[ItemT_contra], Coroutine[Any, Any, ResultT_co]]:
-        """The function that does the work on one item, with this model; many items are worked on at once."""
+Job = Callable[[AnyModel], Callable[[ItemT], Coroutine[Any, Any, ResultT]]]
 
 
 @config_record
@@ -55,21 +43,21 @@ class EngineOptions(RunOptions):
 
 
 async def run_job(
-    job: Job[ItemT, ResultT], items: Iterable[ItemT], run: Run, options: EngineOptions, journal_path: Path
+    model: str, job: Job[ItemT, ResultT], items: Iterable[ItemT], run: Run, options: EngineOptions, journal_path: Path
 ) -> AsyncGenerator[ResultT, None]:
     """The result for every item, in order. After a stop no item is begun, and those in flight are finished."""
     wanted = take_until_stopped(items, run.stop)
-    run.models.make(job.model)  # even for Ray: a wrong name fails before anything starts
+    run.models.make(model)  # even for Ray: a wrong name fails before anything starts
     if options.engine == "ray":
         from prorubric.runs.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
 
         await run.models.close()
-        async with aclosing(run_on_ray(job, wanted, run, options, journal_path)) as results:
+        async with aclosing(run_on_ray(model, job, wanted, run, options, journal_path)) as results:
             async for result in results:
                 yield result
         return
     with Journal(journal_path) as journal:
-        work = job.start(run.models.open(job.model, journal))
+        work = job(run.models.open(model, journal))
         try:
             async for result in run_in_order(map(work, wanted), options.window):
                 yield result

@@ -1,9 +1,9 @@
 """What a run would ask for and cost, counted without a call.
 
 The run's own code puts its questions to a `Replay`, which answers from the journal. A question that the journal cannot
-answer is counted, and gets a failure, so whatever depends on it is not asked. Repeated questions are counted once.
-Prompts are rendered as they would be sent and counted at four characters per token, a common figure for English. The
-estimate assumes one reply of usual length per question; the ceiling assumes every retry and the longest replies.
+answer is counted once, and gets a failure, so whatever depends on it is not asked. Prompts are counted at four
+characters per token, a common figure for English. The estimate assumes one reply of usual length per question; the
+ceiling assumes every retry and the longest replies.
 """
 
 from collections import Counter
@@ -78,7 +78,7 @@ class Questions:
 
 
 class Replay(ModelWrapper[Model]):
-    """A text model that answers from the journal and counts the question that the journal cannot answer."""
+    """A text model that answers from the journal and counts what the journal cannot answer."""
 
     def __init__(
         self,

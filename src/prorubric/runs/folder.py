@@ -48,11 +48,7 @@ class Setting:
 
 @contextmanager
 def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> Iterator[Callable[..., None]]:
-    """Hold a folder for one run.
-
-    Gives a function that begins the run: it removes what is left of an earlier one and writes `config.json`, with more
-    about the run if there is more to say.
-    """
+    """Hold a folder for one run; the function it gives begins the run: it removes earlier results and writes the config."""
     described = describe_run(setting)
     _check_folder(folder, setting, described, overwrite)  # before a lock is left in a folder that is not ours
     folder.mkdir(parents=True, exist_ok=True)

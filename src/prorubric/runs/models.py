@@ -7,7 +7,7 @@ from prorubric.errors import ConfigError, NotAskedError
 from prorubric.llm.accounting import Prices, Usage, estimate_cost, find_price
 from prorubric.llm.cache import CachedModel, CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig
-from prorubric.llm.make import make_model, require_text
+from prorubric.llm.make import make_model
 from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Request, YesNoModel, stop_model
 from prorubric.llm.own import OwnModel
 from prorubric.runs.stop import Stop
@@ -113,16 +113,11 @@ class Models:
 
     def open(self, spec: str, journal: Keeper, draw: int = 0) -> AnyModel:
         """The model with its calls counted, kept in a journal and held to the budget; `draw` asks it afresh."""
-        model = self.make(spec)
+        model, usage = self.make(spec), self._gate.usage[spec]
         if isinstance(model, YesNoModel):
-            return CachedYesNo(GatedYesNo(model, self._gate), journal, self._gate.usage[spec], draw)
-        kept = self.open_text(spec, journal)
+            return CachedYesNo(GatedYesNo(model, self._gate), journal, usage, draw)
+        kept = CachedModel(GatedModel(model, self._gate), journal, usage)
         return Redrawn(kept, draw) if draw else kept
-
-    def open_text(self, spec: str, journal: Keeper) -> Model:
-        """The same for a model that has to write text."""
-        gated = GatedModel(require_text(self.make(spec)), self._gate)
-        return CachedModel(gated, journal, self._gate.usage[spec])
 
     async def close(self, *, own: bool = True) -> None:
         """Close every model; `own=False` leaves the user's own objects open, which another run may still use."""

@@ -39,13 +39,13 @@ _SHARED_LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute")
 class _WorkerActor:
     """A worker with its own model."""
 
-    def __init__(self, job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None) -> None:
-        self._stop, self._model = Stop(), job.model
+    def __init__(self, model: str, job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None) -> None:
+        self._stop, self._model = Stop(), model
         self._gate = Gate(self._stop, max_calls)
         self._models = Models(http, self._gate)
         actor = _import_ray().get_actor(journal)
         kept: Any = SimpleNamespace(find=actor.find.remote, keep=actor.keep.remote)
-        self._work = job.start(self._models.open(job.model, kept))
+        self._work = job(self._models.open(model, kept))
 
     async def run(self, items: list[Any]) -> tuple[list[Any], Usage, str]:
         """The results, what they used, and why the worker has stopped, if it has."""
@@ -60,7 +60,7 @@ class _WorkerActor:
 
 
 async def run_on_ray(
-    job: Job[ItemT, ResultT], items: Iterator[ItemT], run: Run, options: EngineOptions, journal_path: Path
+    model: str, job: Job[ItemT, ResultT], items: Iterator[ItemT], run: Run, options: EngineOptions, journal_path: Path
 ) -> AsyncGenerator[ResultT, None]:
     """The result for every item, in order, from actors."""
     ray = _import_ray()
@@ -74,7 +74,7 @@ async def run_on_ray(
     window = 2 * http.concurrency
     shard_size = max(1, min(_LARGEST_SHARD, window // _SHARDS_PER_WORKER))
     shards_at_once = -(-window // shard_size)
-    keeper, workers = _start_actors(ray, job, http, journal_path, size, shards_at_once, most)
+    keeper, workers = _start_actors(ray, (model, job, http), journal_path, size, shards_at_once, most)
     run.stop.listeners += [worker.stop.remote for worker in workers]
     free: asyncio.Queue[Any] = asyncio.Queue()
     for worker in workers * shards_at_once:
@@ -99,7 +99,7 @@ async def run_on_ray(
         # Twice as many as there is room for: a slow first shard must not keep the workers waiting.
         async with aclosing(run_in_order(deal(), 2 * shards_at_once * size)) as shards:
             async for results, usage, stopped in shards:
-                run.gate.usage[job.model].merge(usage)
+                run.gate.usage[model].merge(usage)
                 run.gate.check_budget()
                 if stopped:
                     run.stop.ask(f"--max-calls {most} is reached")
@@ -115,7 +115,7 @@ async def run_on_ray(
 
 
 def _start_actors(
-    ray: Any, job: Job[Any, Any], http: HttpConfig, path: Path, size: int, shards_at_once: int, most: int | None
+    ray: Any, work: tuple[Any, ...], path: Path, size: int, shards_at_once: int, most: int | None
 ) -> tuple[Any, list[Any]]:
     """The journal on this machine, and the workers wherever Ray puts them."""
     # Workers find the journal by name: a handle among their arguments would be lost with the process that made it.
@@ -128,7 +128,7 @@ def _start_actors(
         num_cpus=1, max_restarts=-1, max_task_retries=_MOST_RETRIES, max_concurrency=shards_at_once + 1
     )
     share = None if most is None else most // size
-    return journal.remote(str(path.resolve())), [worker.remote(job, http, name, share) for _ in range(size)]
+    return journal.remote(str(path.resolve())), [worker.remote(*work, name, share) for _ in range(size)]
 
 
 def share_limits(http: HttpConfig, wanted: int) -> tuple[int, HttpConfig]:

@@ -78,11 +78,8 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
         try:
             start = await prepare(config, models, chosen, everything, run.rejects)
             run.check_stopped()
-            begin(
-                schemes=start.schemes,
-                judge_identity=models.judge.identity,
-                editor_identity=models.editor.identity,
-            )
+            identities = {"judge_identity": models.judge.identity, "editor_identity": models.editor.identity}
+            begin(schemes=start.schemes, **identities)
             save_tasks(config.out / TASKS, start.tasks.values())
             found = await examine(start.cases, models, start.schemes, config, run)
             run.check_stopped()

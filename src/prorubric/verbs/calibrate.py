@@ -57,9 +57,8 @@ class CalibrateResult(Record):
     damaged: int
     """Replies that were damaged in the journal and asked for again."""
     said_true: float | None
-    """The share of known verdicts that are true."""
+    """The share of known verdicts that are true; `labelled_true` is that of the labels."""
     labelled_true: float | None
-    """The share of labels that are true."""
     judge_agreement: Agreement
     human_agreement: Agreement
     by_tag: dict[str, dict[str, Agreement]]

@@ -6,9 +6,10 @@ complete.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import KW_ONLY, field, replace
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -21,7 +22,7 @@ from prorubric.compile.compiler import RULES, Compiled, Compiler, GeneratorConfi
 from prorubric.compile.outputs import CompileOutputs
 from prorubric.compile.prompt import DOMAINS, Question, load_generator_prompt
 from prorubric.compile.texts import QUESTIONS, TextName, add_texts
-from prorubric.compile.work import TEXT_OF, CompileJob, CompilePlan, CompileWorker, Group
+from prorubric.compile.work import TEXT_OF, CompilePlan, CompileWorker, Group
 from prorubric.datasets.load import Stream, TaskOptions, open_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.files.write import hash_file, open_rows, write_json
@@ -36,6 +37,7 @@ from prorubric.rubric.save import TASK_SCHEMA
 from prorubric.runs.engines import EngineOptions, run_job, take_until_stopped
 from prorubric.runs.estimate import Estimate, Questions, Replay, open_existing
 from prorubric.runs.folder import Setting, describe_run
+from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.text.show import shorten
@@ -183,10 +185,10 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
         tasks = take_until_stopped(islice(stream, config.limit), run.stop)
         if config.has_model:
             require_text(run.models.make(config.generator))  # before there is a journal
-            results = run_job(CompileJob(config.generator, plan), tasks, run, config, outputs.journal)
+            job = partial(start_compiling, plan)
+            results = run_job(config.generator, job, tasks, run, config, outputs.journal)
         else:
-            worker = CompileWorker(Compiler(None, plan.generation, plan.own_prompt), plan)
-            results = run_in_order(map(worker.run, tasks), config.window)
+            results = run_in_order(map(start_compiling(plan, None), tasks), config.window)
         with (
             stop_on_signals(run.stop),
             open_rows(outputs.tasks, TASK_SCHEMA) as write_task,
@@ -210,6 +212,12 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
                 raise SourceError(f"{config.tasks}: no task could be read; {why}")
             outputs.announce()
         return _finish(config, plan, outputs, tally, stream, run)
+
+
+def start_compiling(plan: CompilePlan, model: AnyModel | None) -> Callable[[Task], Coroutine[Any, Any, Compiled]]:
+    """The function that compiles one task, with a generator or by the rules."""
+    text_model = None if model is None else require_text(model)
+    return CompileWorker(Compiler(text_model, plan.generation, plan.own_prompt), plan).run
 
 
 class _Tally:

@@ -83,7 +83,6 @@ class ConvertResult(Record):
     left_out: dict[str, int]
     """Tasks that preparation left out, or that hold nothing of the subset, by reason."""
     files: dict[str, str]
-    """The files that were written, by what they hold."""
     unused: dict[str, int]
     """Fields that were not used and that no judge sees, with the number of rows, or of criteria, that have them."""
     unused_share: float | None
@@ -159,25 +158,12 @@ def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
     kind, compression = split_suffix(out)
     stem = str(out)[: -len(kind + compression)]
     held_out = Path(f"{stem}.held-out{kind}{compression}")
-<<<<<<< HEAD
-    outputs = {"tasks": out}
-    if config.held_out:
-        outputs["held_out"] = held_out
-    elif held_out.exists():
-        raise ConfigError(
-            f"{held_out}: was held out of an earlier {out.name}, which this run would train on; "
-            "remove it, or choose another name"
-        )
-    outputs |= {name: path for name in ANSWER_FILES if (path := getattr(config, name)) is not None}
-    outputs["rejects"] = Path(f"{stem}.rejects.jsonl")
-    outputs["manifest"] = Path(f"{stem}.manifest.json")
-=======
     if held_out.exists() and not config.held_out:
-        fault = f"was held out of an earlier {config.out.name}, which this run would train on"
+        fault = f"was held out of an earlier {out.name}, which this run would train on"
         raise ConfigError(fault, remedy="remove it, or choose another name", place=held_out)
-    outputs = {"tasks": config.out} | ({"held_out": held_out} if config.held_out else {})
+    outputs = {"tasks": out} | ({"held_out": held_out} if config.held_out else {})
+    outputs |= {name: path for name in ANSWER_FILES if (path := getattr(config, name)) is not None}
     outputs |= {"rejects": Path(f"{stem}.rejects.jsonl"), "manifest": Path(f"{stem}.manifest.json")}
->>>>>>> 08dbdaf (Verbs read one config record each, and every table and line is printed by the same helpers)
     for path in outputs.values():
         if path.resolve() == Path(config.tasks).resolve():
             raise ConfigError(f"{path}: the output would replace the input; choose another name")

@@ -9,8 +9,9 @@ from dataclasses import KW_ONLY, field
 from pathlib import Path
 from statistics import fmean
 
-from prorubric.aggregate.schemes import SCHEMES, Scheme, find_scheme
-from prorubric.aggregate.score import Score, score
+from prorubric.aggregate.choose import score_readings
+from prorubric.aggregate.schemes import SCHEMES, find_scheme
+from prorubric.aggregate.score import Score
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.folder import PAGE
 from prorubric.audit.records import AuditResult
@@ -21,7 +22,6 @@ from prorubric.files.write import open_rows, write_json
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import Verdict
 from prorubric.runs.folder import CONFIG, SUMMARY, TASKS, Setting, describe_run, read_setting
 from prorubric.runs.run import OnProgress
 from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_score_row, render_verdict_row
@@ -70,7 +70,6 @@ class DemoResult(Record):
     tasks: tuple[TaskScores, ...]
     audit: AuditResult
     page: str
-    """Where the audit can be looked at."""
 
 
 def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoResult:
@@ -87,11 +86,8 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     compiled = config.out / f"{_BY_RULES}.jsonl"
     compile_rubrics(CompileConfig(str(SAMPLE_TASKS), out=compiled, generator="rules", overwrite=True))
     agreement = compare_tasks(compiled, SAMPLE_TASKS).agreement
-    scored = {
-        name: [score(pick_verdicts(answer, find_scheme(name)), answer.task, name) for answer in answers]
-        for name in schemes
-    }
-    tables = {name: _table_by_task(answers, scores) for name, scores in scored.items()}
+    scored = [score_readings(answer.verdicts, answer.task, schemes) for answer in answers]
+    tables = {name: _table_by_task(answers, [scores[name] for scores in scored]) for name in schemes}
     out = config.out / _AUDIT
     audit = AuditConfig(
         str(SAMPLE_TASKS), SAMPLE_RESPONSES, judge=config.judge, out=out, overwrite=True, http=config.http
@@ -101,12 +97,10 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
         lint=lint_tasks(LintConfig(str(SAMPLE_TASKS), show=_SHOWN_TASKS)),
         rules_agreement=agreement.mean if agreement else None,
         means={
-            name: {kind: fmean(row[kind] for row in table.values()) for kind in ANSWER_KINDS}
-            for name, table in tables.items()
+            name: {kind: fmean(row[kind] for row in rows.values()) for kind in ANSWER_KINDS}
+            for name, rows in tables.items()
         },
-        padded_first={
-            name: sum(row["padded"] > row["focused"] for row in table.values()) for name, table in tables.items()
-        },
+        padded_first={name: sum(row["padded"] > row["focused"] for row in tables[name].values()) for name in tables},
         tasks=tuple(
             TaskScores(
                 task_id=answer.task.id,
@@ -124,17 +118,11 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     save_tasks(config.out / TASKS, {answer.task.id: answer.task for answer in answers}.values())
     verdicts_file, scores_file = (open_rows(config.out / name, ROW_SCHEMA) for name in (VERDICTS, SCORES))
     with verdicts_file as write_verdicts, scores_file as write_scores:
-        for number, answer in enumerate(answers):
-            scores = {name: scored[name][number] for name in scored}
+        for answer, scores in zip(answers, scored, strict=True):
             write_verdicts(render_verdict_row(answer.task.id, answer.response.sample, answer.verdicts))
             write_scores(render_score_row(answer.task.id, answer.response.sample, scores))
     write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result
-
-
-def pick_verdicts(answer: SampleAnswer, scheme: Scheme) -> tuple[Verdict, ...]:
-    """The hand-given verdicts of a sample answer that a scheme reads, in its order."""
-    return tuple(verdict for reading in scheme.readings for verdict in answer.verdicts[reading.name])
 
 
 def _table_by_task(answers: list[SampleAnswer], scores: list[Score]) -> dict[str, dict[str, float]]:

@@ -6,6 +6,7 @@ A run that is stopped leaves the responses it has finished, and its summary says
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +28,7 @@ from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import Unknown, UnknownCounts
-from prorubric.runs.engines import EngineOptions, run_job
+from prorubric.runs.engines import EngineOptions, Job, run_job
 from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
 from prorubric.runs.inputs import load_all_tasks, pair_responses
@@ -129,7 +130,7 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
             write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
             files = (config.out / SCORES, config.out / SHEET)
             write_scores = [stack.enter_context(open_scores(path, inputs.schemes)) for path in files]
-            async with aclosing(run_job(inputs.job, inputs.cases, run, config, journal)) as stream:
+            async with aclosing(run_job(config.judge, inputs.job, inputs.cases, run, config, journal)) as stream:
                 async for judged in stream:
                     if run.stop.asked and judged.is_open:  # it was not asked to the end
                         continue
@@ -149,23 +150,17 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeJob:
-    """What is done to every response, for an engine to do anywhere."""
+def start_judging(
+    judging: JudgeConfig, readings: tuple[Reading, ...], model: AnyModel
+) -> Callable[[tuple[Task, Response]], Coroutine[Any, Any, Judged]]:
+    """The function that judges one response, with one call for each reading."""
+    judge = Judge(model, judging)
 
-    model: str
-    judging: JudgeConfig
-    readings: tuple[Reading, ...]
+    async def judge_one(case: tuple[Task, Response]) -> Judged:
+        task, response = case
+        return Judged(task, response, await judge.judge_all(task, response.text, readings))
 
-    def start(self, model: AnyModel) -> Callable[[tuple[Task, Response]], Coroutine[Any, Any, Judged]]:
-        """The function that judges one response, with one call for each reading."""
-        judge = Judge(model, self.judging)
-
-        async def judge_one(case: tuple[Task, Response]) -> Judged:
-            task, response = case
-            return Judged(task, response, await judge.judge_all(task, response.text, self.readings))
-
-        return judge_one
+    return judge_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +173,7 @@ class _Inputs:
     left_out: dict[str, str]
     unread: dict[str, str]
     model: AnyModel
-    job: JudgeJob
+    job: Job[tuple[Task, Response], Judged]
 
 
 def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
@@ -192,8 +187,8 @@ def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
         raise SourceError(f"{config.responses}: no response could be judged; {why}; {EXAMPLE}")
     unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
     model = run.models.make(config.judge)
-    job = JudgeJob(config.judge, config.judging, list_readings(schemes))
-    job.start(model)  # a prompt file that cannot be used is found now
+    job = partial(start_judging, config.judging, list_readings(schemes))
+    job(model)  # a prompt file that cannot be used is found now
     return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, model, job)
 
 
@@ -270,7 +265,7 @@ async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
     inputs, responses = _open_inputs(config, run), 0
     with open_existing(config.journal or config.out / JOURNAL) as journal:
         questions = Questions(journal)
-        judge_one = inputs.job.start(replay_judge(inputs.model, questions, config.judging))
+        judge_one = inputs.job(replay_judge(inputs.model, questions, config.judging))
         for case in inputs.cases:
             await judge_one(case)
             responses += 1

@@ -71,12 +71,10 @@ class LintResult(Record):
     rejects: tuple[str, ...]
     """The first of them, with file and line."""
     duplicate_ids: int
-    """Of the rejected rows, those that have the id of an earlier task."""
     findings: dict[str, int]
     """How many findings each check gave; checks that gave none are 0."""
     severities: dict[str, int]
     negative: int
-    """Criteria with a negative weight."""
     presence: int
     """Criteria that are met by naming something."""
     formatting: int
@@ -92,7 +90,6 @@ class LintResult(Record):
     affected: int
     """Tasks with at least one finding."""
     worst: tuple[TaskLint, ...]
-    """The tasks with the most findings."""
     passed: bool
 
 

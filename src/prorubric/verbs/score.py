@@ -66,7 +66,6 @@ class ScoredRun(Record):
 
     folder: str
     judge: str
-    """Who gave the verdicts."""
     responses: int
     schemes: dict[str, SchemeSummary]
     left_out: dict[str, str]

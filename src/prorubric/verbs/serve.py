@@ -71,7 +71,6 @@ class Serving(Record):
     """How many tasks can be named by id."""
     routes: tuple[str, ...]
     token: bool
-    """Whether clients must send a token."""
 
 
 def serve_rewards(config: ServeConfig, on_ready: Callable[[Serving], None] | None = None) -> None:
