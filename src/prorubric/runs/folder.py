@@ -48,7 +48,7 @@ class Setting:
 
 @contextmanager
 def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> Iterator[Callable[..., None]]:
-    """Hold a folder for one run; the function it gives begins the run: it removes earlier results and writes the config."""
+    """Hold a folder for one run, and give the function that begins it: earlier results go, `config.json` is written."""
     described = describe_run(setting)
     _check_folder(folder, setting, described, overwrite)  # before a lock is left in a folder that is not ours
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from prorubric.llm.accounting import Prices, Usage, estimate_cost, find_price
 from prorubric.llm.cache import CachedModel, CachedYesNo, Keeper
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.make import make_model
-from prorubric.llm.model import Failure, Model, ModelWrapper, Outcome, Request, YesNoModel, stop_model
+from prorubric.llm.model import Failure, Model, ModelT, ModelWrapper, Outcome, Request, YesNoModel, stop_model
 from prorubric.llm.own import OwnModel
 from prorubric.runs.stop import Stop
 
@@ -55,24 +55,24 @@ class Gate:
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
-class GatedModel(ModelWrapper[Model]):
-    """A text model that is asked only while the gate is open."""
+class _Gated(ModelWrapper[ModelT]):
+    """A model that is asked only while the gate is open."""
 
-    def __init__(self, model: Model, gate: Gate) -> None:
+    def __init__(self, model: ModelT, gate: Gate) -> None:
         super().__init__(model)
         self._gate = gate
+
+
+class GatedModel(_Gated[Model]):
+    """A text model behind the gate."""
 
     async def complete(self, request: Request) -> Outcome:
         """Ask the model, if the gate lets the call through."""
         return self._gate.enter() or await self._model.complete(request)
 
 
-class GatedYesNo(ModelWrapper[YesNoModel]):
-    """The same for a model that gives probabilities."""
-
-    def __init__(self, model: YesNoModel, gate: Gate) -> None:
-        super().__init__(model)
-        self._gate = gate
+class GatedYesNo(_Gated[YesNoModel]):
+    """A model of probabilities behind the gate."""
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
         """Ask the model, if the gate lets the call through."""

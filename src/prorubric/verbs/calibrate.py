@@ -7,7 +7,6 @@ more than they do.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +23,7 @@ from prorubric.llm.together import run_sync
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
 from prorubric.rubric.verdict import Unknown, UnknownCounts, Verdict
+from prorubric.runs.folder import JOURNAL
 
 _NOT_RECORDED = (Message(role="user", content="(no prompt was recorded)"),)
 
@@ -106,19 +106,16 @@ async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem], usage: 
         rubric = Rubric(criteria=tuple(Criterion(text=items[member].statement, weight=1.0) for member in members))
         task = Task(id=str(len(cases)), messages=messages or _NOT_RECORDED, rubric=rubric)
         cases.append((task, Response(task_id=task.id, text=response)))
-    found: dict[int, Verdict] = {}
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory()))
-        journal = stack.enter_context(Journal(config.journal or folder / "journal.sqlite"))
+    with TemporaryDirectory() as folder, Journal(config.journal or Path(folder) / JOURNAL) as journal:
         judge = Judge(keep_model(make_model(config.judge, config.http, usage), journal, usage), config.judging)
-        stream = judge_stream(judge, cases, ["criteria"], 2 * config.http.concurrency)
         try:
-            async with aclosing(stream):
-                for members in groups.values():  # results come in the order of the cases
-                    judged = await anext(stream)
-                    found.update(zip(members, judged.judgements["criteria"].verdicts, strict=True))
+            stream = judge_stream(judge, cases, ["criteria"], 2 * config.http.concurrency)
+            judgements = [judged.judgements["criteria"] async for judged in stream]
         finally:
             await judge.close()
+    found: dict[int, Verdict] = {}
+    for members, judgement in zip(groups.values(), judgements, strict=True):
+        found.update(zip(members, judgement.verdicts, strict=True))
     return [found[number] for number in range(len(items))]
 
 

@@ -3,6 +3,7 @@
 A run that is stopped leaves the responses it has finished, and its summary says why it stopped.
 """
 
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
@@ -140,8 +141,8 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
                     for write in write_scores:
                         write(ScoredResponse(judged.task.id, judged.response.sample, scores))
                     tally.add(judged, scores)
-                    note = f"{tally.unknown:,} verdicts unknown, {run.count_failures():,} calls failed"
-                    run.tell(tally.responses, config.limit, note)
+                    note = f"{tally.counts['unknown']:,} verdicts unknown, {run.count_failures():,} calls failed"
+                    run.tell(tally.counts["responses"], config.limit, note)
         run.rejects.save(config.out / REJECTS)
         result = _summarize(config, inputs, tally, run)
         write_json(config.out / SUMMARY, result.model_dump(mode="json"))
@@ -192,30 +193,25 @@ def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
     return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, model, job)
 
 
-@dataclass(slots=True)
 class _Tally:
     """What has been counted so far."""
 
-    responses: int = 0
-    verdicts: int = 0
-    unknown: int = 0
-    reasons: UnknownCounts = field(default_factory=UnknownCounts)
-    scores: SchemeTally = field(default_factory=SchemeTally)
-    prompt: int = 0
-    shareable: int = 0
-    seen: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.counts, self.reasons, self.scores = Counter[str](), UnknownCounts(), SchemeTally()
+        self.seen: set[str] = set()
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
-        self.responses += 1
+        self.counts["responses"] += 1
         for judgement in judged.judgements.values():
-            self.verdicts += len(judgement.verdicts)
-            self.prompt += judgement.prompt_characters
-            if judged.task.id in self.seen:
-                self.shareable += judgement.shared_characters
-            for verdict in judgement.verdicts:
-                if isinstance(verdict, Unknown):
-                    self.unknown += 1
-                    self.reasons.add(verdict)
+            unknown = [verdict for verdict in judgement.verdicts if isinstance(verdict, Unknown)]
+            self.counts.update(
+                verdicts=len(judgement.verdicts),
+                unknown=len(unknown),
+                prompt=judgement.prompt_characters,
+                shareable=judgement.shared_characters if judged.task.id in self.seen else 0,
+            )
+            for verdict in unknown:
+                self.reasons.add(verdict)
         self.seen.add(judged.task.id)
         self.scores.add(scores)
 
@@ -242,21 +238,21 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
 
 
 def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run) -> JudgeResult:
-    was_cut = run.stop.asked or tally.responses == config.limit
+    was_cut = run.stop.asked or tally.counts["responses"] == config.limit
     return JudgeResult(
         folder=str(config.out),
         judge=config.judge,
-        responses=tally.responses,
+        responses=tally.counts["responses"],
         unanswered=0 if was_cut else len(inputs.tasks) - len(tally.seen),
         schemes=tally.scores.summarize(inputs.schemes),
         left_out=inputs.left_out,
         unread=inputs.unread,
-        verdicts=tally.verdicts,
-        unknown_verdicts=tally.unknown,
+        verdicts=tally.counts["verdicts"],
+        unknown_verdicts=tally.counts["unknown"],
         unknown_reasons=tally.reasons.summarize(),
         reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
-        shareable_prompt_tokens=tally.shareable // CHARACTERS_PER_TOKEN,
-        shareable_share=tally.shareable / tally.prompt if tally.prompt else None,
+        shareable_prompt_tokens=tally.counts["shareable"] // CHARACTERS_PER_TOKEN,
+        shareable_share=tally.counts["shareable"] / tally.counts["prompt"] if tally.counts["prompt"] else None,
         **run.describe(),
     )
 
