@@ -293,7 +293,7 @@ class TestRefusals:
 
 
 def claim(config: AuditConfig) -> None:
-    with claim_folder(config.out, make_audit_setting(config), overwrite=config.overwrite):
+    with claim_folder(config.out, make_audit_setting(config)):
         return
 
 

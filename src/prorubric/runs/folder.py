@@ -31,7 +31,6 @@ class Setting:
 
     verb: str
     config: Any
-    """The verb's config record."""
     identity: Mapping[str, Any]
     """What makes it another run if it differs, by the name that a user knows it by."""
     inputs: Mapping[str, str | Path | None] = field(default_factory=dict)
@@ -42,15 +41,15 @@ class Setting:
     """Parts of the identity that may be larger than before; None means no limit."""
     until_finished: Sequence[str] = ()
     """Parts of the identity that may differ until the run has finished; `content` is that of the inputs."""
-    can_overwrite: bool = False
-    """Whether the verb has an --overwrite."""
+    overwrite: bool | None = None
+    """Whether to replace an earlier run; None if the verb has no --overwrite."""
 
 
 @contextmanager
-def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> Iterator[Callable[..., None]]:
+def claim_folder(folder: Path, setting: Setting) -> Iterator[Callable[..., None]]:
     """Hold a folder for one run, and give the function that begins it: earlier results go, `config.json` is written."""
     described = describe_run(setting)
-    _check_folder(folder, setting, described, overwrite)  # before a lock is left in a folder that is not ours
+    _check_folder(folder, setting, described)  # before a lock is left in a folder that is not ours
     folder.mkdir(parents=True, exist_ok=True)
 
     def begin(**about: Any) -> None:
@@ -59,7 +58,7 @@ def claim_folder(folder: Path, setting: Setting, *, overwrite: bool = False) -> 
         write_json(folder / CONFIG, {**described, **about})
 
     with lock_path(folder / ".lock"):
-        _check_folder(folder, setting, described, overwrite)  # another run may have finished here since
+        _check_folder(folder, setting, described)  # another run may have finished here since
         remove_partials(*(folder / name for name in (CONFIG, *setting.files)))
         yield begin
 
@@ -77,15 +76,15 @@ def describe_run(setting: Setting) -> dict[str, Any]:
     return as_read_back
 
 
-def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any], overwrite: bool) -> None:
+def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> None:
     """Raise `ConfigError` if the folder holds other files, or a run with another identity that is to be kept."""
     before, names = read_setting(folder), (CONFIG, *setting.files)
     found = next((name for name in names if os.path.lexists(folder / name)), None)
     if found and before.get("verb") != setting.verb:
         raise ConfigError(f"{folder}: holds files that are not a run of {setting.verb} ({found}); choose another --out")
-    if not found or (overwrite and setting.can_overwrite):
+    if not found or setting.overwrite:
         return
-    instead = "choose another --out" + (", or pass --overwrite" if setting.can_overwrite else "")
+    instead = "choose another --out" + ("" if setting.overwrite is None else ", or pass --overwrite")
     if not isinstance(before.get("identity"), dict) or not isinstance(before.get("inputs"), dict):
         raise ConfigError(f"{folder / CONFIG}: does not say which run this is; {instead}")
     paths = [{name: (held or {}).get("path") for name, held in run["inputs"].items()} for run in (before, now)]
@@ -107,7 +106,7 @@ def _is_finished(folder: Path) -> bool:
     """True if the folder has the summary of a run that was not stopped."""
     try:
         summary = parse_json((folder / SUMMARY).read_bytes())
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return False
     return isinstance(summary, dict) and not summary.get("stopped")
 

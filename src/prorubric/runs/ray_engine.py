@@ -115,7 +115,7 @@ async def run_on_ray(
 
 
 def _start_actors(
-    ray: Any, work: tuple[Any, ...], path: Path, size: int, shards_at_once: int, most: int | None
+    ray: Any, arguments: tuple[Any, ...], path: Path, size: int, shards_at_once: int, most: int | None
 ) -> tuple[Any, list[Any]]:
     """The journal on this machine, and the workers wherever Ray puts them."""
     # Workers find the journal by name: a handle among their arguments would be lost with the process that made it.
@@ -128,7 +128,7 @@ def _start_actors(
         num_cpus=1, max_restarts=-1, max_task_retries=_MOST_RETRIES, max_concurrency=shards_at_once + 1
     )
     share = None if most is None else most // size
-    return journal.remote(str(path.resolve())), [worker.remote(*work, name, share) for _ in range(size)]
+    return journal.remote(str(path.resolve())), [worker.remote(*arguments, name, share) for _ in range(size)]
 
 
 def share_limits(http: HttpConfig, wanted: int) -> tuple[int, HttpConfig]:

@@ -60,7 +60,7 @@ def make_audit_setting(config: AuditConfig) -> Setting:
         | {"samples": config.samples if config.responses is None else None},
         inputs={"tasks": config.tasks, "responses": config.responses},
         files=(*AUDIT_FILES, *REPORT_FILES),
-        can_overwrite=True,
+        overwrite=config.overwrite,
     )
 
 
@@ -70,7 +70,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
     check_asked(config)
     check_models(config, run.models)
     with (
-        claim_folder(config.out, make_audit_setting(config), overwrite=config.overwrite) as begin,
+        claim_folder(config.out, make_audit_setting(config)) as begin,
         Journal(config.journal or config.out / JOURNAL) as journal,
         stop_on_signals(run.stop),
     ):
