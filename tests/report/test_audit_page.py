@@ -20,7 +20,8 @@ from prorubric.report.audit_cases import MOST_SHOWN
 from prorubric.report.audit_diff import render_edit
 from prorubric.report.audit_page import write_audit_page
 from prorubric.report.audit_plots import Mark, Scale, make_scale, render_line
-from prorubric.report.page import Cell, element, escape, interval, percent, signed, table
+from prorubric.report.numbers import interval, percent, signed
+from prorubric.report.page import Cell, element, escape, table
 
 from .audit_folder import REFUTED, SCHEMES, build_audit
 

@@ -1,14 +1,13 @@
-"""The worlds by name: their words, their fixed parameters with the reasons, and what follows from a world's seed.
+"""The worlds by name: their words, their fixed parameters, and what follows from a world's seed.
 
-A world is a file of texts, `worlds/<texts>.json`, and a row in `WORLDS`. It is frozen under its name: another parameter
-is another version. The reasons are facts about checklists, judges and answers that hold before any training (what
-`prorubric lint` finds in real checklists, what the paper's incentive audit says of judges); none is the result of a
-scheme. `docs/lab-log.md` tells how each value came to be.
+A world is a file of texts, `worlds/<texts>.json`, and a table in `worlds/parameters.toml`. It is frozen under its name:
+another parameter is another version. The reasons given there are facts about checklists, judges and answers that hold
+before any training; none is the result of a scheme. `docs/lab-log.md` tells how each value came to be.
 """
 
+import tomllib
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
-from dataclasses import dataclass as plain_dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -45,7 +44,6 @@ class Part(Record):
     """A sentence that only touches on the phase."""
     aim: str
     failure: str
-    """The failure clause."""
 
 
 class Texts(Record):
@@ -77,7 +75,6 @@ class Texts(Record):
     questions: tuple[str, ...]
     question_criterion: str
     manner: dict[str, str]
-    """How one speaks to whom."""
     manner_criterion: dict[str, str]
     asides: dict[str, tuple[str, str]]
     """A sentence that is often wanted, and the criterion that wants it."""
@@ -101,68 +98,38 @@ class Texts(Record):
 
 @config_record
 class WorldSpec:
-    """The parameters of a world. Defaults are those of `triage-v1`; the other worlds say what differs, and why."""
+    """The parameters of a world; `worlds/parameters.toml` says what each means and why it has its value."""
 
     name: str
     texts: str
     _: KW_ONLY
-    seed: int = 0
-    """Decides which items matter where, and enters every draw of cases; the training has its own seeds."""
-
+    seed: int
     # Cases
-    thin_share: float = 0.2
-    """Cases in which too little is known; one of the seven themes of HealthBench, and more, is about that."""
-    expert_share: float = 0.35
-    """HealthBench asks for tailoring to both; lay people are the majority."""
-    hidden_share: float = 0.15
-    thin_hidden_share: float = 0.7
-    finding_slope: float = 3.0
-    """How much a finding says about the severity: a reader who knows the world is right on three of four full
-    cases; more would make the decision free, less would make it luck."""
-    unknowable: float = 0.3
-    """How often the truth about an item is not what its finding says. What a policy can explain is bounded by what it
-    can know: whatever its training, the paper's 4B model stays below 40 on strictly judged coverage."""
-    pool_per_part: int = 5
-    """Items of each part that checklists of a family draw on: half of all, so the policy has to read the family."""
-    core: int = 5
-    """Items that matter in a case: one or two for each part."""
-    needed_tests: tuple[int, ...] = (0, 1, 2, 2, 0)
-    """By level: nothing for a harmless case, nothing before the answers to questions."""
-
+    thin_share: float
+    expert_share: float
+    hidden_share: float
+    thin_hidden_share: float
+    finding_slope: float
+    unknowable: float
+    pool_per_part: int
+    core: int
+    needed_tests: tuple[int, ...]
     # Checklists
-    peripheral: int = 12
-    """Criteria on items that do not matter in the case. With the rest about 29: the paper's medical checklists have 27
-    to 32 positive criteria, most of them not what the case is about."""
-    presence_share: float = 0.5
-    """Of the peripheral ones, those met by a mention: 6 of 29, as the 22% that lint finds among the positive criteria
-    of HealthBench (898 of 4,106)."""
-    compounds: int = 4
-    needless_criteria: int = 1
-    """Criteria that ask for a test the case does not need: the paper's labels have a class for them."""
-    asked_questions: int = 2
-    style_criteria: bool = True
-    penalties: int = 0
-    """Medical checklists are positive only; RaR's carry pitfalls."""
-    tiers: bool = False
-    """Weights 1.0, 0.7, 0.3 and -0.9 as in RaR; otherwise points from 3 to 10 as in HealthBench."""
-    label_errors: float = 0.3
-    """How often the labels behind `weighted` are wrong: balanced F1 of judges and physicians is about .65."""
-
+    peripheral: int
+    presence_share: float
+    compounds: int
+    needless_criteria: int
+    asked_questions: int
+    style_criteria: bool
+    penalties: int
+    tiers: bool
+    label_errors: float
     # The training judge
-    named_credit: float = 0.25
-    """How often the lenient judge takes a mere mention for an explanation. The paper's audit: 4 to 6 named topics
-    raise the sum by 7.3 points of 100 on lists of about 30, so a name is worth .44 of a criterion on average;
-    with .9 for a presence criterion that leaves .25 for the others."""
-    slack: float = 0.5
-    """How often a judge who reads many requirements under one verdict overlooks an unmet one."""
-    dimension_threshold: float = 0.25
-    """The share of substance at which a dimension is a coin flip. The paper's interval for the audit of the dimensions
-    is twice that of the sum: their verdicts on the untrained answers are far from settled either way."""
-
+    named_credit: float
+    slack: float
+    dimension_threshold: float
     # Answers
-    limit: int = 800
-    """Tokens. Eight times the untrained answer, so the overlong penalty (from half of it) sets in where the
-    paper's answers ended: at four times the untrained length."""
+    limit: int
 
     @property
     def buffer(self) -> int:
@@ -170,42 +137,12 @@ class WorldSpec:
         return self.limit // 2
 
 
-WORLDS = {
-    spec.name: spec
-    for spec in (
-        WorldSpec("triage-v1", "triage"),
-        # The same parameters, drawn again: what holds in both does not hang on which items matter where.
-        WorldSpec("triage-v1-redrawn", "triage", seed=1),
-        WorldSpec(
-            "science-v1",
-            "science",
-            # RaR-Science: 7.5 criteria in tiers with pitfalls, and substantive: 195 of 300 naming edits change nothing.
-            pool_per_part=3,
-            core=4,
-            peripheral=1,
-            presence_share=0.0,
-            compounds=0,
-            needless_criteria=0,
-            asked_questions=0,
-            style_criteria=False,
-            penalties=1,
-            tiers=True,
-            named_credit=0.0,
-            needed_tests=(0, 1, 1, 1, 0),
-        ),
-        WorldSpec(
-            "dialogue-v1",
-            "dialogue",
-            # 27 to 32 positive criteria as in medicine, but a name is worth .14 of a criterion (2.4 points), not .44.
-            pool_per_part=5,
-            presence_share=0.15,
-            named_credit=0.06,
-        ),
-    )
-}
+_FOLDER = Path(__file__).parent / "worlds"
+_PARAMETERS = tomllib.loads((_FOLDER / "parameters.toml").read_text(encoding="utf-8"))
+WORLDS = {name: WorldSpec(name, **_PARAMETERS["triage-v1"] | given) for name, given in _PARAMETERS.items()}
 
 
-@plain_dataclass(frozen=True)
+@dataclass(frozen=True)
 class Moves:
     """What an answer is made of: moves, each one sentence with a price in tokens, said at most once.
 
@@ -250,7 +187,7 @@ class Moves:
         return " ".join(self.sentences[move] for move in row if move != END)
 
 
-@plain_dataclass(frozen=True)
+@dataclass(frozen=True)
 class World:
     """A world with everything its seed settles. Axes: F families, V levels, I items, J findings, X tests."""
 
@@ -278,7 +215,7 @@ def find_world(name: str) -> WorldSpec:
 def make_world(name: str) -> World:
     """A world by its name; the order of the draws is part of its version."""
     spec = find_world(name)
-    texts = Texts(**parse_json((Path(__file__).parent / "worlds" / f"{spec.texts}.json").read_bytes()))
+    texts = Texts(**parse_json((_FOLDER / f"{spec.texts}.json").read_bytes()))
     rng = np.random.default_rng([spec.seed, 1])
     families, findings, items = len(texts.families), len(texts.findings), len(texts.item_names)
     part = np.array(texts.part_of_item)

@@ -7,6 +7,8 @@ as fit, and the others by their figures; the page says so. The script only adds 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -19,22 +21,8 @@ from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.readings import find_reading, list_items
 from prorubric.report.audit_diff import render_edit, render_text
 from prorubric.report.audit_folder import AuditFolder, StoredCase
-from prorubric.report.page import (
-    UNKNOWN,
-    Cell,
-    Html,
-    Row,
-    bullets,
-    element,
-    figure,
-    fold,
-    join,
-    note,
-    own_words,
-    plain,
-    signed,
-    table,
-)
+from prorubric.report.numbers import UNKNOWN, plain, signed
+from prorubric.report.page import Cell, Html, Row, bullets, element, figure, fold, join, note, own_words, table
 from prorubric.rubric.records import Task
 from prorubric.text.failures import split_clauses
 from prorubric.text.show import shorten
@@ -53,8 +41,7 @@ _NO_CHANGE = ("no known change", "", Cell(UNKNOWN))
 _LINEAGE_SHOWN = ("generator", "state", "repairs", "prompt")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """The largest change of a reward by an edit that a sound reward does not pay for."""
 
     size: float
@@ -64,11 +51,10 @@ class Change:
 
 @dataclass(slots=True)
 class TaskFigures:
-    """The figures of a task that is not shown in full."""
+    """How many answers a task has, and the one that moved most."""
 
     answers: int = 0
     sample: int = 0
-    """The answer that moved most."""
     largest: Change | None = None
 
     @property
@@ -91,8 +77,8 @@ class Survey:
 class Shown:
     """The tasks shown in full, and the anchor of each by its id."""
 
-    blocks: tuple[Html, ...]
-    anchors: Mapping[str, str]
+    blocks: list[Html]
+    anchors: dict[str, str]
 
     def link(self, task_id: str) -> Html:
         """The id of a task, as a link if the page shows the task in full."""
@@ -106,9 +92,10 @@ def survey_cases(folder: AuditFolder) -> Survey:
     for case in folder.read_cases():
         figures = survey.tasks.setdefault(case.task_id, TaskFigures(sample=case.sample))
         figures.answers += 1
-        largest = find_largest(case, folder.result.schemes)
-        if largest and abs(largest.size) > figures.moved:
-            figures.largest, figures.sample = largest, case.sample
+        for kind, scheme in product(WORTHLESS, folder.result.schemes):
+            size = case.change(kind, scheme)
+            if size is not None and abs(size) > figures.moved:
+                figures.largest, figures.sample = Change(size, kind, scheme), case.sample
         for kind in (ANSWER, *EDITS):
             verdicts = case.verdicts.get(kind, {}).get(APPROPRIATENESS)
             value = case.scores.get(kind, {}).get(_COVERAGE)
@@ -118,34 +105,24 @@ def survey_cases(folder: AuditFolder) -> Survey:
     return survey
 
 
-def find_largest(case: StoredCase, schemes: Sequence[str]) -> Change | None:
-    """Of the edits that deserve nothing, the one that moves this answer's reward most; None if no change is known."""
-    changes = [
-        Change(size, kind, scheme)
-        for kind in WORTHLESS
-        for scheme in schemes
-        if (size := case.change(kind, scheme)) is not None
-    ]
-    return max(changes, key=lambda change: abs(change.size), default=None)
-
-
 def render_shown(folder: AuditFolder, survey: Survey) -> Shown:
     """The tasks shown in full: those that moved most, each with the answer that moved most."""
-    chosen = {task_id: figures.sample for task_id, figures in [*survey.tasks.items()][:MOST_SHOWN]}
-    cases = {case.task_id: case for case in folder.read_cases() if chosen.get(case.task_id) == case.sample}
+    chosen = dict([*survey.tasks.items()][:MOST_SHOWN])
+    read = folder.read_cases()
+    cases = {
+        case.task_id: case for case in read if case.task_id in chosen and chosen[case.task_id].sample == case.sample
+    }
     tasks = folder.load_tasks(chosen)
-    blocks: list[Html] = []
-    anchors: dict[str, str] = {}
-    room = LARGEST
+    shown, room = Shown([], {}), LARGEST
     for task_id in filter(tasks.__contains__, chosen):
-        anchor = f"task-{len(blocks) + 1}"
-        block = _render_case(tasks[task_id], cases[task_id], folder.result.schemes, anchor)
+        anchor = f"task-{len(shown.blocks) + 1}"
+        block = _render_case(tasks[task_id], cases[task_id], folder.result.schemes, chosen[task_id].largest, anchor)
         room -= len(block.encode())
-        if blocks and room < 0:
+        if shown.blocks and room < 0:
             break
-        blocks.append(block)
-        anchors[task_id] = anchor
-    return Shown(tuple(blocks), anchors)
+        shown.blocks.append(block)
+        shown.anchors[task_id] = anchor
+    return shown
 
 
 def render_controls(schemes: Sequence[str]) -> Html:
@@ -186,8 +163,7 @@ def reward(value: float | None, change: float | None = None, *, strong: bool = F
     return Cell((plain(100 * value), moved), value, strong)
 
 
-def _render_case(task: Task, case: StoredCase, schemes: Sequence[str], anchor: str) -> Html:
-    largest = find_largest(case, schemes)
+def _render_case(task: Task, case: StoredCase, schemes: Sequence[str], largest: Change | None, anchor: str) -> Html:
     edits = [edit for edit in case.edits if edit.kind in case.scores]
     kinds = [ANSWER, *(edit.kind for edit in edits)]
     first = largest.kind if largest and largest.kind in kinds else kinds[1] if edits else ANSWER

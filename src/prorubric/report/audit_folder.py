@@ -22,7 +22,7 @@ from prorubric.files.json import parse_json
 from prorubric.files.read import read_rows
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.runs.folder import CONFIG, SUMMARY, TASKS
+from prorubric.runs.folder import SUMMARY, TASKS, read_setting
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -62,11 +62,13 @@ class AuditFolder:
 
     def read_prices(self) -> Iterator[NamingPrice]:
         """Every price; none if the audit did not ask for prices."""
-        return _read_records(self.path / PRICES, NamingPrice, optional=True)
+        path = self.path / PRICES
+        return _read_records(path, NamingPrice) if path.is_file() else iter(())
 
     def read_hacks(self) -> Iterator[Hack]:
         """Every hack; none if the audit did not ask for hacks."""
-        return _read_records(self.path / HACKS, Hack, optional=True)
+        path = self.path / HACKS
+        return _read_records(path, Hack) if path.is_file() else iter(())
 
     def load_tasks(self, ids: Iterable[str]) -> dict[str, Task]:
         """The tasks with these ids."""
@@ -79,12 +81,12 @@ def open_audit(folder: Path) -> AuditFolder:
     path = folder / SUMMARY
     if not path.is_file():
         raise SourceError("no such file", remedy=f"{folder} is not the folder of a finished audit", place=path)
-    config = _load_object(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     try:
-        return AuditFolder(folder, AuditResult(**_load_object(path)), config)
-    except RubricError as error:
+        result = AuditResult(**parse_json(path.read_bytes()))
+    except (RubricError, TypeError, ValueError) as error:
         remedy = "name the folder of an audit"
         raise SourceError("not the summary of an audit", str(error), remedy=remedy, place=path) from None
+    return AuditFolder(folder, result, read_setting(folder))
 
 
 def list_edits(effects: Iterable[Effect]) -> list[str]:
@@ -93,25 +95,13 @@ def list_edits(effects: Iterable[Effect]) -> list[str]:
     return [*(kind for kind in EDITS if kind in found), *(kind for kind in found if kind not in EDITS)]
 
 
-def _load_object(path: Path) -> dict[str, Any]:
-    try:
-        value = parse_json(path.read_bytes())
-    except ValueError as error:
-        raise SourceError("not JSON", str(error), remedy="the file is damaged or cut off", place=path) from None
-    if not isinstance(value, dict):
-        raise SourceError("not a JSON object", remedy="name the folder of an audit", place=path)
-    return value
-
-
-def _read_records(path: Path, record: type[RecordT], *, optional: bool = False) -> Iterator[RecordT]:
-    if optional and not path.is_file():
-        return
+def _read_records(path: Path, record: type[RecordT]) -> Iterator[RecordT]:
     for row in read_rows(path):
         try:
             if row.value is None:
                 raise row.explain()
             yield record(**row.value)
         except (RowError, RubricError) as error:
-            place = ": ".join(filter(None, (f"{path}:{row.line}", error.place)))
-            remedy = "the file is damaged, run the audit again"
-            raise SourceError(error.kind, error.detail, remedy=remedy, place=place) from None
+            found = error.turn_into(SourceError, f"{path}:{row.line}")
+            found.remedy = "the file is damaged, run the audit again"
+            raise found from None

@@ -13,19 +13,8 @@ from prorubric.report import audit_plots as plots
 from prorubric.report import audit_sections as tables
 from prorubric.report.audit_cases import render_controls, render_shown, survey_cases
 from prorubric.report.audit_folder import open_audit
-from prorubric.report.page import (
-    NOTES,
-    Html,
-    bullets,
-    element,
-    fold,
-    join,
-    own_words,
-    percent,
-    plain,
-    render_page,
-    write_whole,
-)
+from prorubric.report.numbers import percent, plain
+from prorubric.report.page import NOTES, Html, bullets, element, fold, join, own_words, render_page, write_whole
 from prorubric.text.show import count
 
 _NO_BRACKETS = str.maketrans("", "", "()")

@@ -15,22 +15,8 @@ from prorubric.audit.edits import EDITS, WORTHLESS
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits
-from prorubric.report.page import (
-    NOTES,
-    Cell,
-    Html,
-    Row,
-    element,
-    figure,
-    fold,
-    interval,
-    join,
-    note,
-    percent,
-    plain,
-    signed,
-    table,
-)
+from prorubric.report.numbers import interval, percent, plain, signed
+from prorubric.report.page import NOTES, Cell, Html, Row, element, figure, fold, join, note, table
 
 _HEADS = (
     *("edit", "scheme", "mean", "95% interval", "rising", "falling", "unchanged"),

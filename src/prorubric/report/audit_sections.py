@@ -10,24 +10,8 @@ from prorubric.audit.folder import HACKS, PRICES
 from prorubric.audit.records import AuditResult, Hack
 from prorubric.report.audit_cases import Shown, Survey, render_others, reward
 from prorubric.report.audit_folder import AuditFolder
-from prorubric.report.page import (
-    NOTES,
-    UNKNOWN,
-    Cell,
-    Html,
-    bullets,
-    element,
-    figure,
-    fold,
-    interval,
-    join,
-    note,
-    own_words,
-    percent,
-    plain,
-    signed,
-    table,
-)
+from prorubric.report.numbers import UNKNOWN, interval, percent, plain, signed
+from prorubric.report.page import NOTES, Cell, Html, bullets, element, figure, fold, join, note, own_words, table
 from prorubric.rubric.records import Task
 from prorubric.runs.folder import REJECTS
 from prorubric.text.show import shorten

@@ -8,28 +8,13 @@ from prorubric.lab.incentive import EDITS
 from prorubric.lab.measure import PARTS, WITHOUT
 from prorubric.lab.results import Correlation, SchemeRow
 from prorubric.lab.summary import LabResult
-from prorubric.report.page import (
-    UNKNOWN,
-    Cell,
-    Child,
-    Html,
-    element,
-    join,
-    note,
-    own_words,
-    percent,
-    render_page,
-    signed,
-    table,
-    write_whole,
-)
+from prorubric.report.numbers import UNKNOWN, percent, signed
+from prorubric.report.page import Cell, Html, Row, element, join, note, own_words, render_page, table, write_whole
 
 _NOTICE = (
     "A miniature: a world of a few families of cases, a policy of some 25 thousand weights and a programmed judge. "
     "It shows how a mechanism works. It is not evidence about any real model, judge or dataset."
 )
-
-Row = tuple[Child | Cell, ...]
 
 
 def write_lab_page(path: Path, result: LabResult, figures: Mapping[str, Path]) -> Path:

@@ -24,12 +24,8 @@ _NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\uff
 
 _NARROW = 3
 """The number of columns that fit on a phone."""
-
 NOTES: dict[str, str] = tomllib.loads((_ASSETS / "notes.toml").read_text(encoding="utf-8"))
 """The longer texts of pages, by name."""
-
-UNKNOWN = "–"
-"""Shown for a figure that is not known."""
 
 
 class Html(str):
@@ -106,11 +102,10 @@ def table(label: str, heads: Sequence[str], rows: Iterable[Row], *, sortable: bo
     On a phone a table of many columns becomes a list, and every cell shows the head of its column.
     """
     body: list[Html] = []
-    figures = [False] * len(heads)
+    first: Row = ()
     wide = len(heads) > _NARROW
     for row in rows:
-        if not body:
-            figures = [isinstance(value, Cell) for value in row]
+        first = first or row
         cells = []
         for place, (value, name) in enumerate(zip(row, heads, strict=True)):
             head = name if wide else None
@@ -120,8 +115,8 @@ def table(label: str, heads: Sequence[str], rows: Iterable[Row], *, sortable: bo
             else:
                 cells.append(element("td", value, data_head=head) if place else element("th", value, scope="row"))
         body.append(element("tr", cells))
-    columns = zip(heads, figures, strict=True)
-    top = [element("th", name, scope="col", class_="n" if is_figure else None) for name, is_figure in columns]
+    columns = zip(heads, first or heads, strict=True)
+    top = [element("th", name, scope="col", class_="n" if isinstance(cell, Cell) else None) for name, cell in columns]
     classes = " ".join(name for name, given in (("sortable", sortable), ("wide", wide)) if given)
     inner = element("table", element("thead", element("tr", top)), element("tbody", body), class_=classes or None)
     return element("div", inner, class_="scroll", role="region", aria_label=label, tabindex=0)
@@ -160,26 +155,3 @@ def write_whole(path: Path, content: bytes) -> Path:
 def figure(value: float | None, show: Callable[[Any], str] = str, *, strong: bool = False) -> Cell:
     """A figure as a cell: how it is shown, and the value it is sorted by."""
     return Cell(show(value), value, strong)
-
-
-def signed(value: float | None, digits: int = 1) -> str:
-    """A change, with its sign."""
-    if value is None:
-        return UNKNOWN
-    text = f"{value:+.{digits}f}"
-    return plain(0.0, digits) if float(text) == 0 else text.replace("-", "−")
-
-
-def plain(value: float | None, digits: int = 1) -> str:
-    """A figure."""
-    return UNKNOWN if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def percent(value: float | None) -> str:
-    """A share."""
-    return UNKNOWN if value is None else f"{value:.0%}".replace("-", "−")
-
-
-def interval(low: float | None, high: float | None, digits: int = 1) -> str:
-    """The ends of an interval, joined by a word because a dash would look like a minus sign."""
-    return "" if low is None or high is None else f"{signed(low, digits)} to {signed(high, digits)}"
