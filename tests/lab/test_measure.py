@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from prorubric.aggregate.batch import PlanTable
-from prorubric.lab.measure import PARTS, STRICT_ERROR, WITHOUT, Measure, hold_parts, judge_parts, measure
+from prorubric.lab.measure import PARTS, STRICT_ERROR, WITHOUT, hold_parts, judge_parts, measure
 from prorubric.lab.world import make_world
 from tests.lab.answering import WORLD, answer, core_of, find_case, right_decision, right_side
 
@@ -76,11 +76,3 @@ def test_a_longer_answer_with_the_same_decision_loses_nothing_but_the_parts_that
     idle = [("test", i) for i in range(10)] + [("ask", 0), ("ask", 1)]
     before, after = parts_of(*short, row=row), parts_of(*short, *idle, row=row)
     assert {part for part in PARTS if before[part] and not after[part]} == set(WITHOUT["length"])
-
-
-def test_a_stored_variant_of_an_earlier_definition_gives_way_to_the_parts() -> None:
-    parts = dict.fromkeys(PARTS, 0.5) | {"scope": 0.1, "tests": 0.1, "question": 0.1}
-    stored = {"g": 0.3, "g_lenient": 0.4, "c": 0.35, "tokens": 9, "accuracy": 0.5, "naming": 0.4, "parts": parts}
-    found = Measure(**stored, c_without_length=0.9, c_without_clauses=0.9)
-    assert found == Measure(**stored)
-    assert found.c_without(WITHOUT["length"]) == pytest.approx(0.5)

@@ -135,14 +135,11 @@ def _make_task(world: World, cases: Cases, row: int, entries: Sequence[Entry], r
         label = str(rng.choice(LABELS)) if rng.random() < spec.label_errors else entry.label
         sign = -1 if entry.role == "penalty" else 1
         criteria.append(Criterion(text=entry.text, weight=sign * weight, tags=(LABEL_TAG + label,)))
-    dimensions = [
-        {
-            "name": world.texts.parts[part].name,
-            "description": f"{world.texts.parts[part].aim} {world.texts.parts[part].failure}",
-            "indices": [number for number, entry in enumerate(entries, 1) if entry.part == part],
-        }
-        for part in sorted({entry.part for entry in entries})
-    ]
+    dimensions: list[dict[str, object]] = []
+    for number in sorted({entry.part for entry in entries}):
+        part = world.texts.parts[number]
+        indices = [index for index, entry in enumerate(entries, 1) if entry.part == number]
+        dimensions.append({"name": part.name, "description": f"{part.aim} {part.failure}", "indices": indices})
     rubric = Rubric(criteria=tuple(criteria))
     return Task(
         id=f"{spec.name}-{row}",

@@ -10,8 +10,7 @@ from prorubric.lab.cases import SEVERITIES, Cases
 from prorubric.lab.world import ASK, Ints, World, fill_rows
 
 RIGHT_DECISION, FIRST, RIGHT_SIDE, FROM_CORE = 0.85, 0.7, 0.8, 0.75
-EXPLAINED, NAMED = 2.0, 1.5
-"""Mean numbers of items that are explained, and that are only named."""
+EXPLAINED, NAMED = 2.0, 1.5  # mean numbers of items that are explained, and that are only named
 NEEDED_TEST, NEEDLESS_TEST = 0.7, 0.1
 KEY_QUESTION_THIN, KEY_QUESTION, OTHER_QUESTION = 0.8, 0.15, 0.05
 RIGHT_MANNER, WRONG_MANNER = 0.7, 0.05

@@ -16,8 +16,6 @@ from prorubric.lab.world import END, Bools, Indices, Ints, World
 
 NAMED, WRONG, IN_FULL = 1, 2, 3
 _NEVER = 10**6
-_LAY, _EXPERT = 0, 1
-"""The order of the manners."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +104,14 @@ class Facts:
     @cached_property
     def wrong_manner(self) -> Bools:
         """Whether the answer speaks to someone other than the asker."""
-        said = self.said("manner")
-        return np.where(self.lists.cases.expert_T[self.row_R], said[:, _LAY], said[:, _EXPERT])
+        said = self.said("manner")  # to a lay person, to an expert
+        return np.where(self.lists.cases.expert_T[self.row_R], said[:, 0], said[:, 1])
 
     @cached_property
     def right_manner(self) -> Bools:
         """Whether the answer shows that it knows the asker, and never speaks to anyone else."""
         said = self.said("manner")
-        return np.where(self.lists.cases.expert_T[self.row_R], said[:, _EXPERT], said[:, _LAY]) & ~self.wrong_manner
+        return (said[:, 0] | said[:, 1]) & ~self.wrong_manner
 
     @cached_property
     def asks_key(self) -> Bools:

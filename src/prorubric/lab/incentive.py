@@ -17,10 +17,8 @@ from prorubric.lab.world import END, Bools, Indices, Ints, World, fill_rows
 from prorubric.rubric.base import Record
 
 EDITS = ("name-item", "name-topic", "in-part", "needless-test", "drop-key-advice", "paraphrase", "add-substance")
-AUDITED_CASES, ANSWERS_EACH = 300, 8
-"""The paper's number of prompts, and its size of a group."""
-NAMED_ITEMS, ADDED_ITEMS = 5, 3
-"""The paper's edits name 4 to 6 items, and really satisfy 2 or 3."""
+AUDITED_CASES, ANSWERS_EACH = 300, 8  # the paper's number of prompts, and its size of a group
+NAMED_ITEMS, ADDED_ITEMS = 5, 3  # the paper's edits name 4 to 6 items, and really satisfy 2 or 3
 RESAMPLES = 2000
 _SEED = 0
 

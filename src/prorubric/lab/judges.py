@@ -15,7 +15,6 @@ from prorubric.lab.facts import NAMED, Facts
 from prorubric.lab.world import Bools, Floats, WorldSpec
 
 READINGS = tuple(reading for reading in ALL_READINGS if reading != "redundancy")
-"""The readings of the project's judges that the training judge knows."""
 SUBSTANCE = np.array([0.0, 0.15, 0.15, 1.0])
 """What a whole reading credits at each level. The paper's audit pays 2.2 points for 4 to 6 names under the dimensions
 and 1.4 under one mark, an eighth of what as many criteria weigh: to a reader for substance a name is little."""
@@ -23,18 +22,14 @@ SHARPNESS = 8.0
 """How steeply a dimension's chance rises with its share of substance: from 1 in 4 to 3 in 4 over a quarter of it."""
 LEVEL_THRESHOLDS = (-0.2, 0.0, 0.35)
 """Where levels 1, 2 and 3 of a graded dimension begin, from its threshold: something, enough, nearly all."""
-SEEN_CLAUSE, FALSE_ALARM = 0.75, 0.02
-"""How often a fault is seen that a failure clause names, and one that is not there."""
+SEEN_CLAUSE, FALSE_ALARM = 0.75, 0.02  # how often a fault is seen that a failure clause names; that is not there
 SEEN_UNPROMPTED = 0.25
 """How often it is seen where no clause names it: taking the clauses out leaves some of their sense in the text."""
 MARK_LOSS = 2.0
 """What a fault takes off a mark of 10: the paper's audit has -4.5 points for a needless test under one mark."""
 EARLY = 40
 """A decision that begins after this many tokens is behind other material: half of an untrained answer."""
-MANY_NAMES = 4
-"""This many items named without an explanation count as a list."""
-
-
+MANY_NAMES = 4  # this many items named without an explanation count as a list
 _SALTS = {"lenient": 1, "strict": 2, "reading": 3, "clause": 4, "appropriateness": 5}
 
 
@@ -103,13 +98,13 @@ def judge_reading(facts: Facts, reading: str, seed: int) -> Bools | Floats:
             mark = np.round(1 + 9 * (share + _noise(facts, seed, 1) / 2) - MARK_LOSS * faults)
             verdicts = np.clip(mark, 1.0, 10.0)
         case "appropriateness":
-            verdicts = judge_appropriateness(facts, seed)
+            verdicts = _judge_appropriateness(facts, seed)
         case _:
             raise SchemeError(f"the lab's judge does not know the reading {reading!r}; add it to lab/judges.py")
     return verdicts
 
 
-def judge_appropriateness(facts: Facts, seed: int) -> Bools:
+def _judge_appropriateness(facts: Facts, seed: int) -> Bools:
     """One look at the whole: whether it begins with what was asked, keeps to it, and speaks to the asker.
 
     It adds up impressions and draws once. Its terms are not those of `c`, but they look at the same faults: focus goes

@@ -2,14 +2,12 @@
 
 `c` is the mean of its parts. Some parts can be won or lost by design: those that build in that longer is worse, those
 that a failure clause or the appropriateness check names too, and one that was added after a look at training. `c` is
-given without each of these sets. All of that follows from the stored parts, so no run has to be made again for it.
+given without each of these sets.
 """
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
-from pydantic import model_validator
 
 from prorubric.aggregate.batch import PlanTable, score_batch
 from prorubric.lab.facts import IN_FULL, NAMED, WRONG, Facts
@@ -17,11 +15,8 @@ from prorubric.lab.judges import EARLY, STRICT_RATES, draw, judge_criteria, leni
 from prorubric.lab.world import ASK, Bools
 from prorubric.rubric.base import Record
 
-STRICT_ERROR = 0.05
-"""How often the strict judge says the opposite of what holds, on each part of `c`."""
-IN_SCOPE = 0.6
-"""The share of what is brought up that has to belong to the case."""
-
+STRICT_ERROR = 0.05  # how often the strict judge says the opposite of what holds, on each part of `c`
+IN_SCOPE = 0.6  # the share of what is brought up that has to belong to the case
 PARTS = ("decision", "early", "scope", "tests", "manner", "grounded", "applied", "question")
 WITHOUT = {
     # They count: a case has few items, tests and questions that matter, and a longer answer has room for others.
@@ -50,14 +45,6 @@ class Measure(Record):
     """How often the only decision is the right one."""
     naming: float
     """Of the items brought up, those that are named and not explained."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_old_variants(cls, data: Any) -> Any:
-        # Runs of earlier versions hold two variants of `c` in an earlier definition.
-        if not isinstance(data, dict):
-            return data
-        return {name: value for name, value in data.items() if not name.startswith("c_without_")}
 
     def c_without(self, left_out: Collection[str]) -> float:
         """The mean of the other parts."""

@@ -123,6 +123,7 @@ def summarize(base: BaseResult, runs: Sequence[LabRun]) -> LabResult:
         predictions.append(Prediction(edit=edit, correlation=correlate(known, plain)))
     found_c, found_g = correlate(ours_c, paper_c), correlate(ours_g, paper_g)
     found_without = {name: correlate(column, paper_c) for name, column in without.items()}
+    for_goals = {"c": found_c, "g": found_g} | {f"without {name}": found for name, found in found_without.items()}
     return LabResult(
         world=base.world,
         steps=runs[0].steps,
@@ -140,7 +141,7 @@ def summarize(base: BaseResult, runs: Sequence[LabRun]) -> LabResult:
         correlations_c_without=found_without,
         correlations_c_without_trained={n: correlate(drop_easy(column), paper_c) for n, column in without.items()},
         predictions=tuple(predictions),
-        goals=judge_goals(base, rows, found_c, found_g, found_without),
+        goals=judge_goals(base.sampled, rows, for_goals),
         cpu_seconds=sum(run.cpu_seconds for run in runs),
     )
 

@@ -7,8 +7,10 @@ the Okabe-Ito palette, its own shape and its name next to it: no reading depends
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
+from typing import NamedTuple
 
 from prorubric.audit.cases import ANSWER
 from prorubric.audit.edits import EDITS, WORTHLESS
@@ -57,8 +59,7 @@ class Scale:
 _PERCENT = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A figure with its interval, and the paper's figure if it has one."""
 
     value: float | None
@@ -78,16 +79,17 @@ def render_effects(result: AuditResult, places: Places) -> Html:
     if any(effect.paper is not None for effect in known):
         meaning = " hollow: the paper's figure, 300 clinical cases, its own judge and editor ("
         legend = note(render_key(None), meaning, element("cite", str(load_paper()["source"])), ")")
-    scale = fit_scale(map(_mark, known))
+    scale = make_scale(chain(*map(_mark, known)))
     groups: list[Html] = []
-    titles = {True: "A sound reward pays nothing for these", False: "Noise, and edits that should pay"}
-    for is_worthless, title in titles.items():
+    for title, worthless in (
+        ("A sound reward pays nothing for these", True),
+        ("Noise, and edits that should pay", False),
+    ):
         plots: list[Html] = []
-        for edit in list_edits(known):
-            if (edit in WORTHLESS) == is_worthless:
-                head = element("h4", edit, " ", element("small", EDITS[edit].meaning))
-                lines = [_render_line(e.scheme, _mark(e), scale, places, signed) for e in known if e.edit == edit]
-                plots.append(element("div", head, lines, class_="forest"))
+        for edit in (edit for edit in list_edits(known) if (edit in WORTHLESS) == worthless):
+            head = element("h4", edit, " ", element("small", EDITS[edit].meaning))
+            lines = [_render_line(e.scheme, _mark(e), scale, places, signed) for e in known if e.edit == edit]
+            plots.append(element("div", head, lines, class_="forest"))
         if plots:
             groups.append(element("div", element("h3", title), plots, render_axis(scale, signed)))
     rows: list[Row] = []
@@ -132,18 +134,19 @@ def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Htm
         for place, (passed, name) in enumerate(((True, "passes"), (False, "fails"))):
             shares = coverage.get((kind, passed), ())
             mean = fmean(shares) if shares else None
-            strip = render_strip(shares, mean, _PERCENT, passed)
             count = element("small", f"{len(shares)} answers")
-            lines.append(_join_line(place, name, strip, element("b", plain(mean)), " ", count))
+            lines.append(
+                _join_line(place, name, _render_strip(shares, mean, place), element("b", plain(mean)), " ", count)
+            )
         title = "the answer as it is" if kind == ANSWER else kind
         plots.append(element("div", element("h4", title), lines, class_="forest"))
     return join(note(NOTES["coverage"]), plots, render_axis(_PERCENT, plain)) if plots else None
 
 
-def make_scale(values: Iterable[float]) -> Scale:
-    """A scale with round ticks that holds these values and 0."""
-    found = [0.0, *values]
-    low, high = min(found), max(found)
+def make_scale(values: Iterable[float | None]) -> Scale:
+    """A scale with round ticks that holds 0 and those of these values that are known."""
+    known = [0.0, *(value for value in values if value is not None)]
+    low, high = min(known), max(known)
     if low == high:
         low, high = -1.0, 1.0
     rough = (high - low) / _TICKS
@@ -151,11 +154,6 @@ def make_scale(values: Iterable[float]) -> Scale:
     step = next(step * size for step in _STEPS if step * size >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return Scale(first * step, last * step, tuple(number * step for number in range(first, last + 1)))
-
-
-def fit_scale(marks: Iterable[Mark]) -> Scale:
-    """A scale that holds everything these marks show."""
-    return make_scale(value for mark in marks for value in astuple(mark) if value is not None)
 
 
 def render_line(mark: Mark, scale: Scale, place: int) -> Html:
@@ -190,23 +188,21 @@ def render_key(place: int | None) -> Html:
     return element("svg", inner, class_="key", viewBox="-7 -7 14 14", aria_hidden="true")
 
 
-def render_strip(shares: Sequence[float], mean: float | None, scale: Scale, passed: bool) -> Html:
+def _render_strip(shares: Sequence[float], mean: float | None, place: int) -> Html:
     """How answers spread over the scale: a stroke for each place that is taken, darker for more, and the mean."""
     bins = Counter(round(share / 100 * _BINS) for share in shares)
-    most = max(bins.values(), default=1)
     strokes: list[Html] = []
     for number, count in sorted(bins.items()):
-        place, opacity = scale.place(100 * number / _BINS), f"{0.25 + 0.55 * count / most:.2f}"
-        strokes.append(element("line", x1=place, x2=place, y1="15%", y2="85%", class_="stroke", stroke_opacity=opacity))
-    shape = "" if mean is None else _place_shape(0 if passed else 1, mean, scale)
-    name = f"plot {'pass' if passed else 'fail'}"
-    return element("svg", _grid(scale), strokes, shape, class_=name, aria_hidden="true")
+        at, opacity = _PERCENT.place(100 * number / _BINS), f"{0.25 + 0.55 * count / max(bins.values()):.2f}"
+        strokes.append(element("line", x1=at, x2=at, y1="15%", y2="85%", class_="stroke", stroke_opacity=opacity))
+    shape = None if mean is None else _place_shape(place, mean, _PERCENT)
+    return element("svg", _grid(_PERCENT), strokes, shape, class_=f"plot {('pass', 'fail')[place]}", aria_hidden="true")
 
 
 def _render_plot(text: str, marks: Mapping[str, Mark], places: Places, show: Show) -> Html | None:
     if not marks:
         return None
-    scale = fit_scale(marks.values())
+    scale = make_scale(chain(*marks.values()))
     lines = [_render_line(name, mark, scale, places, show) for name, mark in marks.items()]
     return join(note(text), element("div", lines, render_axis(scale, show), class_="forest"))
 
@@ -216,10 +212,10 @@ def _render_line(name: str, mark: Mark, scale: Scale, places: Places, show: Show
     line = render_line(mark, scale, place)
     if mark.value is None:
         return _join_line(place, name, line, element("small", "not known"))
-    ends = f"{show(mark.low)} to {show(mark.high)}" if mark.low is not None and mark.high is not None else ""
-    paper = f"paper {show(mark.paper)}" if mark.paper is not None else ""
-    value = element("b", show(mark.value))
-    return _join_line(place, name, line, value, " ", element("small", ends), " ", element("small", paper))
+    ends = "" if mark.low is None or mark.high is None else f"{show(mark.low)} to {show(mark.high)}"
+    paper = "" if mark.paper is None else f"paper {show(mark.paper)}"
+    figures = (element("b", show(mark.value)), " ", element("small", ends), " ", element("small", paper))
+    return _join_line(place, name, line, *figures)
 
 
 def _join_line(place: int, name: str, plot: Html, *figures: str) -> Html:
@@ -243,8 +239,5 @@ def _place_shape(place: int | None, value: float, scale: Scale) -> Html:
 
 
 def _grid(scale: Scale) -> Html:
-    lines: list[Html] = []
-    for tick in scale.ticks:
-        place, name = scale.place(tick), "zero" if tick == 0 else "grid"
-        lines.append(element("line", x1=place, x2=place, y1="0", y2="100%", class_=name))
-    return join(lines)
+    places = [(scale.place(tick), "grid" if tick else "zero") for tick in scale.ticks]
+    return join(element("line", x1=place, x2=place, y1="0", y2="100%", class_=name) for place, name in places)

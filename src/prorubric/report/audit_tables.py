@@ -4,7 +4,6 @@ The figures are those of `summary.json`, `prices.jsonl` and `hacks.jsonl`, with 
 figure that is not known is an empty field in csv and a dash in LaTeX, never 0.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_origin
@@ -17,18 +16,14 @@ from prorubric.report.audit_folder import list_edits, open_audit
 from prorubric.report.page import write_whole
 from prorubric.rubric.base import Record
 
+Block = tuple[Sequence[str], Sequence[str]]
+"""The heads and the rows of one tabular."""
 _SCHEMES_ACROSS = 5
 """Columns that fit on a page of a paper."""
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_"},
-}
-_LATEX_SIGNS = re.compile("|".join(map(re.escape, _LATEX)))
+_LATEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {sign: f"\\{sign}" for sign in "{}&%$#_"}
+)
 
 
 def write_audit_tables(folder: Path) -> tuple[Path, ...]:
@@ -70,7 +65,7 @@ def render_latex(result: AuditResult) -> str:
     schemes = list(dict.fromkeys(effect.scheme for effect in result.effects))
     found = {(effect.edit, effect.scheme): effect for effect in result.effects}
     worst = {line.scheme: line.worst[0] for line in result.headline if line.worst}
-    blocks: list[str] = []
+    blocks: list[Block] = []
     for start in range(0, len(schemes), _SCHEMES_ACROSS):
         across = schemes[start : start + _SCHEMES_ACROSS]
         rows: list[str] = []
@@ -79,7 +74,7 @@ def render_latex(result: AuditResult) -> str:
                 rows.append(r"\midrule")
             cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in across)
             rows.append(_render_row([escape_latex(edit), *cells]))
-        blocks.append(_render_tabular(["edit", *map(escape_latex, across)], rows))
+        blocks.append((["edit", *map(escape_latex, across)], rows))
     dead = ", ".join(escape_latex(line.scheme) for line in result.headline if not line.alive)
     caption = (
         f"Change of the reward ($\\times 100$) by edit and scheme, with 95\\% intervals over prompts. "
@@ -88,7 +83,7 @@ def render_latex(result: AuditResult) -> str:
         f"dimensions: {escape_latex(result.dimensions_from)}. "
         "Bold: of the edits that a sound reward does not pay for, the best paid."
     ) + (f" The judge is not alive under {dead}: no verdict there." if dead else "")
-    return _render_table("\n\\par\\medskip\n".join(blocks), caption)
+    return _render_table(blocks, caption)
 
 
 def render_forecast_latex(result: AuditResult) -> str:
@@ -106,23 +101,22 @@ def render_forecast_latex(result: AuditResult) -> str:
         f"judge: {escape_latex(result.judge)}; dimensions: {escape_latex(result.dimensions_from)}."
     )
     heads = ["scheme", r"tied (\%)", "levels", "spread", "mean", "groups", "answers"]
-    return _render_table(_render_tabular(heads, rows), caption)
+    return _render_table([(heads, rows)], caption)
 
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it is, on one line."""
-    return _LATEX_SIGNS.sub(lambda sign: _LATEX[sign.group()], " ".join(text.split()))
+    return " ".join(text.split()).translate(_LATEX)
 
 
-def _render_table(body: str, caption: str) -> str:
-    lines = (r"\begin{table}", r"\centering", r"\small", body, f"\\caption{{{caption}}}", r"\end{table}")
-    return "\n".join(lines) + "\n"
-
-
-def _render_tabular(heads: Sequence[str], rows: Sequence[str]) -> str:
-    opening = f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
-    inner = (opening, r"\toprule", _render_row(heads), r"\midrule", *rows, r"\bottomrule", r"\end{tabular}")
-    return "\n".join(inner)
+def _render_table(blocks: Iterable[Block], caption: str) -> str:
+    tabulars: list[str] = []
+    for heads, rows in blocks:
+        opening = f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
+        lines = (opening, r"\toprule", _render_row(heads), r"\midrule", *rows, r"\bottomrule", r"\end{tabular}")
+        tabulars.append("\n".join(lines))
+    body = "\n\\par\\medskip\n".join(tabulars)
+    return "\n".join((r"\begin{table}", r"\centering", r"\small", body, f"\\caption{{{caption}}}", r"\end{table}", ""))
 
 
 def _render_row(cells: Sequence[str]) -> str:
