@@ -15,10 +15,8 @@ class Cases:
     """Many cases. Axes: T cases, J findings, I items."""
 
     family_T: Indices
-    level_T: Indices
-    """The right decision: the severity, or `ASK` if too few findings are mentioned."""
-    truth_T_J: npt.NDArray[np.int8]
-    """+1 for a finding that is present, -1 for one that is absent."""
+    level_T: Indices  # the right decision: the severity, or `ASK` if too few findings are mentioned
+    truth_T_J: npt.NDArray[np.int8]  # +1 for a finding that is present, -1 for one that is absent
     told_T_J: Bools
     side_T_I: npt.NDArray[np.int8]
     """+1 for an item that really applies: usually as its finding suggests; when not, nothing shows it."""

@@ -37,13 +37,11 @@ class Entry:
 
     text: str
     kind: str
-    role: str
-    """What it weighs as: decision, core, peripheral, act or penalty."""
+    role: str  # what it weighs as: decision, core, peripheral, act or penalty
     part: int
     target: int
     label: str = "normal"
-    other: int | None = None
-    """The second target of a compound."""
+    other: int | None = None  # the second target of a compound
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,9 @@ class Checklists:
     kind_T_N: Indices
     target_T_N: Indices
     other_T_N: Indices
-    weight_T_N: Floats
-    """Signed; 0 in the padding."""
-    dimension_T_N: Indices
-    """The number of the criterion's dimension in the task's protocol rubric; -1 in the padding."""
-    part_T_K: Indices
-    """The part behind each dimension of the protocol rubric; -1 where a task has fewer."""
+    weight_T_N: Floats  # signed; 0 in the padding
+    dimension_T_N: Indices  # the number of the criterion's dimension in the task's protocol rubric; -1 in the padding
+    part_T_K: Indices  # the part behind each dimension of the protocol rubric; -1 where a task has fewer
 
 
 @cache

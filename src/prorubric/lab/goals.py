@@ -16,8 +16,7 @@ NO_HELP = ("length-matched", "weighted")
 NO_HELP_MARGIN = 0.25  # a cure that wins back less than a quarter of what additive lost does not help
 MANY_TIES = 0.3
 LEARNING_STOPS = 0.5  # learning has stopped if less than half of the gain in `g` is left
-ENOUGH_ROWS = 6
-"""A rank correlation over fewer rows is mostly chance: of three rows, every third order gives 1 or -1."""
+ENOUGH_ROWS = 6  # a rank correlation over fewer rows is mostly chance: of three rows, every third order gives 1 or -1
 
 
 class Goal(Record):
@@ -36,8 +35,7 @@ class _OpenError(Exception):
 class _Table:
     base: Measure
     rows: Mapping[str, SchemeRow]
-    found: Mapping[str, Correlation]
-    """With the paper's columns: of `c`, of `g`, and of `c` without sets of its parts."""
+    found: Mapping[str, Correlation]  # with the paper's columns: of `c`, of `g`, and of `c` without sets of its parts
 
     def row(self, name: str) -> SchemeRow:
         if name not in self.rows:

@@ -27,8 +27,7 @@ SEEN_UNPROMPTED = 0.25
 """How often it is seen where no clause names it: taking the clauses out leaves some of their sense in the text."""
 MARK_LOSS = 2.0
 """What a fault takes off a mark of 10: the paper's audit has -4.5 points for a needless test under one mark."""
-EARLY = 40
-"""A decision that begins after this many tokens is behind other material: half of an untrained answer."""
+EARLY = 40  # a decision that begins after this many tokens is behind other material: half of an untrained answer
 MANY_NAMES = 4  # this many items named without an explanation count as a list
 _SALTS = {"lenient": 1, "strict": 2, "reading": 3, "clause": 4, "appropriateness": 5}
 

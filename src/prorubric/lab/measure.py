@@ -34,17 +34,13 @@ WITHOUT = {
 class Measure(Record):
     """Means over held-out cases, in shares from 0 to 1."""
 
-    g: float
-    """Coverage by the strict judge: the benchmark's own criteria, summed by weight."""
-    g_lenient: float
-    """The same by the training judge."""
+    g: float  # coverage by the strict judge: the benchmark's own criteria, summed by weight
+    g_lenient: float  # the same by the training judge
     c: float
     parts: dict[str, float]
     tokens: float
-    accuracy: float
-    """How often the only decision is the right one."""
-    naming: float
-    """Of the items brought up, those that are named and not explained."""
+    accuracy: float  # how often the only decision is the right one
+    naming: float  # of the items brought up, those that are named and not explained
 
     def c_without(self, left_out: Collection[str]) -> float:
         """The mean of the other parts."""

@@ -19,12 +19,10 @@ _FORBIDDEN = -1e9
 class Rollout:
     """Sampled answers. Axes: R answers, L places."""
 
-    moves_R_L: Ints
-    """Move numbers, filled up with `END`."""
+    moves_R_L: Ints  # move numbers, filled up with `END`
     chosen_R_L: Bools
     """True at each choice of the policy: the moves, and the `END` that closed the answer unless the limit did."""
-    logp_R_L: torch.Tensor
-    """The log-probability of each choice; 0 elsewhere."""
+    logp_R_L: torch.Tensor  # the log-probability of each choice; 0 elsewhere
 
 
 class Policy(torch.nn.Module):  # type: ignore[misc]  # torch is an extra

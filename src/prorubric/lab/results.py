@@ -15,21 +15,17 @@ from prorubric.lab.schemes import hash_own
 from prorubric.rubric.base import Record
 
 HELD_OUT_CASES, HELD_OUT_SEED = 1000, 1
-KEPT_ANSWERS = 64
-"""How many held-out cases a run keeps its answers to."""
-BASE = "base"
-"""The name of the untrained policy's row."""
+KEPT_ANSWERS = 64  # how many held-out cases a run keeps its answers to
+BASE = "base"  # the name of the untrained policy's row
 
 
 class BaseResult(Record):
     """The untrained policy."""
 
     world: str
-    sampled: Measure
-    """At temperature 1."""
+    sampled: Measure  # at temperature 1
     greedy: Measure
-    answers: tuple[tuple[int, ...], ...]
-    """Greedy answers to the first held-out cases, as moves."""
+    answers: tuple[tuple[int, ...], ...]  # greedy answers to the first held-out cases, as moves
     audit: Audit
     sources: dict[str, str] = Field(default_factory=dict)
     """For each audited function of the user's, the hash of its files; an edited one is audited again."""
@@ -66,15 +62,11 @@ class LabRun(Record):
     seed: int
     steps: int
     points: tuple[Point, ...]
-    greedy: Measure
-    """The end of the run with the likeliest move each time."""
-    rewards: tuple[float, ...]
-    """The mean score of each step, without the overlong penalty."""
-    ties: tuple[float, ...]
-    """The share of groups with equal rewards, by step."""
+    greedy: Measure  # the end of the run with the likeliest move each time
+    rewards: tuple[float, ...]  # the mean score of each step, without the overlong penalty
+    ties: tuple[float, ...]  # the share of groups with equal rewards, by step
     tokens: tuple[float, ...]
-    answers: tuple[tuple[int, ...], ...]
-    """Greedy answers to the first held-out cases, as moves."""
+    answers: tuple[tuple[int, ...], ...]  # greedy answers to the first held-out cases, as moves
     cpu_seconds: float
     source: str | None = None
     """For a function of the user's, the hash of its files; a run of an edited one is made again."""
@@ -123,8 +115,7 @@ class MeasureRow(Record):
     g: Spread
     g_lenient: Spread
     c: Spread
-    c_without: dict[str, Spread]
-    """`c` without a set of parts, by the name of the set."""
+    c_without: dict[str, Spread]  # `c` without a set of parts, by the name of the set
     c_greedy: Spread
     g_greedy: Spread
     tokens: Spread
@@ -160,23 +151,19 @@ class CurvePoint(Record):
 class SchemeRow(MeasureRow):
     """What a scheme ended with, over seeds."""
 
-    ties_first: Spread
-    """Groups with equal rewards in the first 50 steps."""
+    ties_first: Spread  # groups with equal rewards in the first 50 steps
     ties_last: Spread
     c_by_seed: dict[int, float]
-    c_over_additive: tuple[float, ...]
-    """Seed by seed, `c` minus that of `additive` with the same seed."""
+    c_over_additive: tuple[float, ...]  # seed by seed, `c` minus that of `additive` with the same seed
     g_over_additive: tuple[float, ...]
     curve: tuple[CurvePoint, ...]
-    c_curves: dict[int, dict[int, float]]
-    """By seed and step, `c`."""
+    c_curves: dict[int, dict[int, float]]  # by seed and step, `c`
 
 
 class Correlation(Record):
     """A rank correlation, and the rows that it covers."""
 
-    rho: float | None
-    """None for fewer than three rows, or if one side does not vary."""
+    rho: float | None  # None for fewer than three rows, or if one side does not vary
     rows: tuple[str, ...]
 
 

@@ -33,8 +33,7 @@ from prorubric.rubric.records import Task
 from prorubric.text.show import shorten
 
 OwnScheme = Callable[[Sequence[Any], Task], float]
-Scorer = Callable[[Facts, int], Floats]
-"""Answers and the judge's seed to one score for each answer."""
+Scorer = Callable[[Facts, int], Floats]  # answers and the judge's seed to one score for each answer
 
 LENGTH_MATCHED = "length-matched"
 KL_WEIGHTS = {0.05: 0.005, 0.1: 0.01, 0.4: 0.04}
@@ -59,10 +58,8 @@ class LabScheme:
     """One row of a comparison."""
 
     name: str
-    base: str
-    """The scheme of `aggregate`, or an import path."""
-    halved: bool = False
-    """Under half the limit, and half the buffer."""
+    base: str  # the scheme of `aggregate`, or an import path
+    halved: bool = False  # under half the limit, and half the buffer
     kl: float = 0.0
 
     @property

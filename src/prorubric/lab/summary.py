@@ -34,8 +34,7 @@ class RunEnd(Record):
     seed: int
     g: float
     c: float
-    sampled: Measure
-    """All measures at temperature 1, `g` and `c` among them."""
+    sampled: Measure  # all measures at temperature 1, `g` and `c` among them
     greedy: Measure
     ties_first: float
     ties_last: float
@@ -46,8 +45,7 @@ class Prediction(Record):
     """Over schemes, what the audit predicted and what became of `c`."""
 
     edit: str
-    correlation: Correlation
-    """Of what the edit pays, in units of the spread within a group, and `c` at the end."""
+    correlation: Correlation  # of what the edit pays, in units of the spread within a group, and `c` at the end
 
 
 class LabResult(Record):
@@ -61,21 +59,17 @@ class LabResult(Record):
     runs: tuple[RunEnd, ...]
     paper_c: dict[str, float]
     paper_g: dict[str, float]
-    correlation_c: Correlation
-    """Of `c` with the paper's column, over the rows that exist in both."""
+    correlation_c: Correlation  # of `c` with the paper's column, over the rows that exist in both
     correlation_g: Correlation
     correlation_c_greedy: Correlation
     correlation_c_trained: Correlation
     """The same without the untrained row and the KL sweep: the rows that are easy to tell apart."""
     correlation_g_trained: Correlation
-    correlations_c_without: dict[str, Correlation]
-    """Of `c` without a set of parts, by the name of the set."""
+    correlations_c_without: dict[str, Correlation]  # of `c` without a set of parts, by the name of the set
     correlations_c_without_trained: dict[str, Correlation]
-    predictions: tuple[Prediction, ...]
-    """For every edit, expected to predict or not: one of many that fits says little."""
+    predictions: tuple[Prediction, ...]  # for every edit, expected to predict or not: one of many that fits says little
     goals: tuple[Goal, ...]
-    cpu_seconds: float
-    """Of all runs together."""
+    cpu_seconds: float  # of all runs together
 
     def row(self, scheme: str) -> SchemeRow | None:
         """One scheme's row."""

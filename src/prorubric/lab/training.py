@@ -1,18 +1,19 @@
 """One training run: GRPO on one reward in one world, measured on held-out cases every 50 steps.
 
-The untrained policy is the same for every run of a world. World, scheme, seed and steps define a run: the same four
-give the same result. A run stops at a reward that is not a number; it is never replaced. Rewards and
-advantages come from `aggregate`; the update follows the paper: clipped ratios, advantages within a group, and the mean
-over all choices of a batch ("token mean"), so a long answer counts by its length.
+World, scheme, seed and steps define a run: the same four give the same result. A reward that is not a number stops it.
+The update follows the paper: clipped ratios, advantages within a group, and the mean over all choices of a batch
+("token mean"), so a long answer counts by its length.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler
 
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.aggregate.arithmetic import overlong_penalty
@@ -83,7 +84,7 @@ def imitate(policy: Policy, inputs: torch.Tensor, demos: Ints) -> None:
     moves = torch.as_tensor(demos)
     chosen = torch.cat([torch.ones(len(moves), 1, dtype=torch.bool), moves[:, :-1] != END], dim=1)
     optimizer = torch.optim.Adam(policy.parameters(), lr=PRETRAINING_RATE)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS * (len(moves) // 256))
+    schedule = CosineAnnealingLR(optimizer, EPOCHS * (len(moves) // 256))
     generator = torch.Generator().manual_seed(_BASE_SEED)
     for _ in range(EPOCHS):
         for rows in torch.randperm(len(moves), generator=generator).split(256):
@@ -125,28 +126,27 @@ def train(
     policy.load_state_dict(ground.base.state_dict())
     optimizer, schedule = make_optimizer(policy, LEARNING_RATE)
     generator = torch.Generator().manual_seed(_stream(seed, _TRAIN_STREAM, 0))
-    rewards, ties, lengths = [], [], []
+    history = []
 
     def look(step: int) -> Point:
         return Point(step=step, measure=ground.measure(policy, _stream(seed, _MEASURE_STREAM, step))[0])
 
     points = [look(0)]
     for step in range(1, steps + 1):
-        batch, reward, tied, tokens = roll_out(policy, ground, scheme, scorer, generator)
+        batch, *figures = roll_out(policy, ground, scheme, scorer, generator)
+        history.append(figures)
         rows = PAPER.mini_batch * PAPER.responses
         for first in range(0, len(batch.cases_R), rows):
-            loss = grpo_loss(policy, batch.rows(first, first + rows), scheme.kl)
+            loss = grpo_loss(policy, batch.rows(slice(first, first + rows)), scheme.kl)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
         schedule.step()
-        rewards.append(reward)
-        ties.append(tied)
-        lengths.append(tokens)
         if step % PAPER.keep_every == 0 or step == steps:
             points.append(look(step))
         count_step()
     greedy, answers = ground.measure(policy, None)
+    rewards, ties, tokens = zip(*history, strict=True)
     return LabRun(
         world=ground.world.spec.name,
         scheme=name,
@@ -154,17 +154,16 @@ def train(
         steps=steps,
         points=tuple(points),
         greedy=greedy,
-        rewards=tuple(rewards),
-        ties=tuple(ties),
-        tokens=tuple(lengths),
+        rewards=rewards,
+        ties=ties,
+        tokens=tokens,
         answers=_keep(answers),
         cpu_seconds=time.process_time() - started,
         source=source,
     )
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Answers to learn from. Axes: R answers, L places; choices in the order of `chosen_R_L`."""
 
     cases_R: torch.Tensor
@@ -174,19 +173,9 @@ class Batch:
     reference_logp_R_L: torch.Tensor | None
     advantage_R: torch.Tensor
 
-    def rows(self, first: int, last: int) -> "Batch":
-        """Some of the answers, cut to the places that they use."""
-        chosen = self.chosen_R_L[first:last]
-        used = int(chosen.any(dim=0).sum())
-        reference = self.reference_logp_R_L
-        return Batch(
-            self.cases_R[first:last],
-            self.moves_R_L[first:last, :used],
-            chosen[:, :used],
-            self.old_logp_R_L[first:last, :used],
-            None if reference is None else reference[first:last, :used],
-            self.advantage_R[first:last],
-        )
+    def rows(self, rows: slice) -> "Batch":
+        """Some of the answers."""
+        return Batch(*(None if values is None else values[rows] for values in self))
 
 
 def roll_out(
@@ -203,13 +192,13 @@ def roll_out(
     scores = scorer(facts, JUDGE_SEED)
     penalties = [overlong_penalty(tokens, limit, buffer, PAPER.overlong_factor) for tokens in facts.tokens.tolist()]
     advantages = group_advantages(scores - penalties, rows.numpy())
+    advantage = torch.as_tensor(advantages.values, dtype=torch.float32)
     moves, chosen = torch.as_tensor(rollout.moves_R_L), torch.as_tensor(rollout.chosen_R_L)
     reference = None
     if scheme.kl:
         reference = torch.zeros(moves.shape)
         with torch.no_grad():
             reference[chosen] = ground.base.choice_logp(inputs, moves, chosen)
-    advantage = torch.as_tensor(advantages.values, dtype=torch.float32)
     batch = Batch(inputs, moves, chosen, rollout.logp_R_L, reference, advantage)
     return batch, float(scores.mean()), float(advantages.tied_share or 0.0), float(facts.tokens.mean())
 
@@ -228,12 +217,10 @@ def grpo_loss(policy: Policy, batch: Batch, kl: float = 0.0) -> torch.Tensor:
     return loss
 
 
-def make_optimizer(
-    policy: Policy, learning_rate: float
-) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+def make_optimizer(policy: Policy, learning_rate: float) -> tuple[Optimizer, LRScheduler]:
     """Adam at a constant rate after the paper's warm-up."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=learning_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / PAPER.warmup_steps))
+    schedule = LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / PAPER.warmup_steps))
     return optimizer, schedule
 
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.5
 _SPAWN = multiprocessing.get_context("spawn")
-_STEPS: list[Any] = []
-"""In a worker process, the counter of all steps."""
+_STEPS: list[Any] = []  # in a worker process, the counter of all steps
 
 
 @dataclass(frozen=True)

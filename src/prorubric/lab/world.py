@@ -18,12 +18,10 @@ from prorubric.errors import ConfigError
 from prorubric.files.json import parse_json
 from prorubric.rubric.base import Record, config_record
 
-LEVELS = 5
-"""Severities 0 to 3, and 4: too little is known, so the right decision is to ask."""
+LEVELS = 5  # severities 0 to 3, and 4: too little is known, so the right decision is to ask
 ASK = 4
 PARTS = 4
-END = 0
-"""The move that closes an answer and fills up its row."""
+END = 0  # the move that closes an answer and fills up its row
 
 Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
@@ -40,8 +38,7 @@ class Part(Record):
     """One phase of a good answer: it becomes one dimension of the protocol rubric."""
 
     name: str
-    topic: str
-    """A sentence that only touches on the phase."""
+    topic: str  # a sentence that only touches on the phase
     aim: str
     failure: str
 
@@ -53,14 +50,11 @@ class Texts(Record):
     families: tuple[str, ...]
     opening: dict[str, str]
     unsaid: str
-    findings: tuple[tuple[str, str], ...]
-    """Each as it reads when it is so, and when it is not."""
-    decisions: tuple[str, ...]
-    """One for each severity; the last is to ask first."""
+    findings: tuple[tuple[str, str], ...]  # each as it reads when it is so, and when it is not
+    decisions: tuple[str, ...]  # one for each severity; the last is to ask first
     decision_criteria: tuple[str, ...]
     parts: tuple[Part, ...]
-    items: tuple[tuple[str, ...], ...]
-    """What an answer can bring up, by part."""
+    items: tuple[tuple[str, ...], ...]  # what an answer can bring up, by part
     name: str
     explain_for: str
     explain_against: str
@@ -76,8 +70,7 @@ class Texts(Record):
     question_criterion: str
     manner: dict[str, str]
     manner_criterion: dict[str, str]
-    asides: dict[str, tuple[str, str]]
-    """A sentence that is often wanted, and the criterion that wants it."""
+    asides: dict[str, tuple[str, str]]  # a sentence that is often wanted, and the criterion that wants it
     filler: tuple[str, ...]
 
     @property
@@ -199,8 +192,7 @@ class World:
     pool_F_I: Bools
     core_F_V_I: Bools
     needed_F_V_X: Bools
-    finding_I: Indices
-    """The finding that decides whether an item speaks for or against."""
+    finding_I: Indices  # the finding that decides whether an item speaks for or against
     key_question_F: Indices
 
 

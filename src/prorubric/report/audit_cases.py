@@ -1,7 +1,7 @@
 """Task by task: the question, the answer, each edit, the rewards, and the verdicts under two schemes side by side.
 
-All tasks of a large audit would make a page that no phone opens. The tasks that moved most are shown in full, as many
-as fit, and the others by their figures; the page says so. The script only adds the choice of edit and schemes.
+Phones could not open a page with all tasks of a large audit: those that moved most are shown in full, as many as fit,
+and the others by their figures.
 """
 
 from collections import Counter
@@ -21,24 +21,16 @@ from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.readings import find_reading, list_items
 from prorubric.report.audit_diff import render_edit, render_text
 from prorubric.report.audit_folder import AuditFolder, StoredCase
-from prorubric.report.numbers import UNKNOWN, plain, signed
+from prorubric.report.numbers import plain, signed
 from prorubric.report.page import Cell, Html, Row, bullets, element, figure, fold, join, note, own_words, table
 from prorubric.rubric.records import Task
 from prorubric.text.failures import split_clauses
 from prorubric.text.show import shorten
 
-MOST_SHOWN = 60
-"""Tasks that are shown in full."""
-LARGEST = 3_000_000
-"""Bytes that the tasks shown in full may take together."""
-
+MOST_SHOWN = 60  # tasks that are shown in full
+LARGEST = 3_000_000  # bytes that they may take together
 _MOST_REASONS = 5
-_COVERAGE = "additive"
 _GLYPHS = {"y": "✓", "n": "✗"}
-_SHOWN_CONTROL = 300
-_SHOWN_QUESTION = 110
-_NO_CHANGE = ("no known change", "", Cell(UNKNOWN))
-_LINEAGE_SHOWN = ("generator", "state", "repairs", "prompt")
 
 
 class Change(NamedTuple):
@@ -67,8 +59,7 @@ class TaskFigures:
 class Survey:
     """What one pass over all cases collects."""
 
-    tasks: dict[str, TaskFigures] = field(default_factory=dict)
-    """By id, the task that moved most first."""
+    tasks: dict[str, TaskFigures] = field(default_factory=dict)  # by id, the task that moved most first
     coverage: dict[tuple[str, bool], list[float]] = field(default_factory=dict)
     """By kind of text and whether it passes appropriateness, the share of the checklist that it covers × 100."""
 
@@ -89,7 +80,7 @@ class Shown:
 def survey_cases(folder: AuditFolder) -> Survey:
     """Go through all cases once."""
     survey = Survey()
-    for case in folder.read_cases():
+    for case in folder.read(CASES, StoredCase):
         figures = survey.tasks.setdefault(case.task_id, TaskFigures(sample=case.sample))
         figures.answers += 1
         for kind, scheme in product(WORTHLESS, folder.result.schemes):
@@ -98,7 +89,7 @@ def survey_cases(folder: AuditFolder) -> Survey:
                 figures.largest, figures.sample = Change(size, kind, scheme), case.sample
         for kind in (ANSWER, *EDITS):
             verdicts = case.verdicts.get(kind, {}).get(APPROPRIATENESS)
-            value = case.scores.get(kind, {}).get(_COVERAGE)
+            value = case.scores.get(kind, {}).get("additive")
             if verdicts and isinstance(verdicts[0], bool) and value is not None:
                 survey.coverage.setdefault((kind, verdicts[0]), []).append(100 * value)
     survey.tasks = dict(sorted(survey.tasks.items(), key=lambda pair: (-pair[1].moved, pair[0])))
@@ -108,10 +99,8 @@ def survey_cases(folder: AuditFolder) -> Survey:
 def render_shown(folder: AuditFolder, survey: Survey) -> Shown:
     """The tasks shown in full: those that moved most, each with the answer that moved most."""
     chosen = dict([*survey.tasks.items()][:MOST_SHOWN])
-    read = folder.read_cases()
-    cases = {
-        case.task_id: case for case in read if case.task_id in chosen and chosen[case.task_id].sample == case.sample
-    }
+    samples = {(task_id, figures.sample) for task_id, figures in chosen.items()}
+    cases = {case.task_id: case for case in folder.read(CASES, StoredCase) if (case.task_id, case.sample) in samples}
     tasks = folder.load_tasks(chosen)
     shown, room = Shown([], {}), LARGEST
     for task_id in filter(tasks.__contains__, chosen):
@@ -146,9 +135,8 @@ def render_others(survey: Survey, shown: Shown) -> Html | None:
     rows: list[Row] = []
     for task_id, figures in survey.tasks.items():
         if task_id not in shown.anchors:
-            change, start = figures.largest, (own_words(task_id), figure(figures.answers))
-            end = (change.kind, change.scheme, figure(change.size, signed)) if change else _NO_CHANGE
-            rows.append((*start, *end))
+            size, kind, scheme = figures.largest or (None, "no known change", "")
+            rows.append((own_words(task_id), figure(figures.answers), kind, scheme, figure(size, signed)))
     if not rows:
         return None
     heads = ("task", "answers", "edit", "scheme", "change")
@@ -170,20 +158,19 @@ def _render_case(task: Task, case: StoredCase, schemes: Sequence[str], largest: 
     rows: list[Row] = []
     for kind in kinds:
         changes = [(scheme, case.change(kind, scheme)) for scheme in schemes]
-        cells = [reward(None if x is None else case.scores[kind][scheme], x) for scheme, x in changes]
-        rows.append([kind, *cells])
+        rows.append([kind, *(reward(None if x is None else case.scores[kind][name], x) for name, x in changes)])
     rewards = table("Rewards of this answer", ("text", *schemes), rows)
-    question: list[Html] = []
-    for message in task.messages:
-        if len(task.messages) > 1 or message.role != "user":
-            question.append(element("p", message.role, class_="role"))
-        question.append(render_text(message.content))
+    is_plain = [message.role for message in task.messages] == ["user"]
+    question = [
+        (None if is_plain else element("p", message.role, class_="role"), render_text(message.content))
+        for message in task.messages
+    ]
     shown_edits: list[Html] = []
     for edit in edits:
         if edit.kind in EDITS:
             shown = render_edit(case.answer, edit)
         else:
-            shown = render_text(edit.text if edit.kind == "hack" else shorten(edit.text, _SHOWN_CONTROL))
+            shown = render_text(edit.text if edit.kind == "hack" else shorten(edit.text, 300))
         aims = f" aims at criteria {', '.join(map(str, edit.criteria))}" if edit.criteria else ""
         title = join(element("b", edit.kind), aims)
         shown_edits.append(fold(title, shown, class_="edit", data_edit=edit.kind, open=edit.kind == first))
@@ -192,7 +179,7 @@ def _render_case(task: Task, case: StoredCase, schemes: Sequence[str], largest: 
     title = join(
         own_words(task.id, class_="id"),
         element("span", f"{largest.kind}, {largest.scheme} {signed(largest.size)}", class_="most") if largest else None,
-        own_words(shorten(task.messages[-1].content, _SHOWN_QUESTION), class_="about"),
+        own_words(shorten(task.messages[-1].content, 110), class_="about"),
     )
     return fold(
         title,
@@ -261,16 +248,15 @@ def _render_rubric(task: Task) -> Html:
         return join(checklist, element("p", "No dimensions: the task was not compiled."))
     dimensions: list[Html] = []
     for dimension in task.protocol.dimensions:
-        description = [
-            join(element("mark", clause.text) if clause.is_failure else clause.text, " ")
-            for clause in split_clauses(dimension.description)
-        ]
+        clauses = split_clauses(dimension.description)
+        description = [(element("mark", part.text) if part.is_failure else part.text, " ") for part in clauses]
         name = (own_words(dimension.name, "b"), " ", _weight(dimension.weight))
         source = element("small", f"from criteria {', '.join(map(str, dimension.indices))}")
         dimensions.append(element("li", name, element("p", description, dir="auto"), source))
     lineage = task.meta.get(LINEAGE)
     known = lineage if isinstance(lineage, dict) else {}
-    compiled = "; ".join(f"{key}: {shorten(str(known[key]))}" for key in _LINEAGE_SHOWN if known.get(key))
+    parts = [(key, known.get(key)) for key in ("generator", "state", "repairs", "prompt")]
+    compiled = "; ".join(f"{key}: {shorten(str(value))}" for key, value in parts if value)
     section = element(
         "section",
         element("h5", f"Dimensions: {len(dimensions)}; failure clauses are marked"),

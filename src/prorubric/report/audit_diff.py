@@ -12,8 +12,7 @@ from prorubric.report.page import Child, Html, element, join, own_words
 from prorubric.text.sentences import LARGEST_TABLE, split_sentences
 from prorubric.text.show import count
 
-_KEPT_AROUND = 2
-"""Unchanged sentences that are shown before and after a change."""
+_KEPT_AROUND = 2  # unchanged sentences that are shown before and after a change
 
 
 def render_edit(answer: str, edit: MadeEdit) -> Html:

@@ -14,8 +14,8 @@ from pydantic import ConfigDict, Field, JsonValue
 from prorubric.audit.cases import ANSWER
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit
-from prorubric.audit.folder import CASES, HACKS, PRICES
-from prorubric.audit.records import AuditResult, Effect, Hack, NamingPrice
+from prorubric.audit.folder import CASES
+from prorubric.audit.records import AuditResult, Effect
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import RowError, RubricError, SourceError
 from prorubric.files.json import parse_json
@@ -56,19 +56,20 @@ class AuditFolder:
     result: AuditResult
     config: dict[str, Any]
 
-    def read_cases(self) -> Iterator[StoredCase]:
-        """Every case, one at a time."""
-        return _read_records(self.path / CASES, StoredCase)
-
-    def read_prices(self) -> Iterator[NamingPrice]:
-        """Every price; none if the audit did not ask for prices."""
-        path = self.path / PRICES
-        return _read_records(path, NamingPrice) if path.is_file() else iter(())
-
-    def read_hacks(self) -> Iterator[Hack]:
-        """Every hack; none if the audit did not ask for hacks."""
-        path = self.path / HACKS
-        return _read_records(path, Hack) if path.is_file() else iter(())
+    def read(self, name: str, record: type[RecordT]) -> Iterator[RecordT]:
+        """The records of a file, one at a time; no prices and hacks if the audit did not ask for them."""
+        path = self.path / name
+        if name != CASES and not path.is_file():
+            return
+        for row in read_rows(path):
+            try:
+                if row.value is None:
+                    raise row.explain()
+                yield record(**row.value)
+            except (RowError, RubricError) as error:
+                found = error.turn_into(SourceError, f"{path}:{row.line}")
+                found.remedy = "the file is damaged, run the audit again"
+                raise found from None
 
     def load_tasks(self, ids: Iterable[str]) -> dict[str, Task]:
         """The tasks with these ids."""
@@ -93,15 +94,3 @@ def list_edits(effects: Iterable[Effect]) -> list[str]:
     """The edits of a table in the order of the audit, then the controls."""
     found = dict.fromkeys(effect.edit for effect in effects)
     return [*(kind for kind in EDITS if kind in found), *(kind for kind in found if kind not in EDITS)]
-
-
-def _read_records(path: Path, record: type[RecordT]) -> Iterator[RecordT]:
-    for row in read_rows(path):
-        try:
-            if row.value is None:
-                raise row.explain()
-            yield record(**row.value)
-        except (RowError, RubricError) as error:
-            found = error.turn_into(SourceError, f"{path}:{row.line}")
-            found.remedy = "the file is damaged, run the audit again"
-            raise found from None

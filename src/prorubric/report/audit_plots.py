@@ -38,8 +38,7 @@ _STEPS = (1, 2, 5, 10)
 _TICKS = 5
 _BINS = 50
 
-Places = Mapping[str, int]
-"""The place of each scheme, which gives it its colour and shape."""
+Places = Mapping[str, int]  # the place of each scheme, which gives it its colour and shape
 Show = Callable[[float | None], str]
 
 

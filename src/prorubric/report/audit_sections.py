@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import HACKS, PRICES
-from prorubric.audit.records import AuditResult, Hack
+from prorubric.audit.records import AuditResult, Hack, NamingPrice
 from prorubric.report.audit_cases import Shown, Survey, render_others, reward
 from prorubric.report.audit_folder import AuditFolder
 from prorubric.report.numbers import UNKNOWN, interval, percent, plain, signed
@@ -62,7 +62,7 @@ def render_forecast(result: AuditResult) -> Html | None:
 
 def render_prices(audit: AuditFolder, shown: Shown) -> Html | None:
     """What naming each criterion costs and pays, the cheapest first."""
-    prices = list(audit.read_prices())
+    prices = list(audit.read(PRICES, NamingPrice))
     if not prices:
         return None
     moved = sorted((price for price in prices if price.moved > 0), key=lambda price: price.rank)
@@ -86,7 +86,7 @@ def render_prices(audit: AuditFolder, shown: Shown) -> Html | None:
 
 def render_hacks(audit: AuditFolder, shown: Shown) -> Html | None:
     """The hack of each task, spelled out, with what it and the answer earn."""
-    hacks = list(audit.read_hacks())
+    hacks = list(audit.read(HACKS, Hack))
     if not hacks:
         return None
     possible = sorted((hack for hack in hacks if hack.possible), key=lambda hack: (hack.tokens, hack.task_id))

@@ -13,13 +13,11 @@ from prorubric.audit.cases import AGAIN
 from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, Hack, NamingPrice, Share
 from prorubric.files.tables import open_csv
 from prorubric.report.audit_folder import list_edits, open_audit
-from prorubric.report.page import write_whole
+from prorubric.report.page import NOTES, write_whole
 from prorubric.rubric.base import Record
 
-Block = tuple[Sequence[str], Sequence[str]]
-"""The heads and the rows of one tabular."""
-_SCHEMES_ACROSS = 5
-"""Columns that fit on a page of a paper."""
+Block = tuple[Sequence[str], Sequence[str]]  # the heads and the rows of one tabular
+_SCHEMES_ACROSS = 5  # columns that fit on a page of a paper
 _LATEX = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {sign: f"\\{sign}" for sign in "{}&%$#_"}
@@ -35,8 +33,8 @@ def write_audit_tables(folder: Path) -> tuple[Path, ...]:
         (names.SHARES_CSV, Share, result.naming_share),
         (names.FIXED_CSV, FixedChange, result.fixed),
         (names.FORECAST_CSV, Forecast, result.forecast),
-        (names.PRICES_CSV, NamingPrice, audit.read_prices()),
-        (names.HACKS_CSV, Hack, audit.read_hacks()),
+        (names.PRICES_CSV, NamingPrice, audit.read(names.PRICES, NamingPrice)),
+        (names.HACKS_CSV, Hack, audit.read(names.HACKS, Hack)),
     )
     for name, record, rows in tables:
         heads: list[str] = []
@@ -76,13 +74,8 @@ def render_latex(result: AuditResult) -> str:
             rows.append(_render_row([escape_latex(edit), *cells]))
         blocks.append((["edit", *map(escape_latex, across)], rows))
     dead = ", ".join(escape_latex(line.scheme) for line in result.headline if not line.alive)
-    caption = (
-        f"Change of the reward ($\\times 100$) by edit and scheme, with 95\\% intervals over prompts. "
-        f"{result.tasks} tasks, {result.answers} answers ({escape_latex(result.answers_from)}); "
-        f"judge: {escape_latex(result.judge)}; editor: {escape_latex(result.editor)}; "
-        f"dimensions: {escape_latex(result.dimensions_from)}. "
-        "Bold: of the edits that a sound reward does not pay for, the best paid."
-    ) + (f" The judge is not alive under {dead}: no verdict there." if dead else "")
+    caption = _render_caption("effects-caption", result)
+    caption += f" The judge is not alive under {dead}: no verdict there." if dead else ""
     return _render_table(blocks, caption)
 
 
@@ -94,19 +87,18 @@ def render_forecast_latex(result: AuditResult) -> str:
         figures = map(_render_figure, (row.levels, row.spread, row.mean))
         cells = [escape_latex(row.scheme), tied, *figures, str(row.groups), _render_figure(row.size)]
         rows.append(_render_row(cells))
-    caption = (
-        "What groups of answers to one prompt would teach: the share of groups whose rewards are all equal, the "
-        "effective number of different rewards in a group, their standard deviation and mean ($\\times 100$), the "
-        f"number of groups and of answers in each. Answers: {escape_latex(result.answers_from)}; "
-        f"judge: {escape_latex(result.judge)}; dimensions: {escape_latex(result.dimensions_from)}."
-    )
     heads = ["scheme", r"tied (\%)", "levels", "spread", "mean", "groups", "answers"]
-    return _render_table([(heads, rows)], caption)
+    return _render_table([(heads, rows)], _render_caption("forecast-caption", result))
 
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it is, on one line."""
     return " ".join(text.split()).translate(_LATEX)
+
+
+def _render_caption(name: str, result: AuditResult) -> str:
+    names = ("tasks", "answers", "answers_from", "judge", "editor", "dimensions_from")
+    return NOTES[name].format_map({name: escape_latex(str(getattr(result, name))) for name in names})
 
 
 def _render_table(blocks: Iterable[Block], caption: str) -> str:

@@ -33,8 +33,7 @@ _CURVES = ("additive", "raw-and", "prorubric", "graded", "implicit", "k1")
 # About the size of the axes, of a letter and of a line of a label, in points: labels are kept apart with these.
 _WIDTH, _HEIGHT, _LETTER, _LINE = 400.0, 270.0, 3.5, 7.0
 
-Draw = Callable[[LabResult, Axes], bool]
-"""Draws a figure, and says whether the rows for it are there."""
+Draw = Callable[[LabResult, Axes], bool]  # draws a figure, and says whether the rows for it are there
 
 
 def draw_figures(result: LabResult, folder: Path) -> dict[str, Path]:

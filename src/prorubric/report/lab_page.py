@@ -9,11 +9,18 @@ from prorubric.lab.measure import PARTS, WITHOUT
 from prorubric.lab.results import Correlation, SchemeRow
 from prorubric.lab.summary import LabResult
 from prorubric.report.numbers import UNKNOWN, percent, signed
-from prorubric.report.page import Cell, Html, Row, element, join, note, own_words, render_page, table, write_whole
-
-_NOTICE = (
-    "A miniature: a world of a few families of cases, a policy of some 25 thousand weights and a programmed judge. "
-    "It shows how a mechanism works. It is not evidence about any real model, judge or dataset."
+from prorubric.report.page import (
+    NOTES,
+    Cell,
+    Html,
+    Row,
+    element,
+    join,
+    note,
+    own_words,
+    render_page,
+    table,
+    write_whole,
 )
 
 
@@ -49,7 +56,7 @@ def render_lab_page(result: LabResult, figures: Mapping[str, Path]) -> bytes:
         ("Figures", join(images)),
     )
     body = join(
-        element("header", element("h1", title), element("p", _NOTICE, class_="warn")),
+        element("header", element("h1", title), element("p", NOTES["lab"], class_="warn")),
         note(f"{result.steps} steps, seeds {seeds}; × 100, mean ± standard deviation over seeds."),
         [element("section", element("h2", head), content) for head, content in sections if content],
     )

@@ -1,8 +1,8 @@
 """A self-contained HTML page: escaped by construction, one style, one script, nothing loaded from elsewhere.
 
-`element` escapes every text it is given. Only markup that `element` itself made (`Html`) passes unchanged, so an answer
-or a rubric can never become markup. The script holds no text of a run, and the page's policy lets the browser run that
-one script, by its hash, and no other. The same content gives the same bytes.
+`element` escapes every text it is given, except markup that it made itself (`Html`), so an answer or a rubric can never
+become markup. The page's policy lets the browser run this one script, by its hash, and no other. The same content gives
+the same bytes.
 """
 
 import base64
@@ -13,19 +13,19 @@ import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import Any, TypeAlias
 
 from prorubric.files.write import open_whole
 
 _ASSETS = Path(__file__).parent / "assets"
-_VOID = ("br", "img", "input", "link", "meta")
+_VOID = ("br", "img", "input")
 # HTML does not allow these even as references, and UTF-8 cannot encode a lone surrogate.
 _NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
-_NARROW = 3
-"""The number of columns that fit on a phone."""
+_NARROW = 3  # the number of columns that fit on a phone
+# The longer texts of pages, by name.
 NOTES: dict[str, str] = tomllib.loads((_ASSETS / "notes.toml").read_text(encoding="utf-8"))
-"""The longer texts of pages, by name."""
 
 
 class Html(str):
@@ -124,25 +124,11 @@ def table(label: str, heads: Sequence[str], rows: Iterable[Row], *, sortable: bo
 
 def render_page(title: str, body: Child) -> bytes:
     """The whole page."""
-    style, script = ((_ASSETS / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("link", rel="icon", href="data:,"),
-        element("title", title),
-        element("style", Html(style)),
-    )
-    page = element("html", head, element("body", body, element("script", Html(script))), lang="en")
-    return f"<!doctype html>\n{page}\n".encode()
+    names = ("html", "css", "js")
+    page, css, js = ((_ASSETS / f"page.{name}").read_text(encoding="utf-8") for name in names)
+    css_hash, js_hash = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, js))
+    filled = {"title": escape(title), "body": join(body), "css": css, "js": js}
+    return Template(page).substitute(filled, css_hash=css_hash, js_hash=js_hash).encode()
 
 
 def write_whole(path: Path, content: bytes) -> Path:
