@@ -1,4 +1,5 @@
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from prorubric.errors import ConfigError, SourceError
 from prorubric.lab.incentive import EDITS
 from prorubric.lab.results import correlate
 from prorubric.lab.summary import LabResult, find_paper_column, summarize
-from prorubric.report.lab_page import render_lab_page
+from prorubric.report.lab_page import write_lab_page
 from prorubric.verbs.lab import ReadConfig, WorldsConfig, compare_worlds, read_case
 from tests.lab.results import make_base, make_run, write_folder
 
@@ -89,9 +90,13 @@ def test_what_the_audit_foretold_is_set_against_c_over_the_schemes_it_covers(res
     assert result.predictions[0].correlation.rows == ("additive", "prorubric", "raw-and")
 
 
-def test_the_page_says_what_the_lab_is_not_and_escapes_what_it_shows(result: LabResult) -> None:
+def render_page(folder: Path, result: LabResult, figures: Mapping[str, Path]) -> str:
+    return write_lab_page(folder / "report.html", result, figures).read_text(encoding="utf-8")
+
+
+def test_the_page_says_what_the_lab_is_not_and_escapes_what_it_shows(result: LabResult, tmp_path: Path) -> None:
     renamed = result.rows[0].model_copy(update={"scheme": "<script>:f"})
-    page = render_lab_page(result.model_copy(update={"rows": (renamed, *result.rows[1:])}), {}).decode()
+    page = render_page(tmp_path, result.model_copy(update={"rows": (renamed, *result.rows[1:])}), {})
     assert "It is not evidence about any real model" in page
     assert '<th scope="row"><bdi dir="auto">raw-and</bdi></th>' in page
     assert "&lt;script&gt;:f" in page
@@ -99,8 +104,10 @@ def test_the_page_says_what_the_lab_is_not_and_escapes_what_it_shows(result: Lab
     assert "open</b>: k1 has many ties" in page
 
 
-def test_the_page_has_every_part_of_c_and_says_what_is_left_without_those_that_count(result: LabResult) -> None:
-    page = render_lab_page(result, {}).decode()
+def test_the_page_has_every_part_of_c_and_says_what_is_left_without_those_that_count(
+    result: LabResult, tmp_path: Path
+) -> None:
+    page = render_page(tmp_path, result, {})
     heads = [f'<th scope="col" class="n">{name}</th>' for name in ("question", "c without length", "c without clauses")]
     assert "".join(heads) in page
     assert "from 60.0 to 39.0, and without scope, tests, question, which count and fall with length" in page
@@ -109,7 +116,7 @@ def test_the_page_has_every_part_of_c_and_says_what_is_left_without_those_that_c
 
 def test_figures_are_images_inside_the_page(result: LabResult, tmp_path: Path) -> None:
     (tmp_path / "plane.svg").write_text("<svg/>")
-    page = render_lab_page(result, {"Coverage & appropriateness": tmp_path / "plane.svg"}).decode()
+    page = render_page(tmp_path, result, {"Coverage & appropriateness": tmp_path / "plane.svg"})
     assert '<img src="data:image/svg+xml;base64,PHN2Zy8+" alt="Coverage &amp; appropriateness">' in page
 
 

@@ -1,8 +1,7 @@
-"""What answers say: arrays read off rows of moves, the common ground of every judge and every measure.
+"""What answers say: arrays read off rows of moves, without noise, for every judge and every measure.
 
-A *level* says how far a target is met: 0 not at all, 1 only named (of two requirements: one), 2 wrongly (an
-explanation on the wrong side, the right decision among others), 3 in full. There is no noise here; judges
-add theirs elsewhere.
+A *level* says how far a target is met: 0 not at all, 1 only named (of two requirements: one), 2 wrongly (an explanation
+on the wrong side, the right decision among others), 3 in full.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """The programmed judges: a lenient one for training, a strict held-out one, and one for appropriateness.
 
-A judge errs at fixed rates, and its errors depend only on the case, the wording of the answer and the question asked:
-the same answer gets the same verdict each time, as from a model without sampling, and two answers that differ in one
-word may not. So equal answers tie, and asking again earns nothing.
+A judge errs at fixed rates, and its errors depend only on the case, the wording of the answer and the question asked,
+as those of a model without sampling: equal answers tie, and asking again earns nothing.
 """
 
 import numpy as np
@@ -106,9 +105,7 @@ def judge_reading(facts: Facts, reading: str, seed: int) -> Bools | Floats:
 def _judge_appropriateness(facts: Facts, seed: int) -> Bools:
     """One look at the whole: whether it begins with what was asked, keeps to it, and speaks to the asker.
 
-    It adds up impressions and draws once. Its terms are not those of `c`, but they look at the same faults: focus goes
-    with the part `scope`, a buried decision with `early`, needless tests with `tests` and the wrong manner with
-    `manner`. So what it wins is also given without these parts of `c`.
+    Its terms see the faults of four parts of `c` (scope, early, tests, manner), so `c` is also given without them.
     """
     moves = facts.world.moves
     wanted = np.zeros_like(facts.said_moves)

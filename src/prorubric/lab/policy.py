@@ -64,10 +64,7 @@ class Policy(torch.nn.Module):  # type: ignore[misc]  # torch is an extra
 def sample(
     policy: Policy, cases_R: torch.Tensor, tokens_M: Ints, limit: int, generator: torch.Generator | None
 ) -> Rollout:
-    """Sample answers at temperature 1, or without a generator take the likeliest move each time.
-
-    An answer is cut at the limit: the move that reaches it is the last.
-    """
+    """Sample answers at temperature 1, or greedily without a generator; the move that reaches the limit is the last."""
     price, rows = torch.as_tensor(tokens_M), len(cases_R)
     moves = torch.zeros(rows, MOST_MOVES, dtype=torch.long)
     logp = torch.zeros(rows, MOST_MOVES)

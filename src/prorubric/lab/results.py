@@ -85,9 +85,8 @@ def load_runs(folder: Path) -> tuple[BaseResult, list[LabRun]]:
         base = BaseResult(**parse_json((folder / "base.json").read_bytes()))
         runs = [LabRun(**parse_json(path.read_bytes())) for path in sorted((folder / "runs").glob("*.json"))]
     except RubricError as error:
-        raise SourceError(
-            f"{folder} was written by another version ({error}); make it again with: prorubric lab run --out {folder}"
-        ) from None
+        remedy = f"make it again with: prorubric lab run --out {folder}"
+        raise SourceError(f"{folder} was written by another version", str(error), remedy=remedy) from None
     return base, sorted(runs, key=lambda run: run.seed)
 
 

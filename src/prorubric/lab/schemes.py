@@ -1,10 +1,9 @@
 """The rewards that the lab can train with: the project's schemes, their variants, and your own function.
 
 A name is a scheme of `aggregate` (`prorubric+appropriateness`), `length-matched` (additive under half the limit), a
-scheme with a KL weight (`additive-kl-0.01`), or the import path of a function, `pkg.module:function`. Such a function
-takes the verdicts on one answer and its task and returns a finite number; it reads the criteria one by one unless its
-attribute `reads` names another reading of the judge (`function.reads = "dimensions"`). One that cannot be imported is a
-`ConfigError`, one that raises or does not return a number a `SchemeError`; both name the function by its import path.
+scheme with a KL weight (`additive-kl-0.01`), or the import path of a function, `pkg.module:function`, which takes the
+verdicts on one answer and its task and returns a finite number. Its attribute `reads` may name another reading of the
+judge than the criteria. If it cannot be imported, that is a `ConfigError`; if it fails, a `SchemeError`.
 """
 
 import hashlib
@@ -42,12 +41,19 @@ the KL term is not: with some 20 choices instead of 2,660 tokens the reward says
 root of their ratio), so the same balance takes a weight 10 times as large."""
 _KL = re.compile(r"(.+)-kl-(\d+(?:\.\d+)?)")
 
-_PLAIN = ("additive", "weighted", LENGTH_MATCHED, "raw-and", "prorubric-no-failure", "prorubric", "graded", "k1")
-_CHECKED = ("additive", "raw-and", "prorubric", "graded", "k1", "implicit")
 COMPARED = (
-    *_PLAIN,
-    "implicit",
-    *(f"{scheme}+appropriateness" for scheme in _CHECKED),
+    *(
+        "additive",
+        "weighted",
+        LENGTH_MATCHED,
+        "raw-and",
+        "prorubric-no-failure",
+        "prorubric",
+        "graded",
+        "k1",
+        "implicit",
+    ),
+    *(f"{scheme}+appropriateness" for scheme in ("additive", "raw-and", "prorubric", "graded", "k1", "implicit")),
     *(f"{scheme}-kl-{kl}" for scheme in ("additive", "prorubric") for kl in KL_WEIGHTS),
 )
 """The rows of the paper's medical tables, and appropriateness with every scheme."""
@@ -69,10 +75,7 @@ class LabScheme:
 
 
 def find_lab_scheme(name: str) -> LabScheme:
-    """The row of this name; raises `ConfigError` for an unknown one.
-
-    The user's own function is not imported, so old runs can be read when it is gone; `check_lab_scheme` imports it.
-    """
+    """The row of this name; the user's own function is not imported, so old runs can be read when it is gone."""
     if name == LENGTH_MATCHED:
         return LabScheme(name, "additive", halved=True)
     match = _KL.fullmatch(name)
@@ -95,8 +98,7 @@ def check_lab_scheme(name: str) -> None:
 def hash_own(name: str) -> str | None:
     """A hash of the files in which the user's own function is written; None for a known scheme.
 
-    Whole files, not the function's lines: helpers, constants and `reads` next to it change its rewards too. Modules
-    that those files import are not looked at.
+    Whole files: helpers, constants and `reads` next to the function change its rewards too.
     """
     scheme = find_lab_scheme(name)
     if not scheme.is_own:

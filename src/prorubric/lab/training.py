@@ -5,6 +5,7 @@ The update follows the paper: clipped ratios, advantages within a group, and the
 ("token mean"), so a long answer counts by its length.
 """
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LRScheduler
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.aggregate.arithmetic import overlong_penalty
 from prorubric.aggregate.batch import PlanTable
+from prorubric.files.write import open_whole
 from prorubric.lab.cases import draw_cases, encode_cases
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
@@ -34,7 +36,6 @@ TRAINING_CASES, TRAINING_SEED, DEMO_SEED, JUDGE_SEED = 4096, 0, 2, 0
 DEMOS, EPOCHS, PRETRAINING_RATE = 24_000, 8, 2e-3
 LEARNING_RATE = 3e-4
 """Of Adam. The paper's 1e-6 is for four billion weights; here are 25 thousand, and 300 steps have to be enough."""
-
 _BASE_SEED = 0
 _TRAIN_STREAM, _MEASURE_STREAM, _AUDIT_STREAM = 1, 2, 3
 
@@ -50,7 +51,7 @@ class Ground:
         self.table = PlanTable.of(self.held_out.tasks, "additive")
         self.training_inputs = torch.as_tensor(encode_cases(self.world, self.training.cases))
         self.held_out_inputs = torch.as_tensor(encode_cases(self.world, self.held_out.cases))
-        self.base = self.make_policy()
+        self.base = Policy(self.training_inputs.shape[1], len(self.world.moves.tokens_M), _BASE_SEED)
         if base is not None and base.is_file():
             self.base.load_state_dict(torch.load(base, weights_only=True))
             return
@@ -58,13 +59,8 @@ class Ground:
         inputs = torch.as_tensor(encode_cases(self.world, cases))
         imitate(self.base, inputs, write_demos(self.world, cases, DEMO_SEED))
         if base is not None:
-            partial = base.with_name(f".{base.name}.partial")
-            torch.save(self.base.state_dict(), partial)
-            partial.replace(base)
-
-    def make_policy(self) -> Policy:
-        """A policy with its first weights."""
-        return Policy(self.training_inputs.shape[1], len(self.world.moves.tokens_M), _BASE_SEED)
+            with open_whole(base) as stream:
+                torch.save(self.base.state_dict(), stream)
 
     def answer(self, policy: Policy, inputs: torch.Tensor, seed: int | None) -> Rollout:
         """Answer these cases, at temperature 1 from this seed or greedily."""
@@ -122,8 +118,7 @@ def train(
     started = time.process_time()
     scheme, source = find_lab_scheme(name), hash_own(name)
     scorer = make_scorer(scheme, ground.training)
-    policy = ground.make_policy()
-    policy.load_state_dict(ground.base.state_dict())
+    policy = copy.deepcopy(ground.base)
     optimizer, schedule = make_optimizer(policy, LEARNING_RATE)
     generator = torch.Generator().manual_seed(_stream(seed, _TRAIN_STREAM, 0))
     history = []
@@ -182,15 +177,15 @@ def roll_out(
     policy: Policy, ground: Ground, scheme: LabScheme, scorer: Scorer, generator: torch.Generator
 ) -> tuple[Batch, float, float, float]:
     """64 cases, 8 answers each, judged, scored and compared within their groups; mean score, ties, mean length."""
-    share = 2 if scheme.halved else 1
-    limit, buffer = ground.world.spec.limit // share, ground.world.spec.buffer // share
+    limit = ground.world.spec.limit // (2 if scheme.halved else 1)
     rows = torch.randperm(len(ground.training_inputs), generator=generator)[: PAPER.prompts]
     rows = rows.repeat_interleave(PAPER.responses)
     inputs = ground.training_inputs[rows]
     rollout = sample(policy, inputs, ground.world.moves.tokens_M, limit, generator)
     facts = Facts(ground.world, ground.training, rows.numpy(), rollout.moves_R_L)
     scores = scorer(facts, JUDGE_SEED)
-    penalties = [overlong_penalty(tokens, limit, buffer, PAPER.overlong_factor) for tokens in facts.tokens.tolist()]
+    # The penalty begins at half of the limit, as in the paper.
+    penalties = [overlong_penalty(tokens, limit, limit // 2, PAPER.overlong_factor) for tokens in facts.tokens.tolist()]
     advantages = group_advantages(scores - penalties, rows.numpy())
     advantage = torch.as_tensor(advantages.values, dtype=torch.float32)
     moves, chosen = torch.as_tensor(rollout.moves_R_L), torch.as_tensor(rollout.chosen_R_L)

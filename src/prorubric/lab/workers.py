@@ -1,9 +1,8 @@
 """Many runs in parallel processes, resumable: a finished run is one file and is not made again.
 
 The folder holds `base.pt` (the untrained policy), `base.json` (its measures, answers and audit) and
-`runs/<scheme>-seed-<seed>-steps-<steps>.json`. If the file of the user's own function was edited since, the function is
-audited and trained on again. An interrupt, a kill, or a run that fails ends all processes at once; the next call makes
-the runs they had not finished.
+`runs/<scheme>-seed-<seed>-steps-<steps>.json`. A function of the user's that was edited since is audited and trained on
+again. An interrupt, a kill, or a run that fails ends all processes at once; the next call makes the missing runs.
 """
 
 import multiprocessing.connection

@@ -83,11 +83,6 @@ class Texts(Record):
         """The part that each item belongs to."""
         return tuple(number for number, part in enumerate(self.items) for _ in part)
 
-    @property
-    def all_tests(self) -> tuple[str, ...]:
-        """The ordinary tests, then the risky ones."""
-        return self.tests + self.risky_tests
-
 
 @config_record
 class WorldSpec:
@@ -124,11 +119,6 @@ class WorldSpec:
     # Answers
     limit: int
 
-    @property
-    def buffer(self) -> int:
-        """Half of the limit, as in the paper."""
-        return self.limit // 2
-
 
 _FOLDER = Path(__file__).parent / "worlds"
 _PARAMETERS = tomllib.loads((_FOLDER / "parameters.toml").read_text(encoding="utf-8"))
@@ -157,7 +147,7 @@ class Moves:
             "name": [texts.name.format(item=name) for name, _ in names],
             "for": [texts.explain_for.format(Item=name, finding=so) for (_, name), (so, _) in pairs],
             "against": [texts.explain_against.format(Item=name, finding=not_so) for (_, name), (_, not_so) in pairs],
-            "test": [texts.test.format(test=test) for test in texts.all_tests],
+            "test": [texts.test.format(test=test) for test in texts.tests + texts.risky_tests],
             "ask": texts.questions,
             "manner": list(texts.manner.values()),
             "aside": [said for said, _ in texts.asides.values()],
@@ -174,10 +164,6 @@ class Moves:
     def number(self, kind: str, index: int) -> int:
         """The number of one move."""
         return int(self.at[kind].start) + index
-
-    def render(self, row: Ints) -> str:
-        """The text of one answer."""
-        return " ".join(self.sentences[move] for move in row if move != END)
 
 
 @dataclass(frozen=True)
@@ -224,7 +210,7 @@ def make_world(name: str) -> World:
             core[family, level, rng.choice(np.flatnonzero(pool[family] & (part == number)))] = True
         rest = np.flatnonzero(pool[family] & ~core[family, level])
         core[family, level, rng.choice(rest, spec.core - PARTS, replace=False)] = True
-    needed = np.zeros((families, LEVELS, len(texts.all_tests)), dtype=bool)
+    needed = np.zeros((families, LEVELS, len(texts.tests + texts.risky_tests)), dtype=bool)
     for family, level in np.ndindex(families, LEVELS):
         # The risky tests come last and are never needed.
         needed[family, level, rng.choice(len(texts.tests), spec.needed_tests[level], replace=False)] = True

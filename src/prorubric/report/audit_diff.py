@@ -50,10 +50,9 @@ def _cut(text: str, marked: Sequence[str]) -> list[str]:
 
 
 def _compare(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
-    """Opcodes as `SequenceMatcher` gives them.
+    """Opcodes as `SequenceMatcher` gives them; what is too long to compare counts as rewritten.
 
-    Most edits touch one place, so the common beginning and end are set aside first. Comparing an answer that repeats
-    itself a thousand times would take minutes: the rest of it then counts as rewritten.
+    Most edits touch one place, so the common beginning and end are set aside first.
     """
     shortest = min(len(before), len(after))
     start = next((place for place in range(shortest) if before[place] != after[place]), shortest)

@@ -3,11 +3,11 @@
 Drawn with matplotlib's object interface and no display. A figure that lacks its rows is not drawn.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -111,15 +111,13 @@ def _draw_kl(result: LabResult, axes: Axes) -> bool:
 def _draw_audit(result: LabResult, axes: Axes) -> bool:
     audit = result.base.audit
     schemes = [found.scheme for found in audit.forecast]
-    means = [[audit.effect(edit, scheme).mean for edit in EDITS] for scheme in schemes]
-    # An edit that could not be made has no colour and no number.
-    values = [[math.nan if mean is None else mean for mean in row] for row in means]
+    # An edit that could not be made has no mean: NaN gives it no colour.
+    values = np.array([[audit.effect(edit, scheme).mean for edit in EDITS] for scheme in schemes], dtype=float)
     axes.imshow(values, cmap="PuOr_r", vmin=-20, vmax=20, aspect="auto")
     axes.set_xticks(range(len(EDITS)), list(EDITS), rotation=30, ha="right", fontsize=7)
     axes.set_yticks(range(len(schemes)), schemes, fontsize=7)
-    for y, row in enumerate(values):
-        for x, value in enumerate(row):
-            axes.text(x, y, "–" if math.isnan(value) else f"{value:+.1f}", ha="center", va="center", fontsize=7)
+    for (y, x), value in np.ndenumerate(values):
+        axes.text(x, y, "–" if np.isnan(value) else f"{value:+.1f}", ha="center", va="center", fontsize=7)
     return True
 
 

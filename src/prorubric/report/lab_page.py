@@ -1,12 +1,12 @@
 """The page of a comparison in the lab, `report.html`: what the lab is not, tables, goals, figures."""
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from prorubric.lab.incentive import EDITS
 from prorubric.lab.measure import PARTS, WITHOUT
-from prorubric.lab.results import Correlation, SchemeRow
+from prorubric.lab.results import SchemeRow
 from prorubric.lab.summary import LabResult
 from prorubric.report.numbers import UNKNOWN, percent, signed
 from prorubric.report.page import (
@@ -26,11 +26,6 @@ from prorubric.report.page import (
 
 def write_lab_page(path: Path, result: LabResult, figures: Mapping[str, Path]) -> Path:
     """Write the page; the figures, SVG files by title, are inside it."""
-    return write_whole(path, render_lab_page(result, figures))
-
-
-def render_lab_page(result: LabResult, figures: Mapping[str, Path]) -> bytes:
-    """The page as bytes."""
     title, seeds = f"The lab: {result.world}", ", ".join(map(str, result.seeds))
     paired: list[Row] = []
     for row in result.rows:
@@ -42,9 +37,9 @@ def render_lab_page(result: LabResult, figures: Mapping[str, Path]) -> bytes:
         word, style = words[goal.met]
         goals.append(element("li", element("b", word, class_=style), f": {goal.goal}: ", own_words(goal.finding)))
     images = []
-    for name, path in figures.items():
+    for name, svg in figures.items():
         # As an image: the page's policy and style are for its own markup, and the SVG has its own style.
-        source = f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
+        source = f"data:image/svg+xml;base64,{base64.b64encode(svg.read_bytes()).decode()}"
         images.append(element("figure", element("figcaption", name), element("img", src=source, alt=name)))
     sections = (
         ("Schemes", _render_schemes(result)),
@@ -60,7 +55,7 @@ def render_lab_page(result: LabResult, figures: Mapping[str, Path]) -> bytes:
         note(f"{result.steps} steps, seeds {seeds}; × 100, mean ± standard deviation over seeds."),
         [element("section", element("h2", head), content) for head, content in sections if content],
     )
-    return render_page(title, body)
+    return write_whole(path, render_page(title, body))
 
 
 def _render_schemes(result: LabResult) -> Html:
@@ -103,21 +98,17 @@ def _render_parts(result: LabResult) -> Html:
 
 def _render_correlations(result: LabResult) -> Html:
     trained = "trained rows without the KL sweep"
-
-    def list_rows() -> Iterator[tuple[str, Correlation]]:
-        yield "c and the paper's c", result.correlation_c
-        yield "c (greedy) and the paper's c", result.correlation_c_greedy
-        for name, found in result.correlations_c_without.items():
-            yield f"c without {name}, and the paper's c", found
-        yield "g and the paper's g", result.correlation_g
-        yield f"c, {trained}", result.correlation_c_trained
-        for name, found in result.correlations_c_without_trained.items():
-            yield f"c without {name}, {trained}", found
-        yield f"g, {trained}", result.correlation_g_trained
-        for prediction in result.predictions:
-            yield f"what {prediction.edit} pays before training, and c after it", prediction.correlation
-
-    rows = [(name, Cell(signed(found.rho, 2), found.rho), Cell(len(found.rows))) for name, found in list_rows()]
+    listed = {
+        "c and the paper's c": result.correlation_c,
+        "c (greedy) and the paper's c": result.correlation_c_greedy,
+        **{f"c without {name}, and the paper's c": found for name, found in result.correlations_c_without.items()},
+        "g and the paper's g": result.correlation_g,
+        f"c, {trained}": result.correlation_c_trained,
+        **{f"c without {name}, {trained}": found for name, found in result.correlations_c_without_trained.items()},
+        f"g, {trained}": result.correlation_g_trained,
+        **{f"what {x.edit} pays before training, and c after it": x.correlation for x in result.predictions},
+    }
+    rows = [(name, Cell(signed(found.rho, 2), found.rho), Cell(len(found.rows))) for name, found in listed.items()]
     return table("Rank correlations", ("rank correlation (Spearman)", "ρ", "rows"), rows)
 
 
