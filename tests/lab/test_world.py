@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from prorubric.errors import ConfigError
-from prorubric.lab.cases import draw_cases, encode_cases, render_case
+from prorubric.lab.cases import Cases, encode_cases, render_case
 from prorubric.lab.world import ASK, WORLDS, find_world, make_world
 
 
@@ -25,7 +25,7 @@ def test_a_world_is_whole(name: str) -> None:
 
 def test_the_same_seed_draws_the_same_cases_and_another_does_not() -> None:
     world = make_world("triage-v1")
-    first, again, other = draw_cases(world, 50, 7), draw_cases(world, 50, 7), draw_cases(world, 50, 8)
+    first, again, other = Cases(world, 50, 7), Cases(world, 50, 7), Cases(world, 50, 8)
     assert (first.truth_T_J == again.truth_T_J).all()
     assert (first.side_T_I == again.side_T_I).all()
     assert not (first.truth_T_J == other.truth_T_J).all()
@@ -33,7 +33,7 @@ def test_the_same_seed_draws_the_same_cases_and_another_does_not() -> None:
 
 def test_cases_come_at_the_rates_that_the_world_states() -> None:
     world = make_world("triage-v1")
-    cases = draw_cases(world, 20_000, 3)
+    cases = Cases(world, 20_000, 3)
     thin = cases.level_T == ASK
     assert thin.mean() == pytest.approx(0.20, abs=0.01)
     assert cases.expert_T.mean() == pytest.approx(0.35, abs=0.011)
@@ -45,7 +45,7 @@ def test_cases_come_at_the_rates_that_the_world_states() -> None:
 
 def test_a_reader_who_knows_the_world_decides_most_full_cases_rightly_and_not_all() -> None:
     world = make_world("triage-v1")
-    cases = draw_cases(world, 20_000, 3)
+    cases = Cases(world, 20_000, 3)
     full = np.flatnonzero(cases.level_T != ASK)
     likelihood = []
     for severity in range(4):
@@ -58,7 +58,7 @@ def test_a_reader_who_knows_the_world_decides_most_full_cases_rightly_and_not_al
 
 def test_the_policy_sees_what_is_told_and_nothing_of_what_is_hidden() -> None:
     world = make_world("triage-v1")
-    cases = draw_cases(world, 100, 0)
+    cases = Cases(world, 100, 0)
     seen = encode_cases(world, cases)
     assert seen.shape == (100, 8 + 10 + 1 + 2)
     assert (seen[:, 8:18][~cases.told_T_J] == 0).all()
@@ -67,7 +67,7 @@ def test_the_policy_sees_what_is_told_and_nothing_of_what_is_hidden() -> None:
 
 def test_a_case_reads_as_what_a_person_writes() -> None:
     world = make_world("triage-v1")
-    cases = draw_cases(world, 50, 0)
+    cases = Cases(world, 50, 0)
     row = int(np.flatnonzero(~cases.expert_T)[0])
     text = render_case(world, cases, row)
     assert text.startswith(f"I have had {world.texts.families[cases.family_T[row]]} since yesterday and I am worried.")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.lab.cases import Cases, draw_cases, render_case
+from prorubric.lab.cases import Cases, render_case
 from prorubric.lab.world import Floats, Indices, World, make_world
 from prorubric.rubric.labels import LABEL_TAG, LABELS
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
@@ -44,39 +44,30 @@ class Entry:
     other: int | None = None  # the second target of a compound
 
 
-@dataclass(frozen=True)
 class Checklists:
     """Cases with their checklists. Axes: T cases, N criteria (padded to the longest), K parts."""
 
-    cases: Cases
-    tasks: tuple[Task, ...]
-    kind_T_N: Indices
-    target_T_N: Indices
-    other_T_N: Indices
-    weight_T_N: Floats  # signed; 0 in the padding
-    dimension_T_N: Indices  # the number of the criterion's dimension in the task's protocol rubric; -1 in the padding
-    part_T_K: Indices  # the part behind each dimension of the protocol rubric; -1 where a task has fewer
+    def __init__(self, world: World, count: int, seed: int) -> None:
+        self.cases = cases = Cases(world, count, seed)
+        rng = np.random.default_rng([world.spec.seed, 3, seed])
+        lists = [list(_write_entries(world, cases, row, rng)) for row in range(count)]
+        self.tasks = tuple(_make_task(world, cases, row, entries, rng) for row, entries in enumerate(lists))
+        self.kind_T_N: Indices = _pad([[KINDS.index(entry.kind) for entry in entries] for entries in lists], PADDING)
+        self.target_T_N: Indices = _pad([[entry.target for entry in entries] for entries in lists], 0)
+        others = [[e.target if e.other is None else e.other for e in entries] for entries in lists]
+        self.other_T_N: Indices = _pad(others, 0)
+        self.weight_T_N: Floats = _pad([task.rubric.weights for task in self.tasks], 0.0)
+        # The part behind each dimension of the protocol rubric, and for each criterion the number of its dimension.
+        parts = [sorted({entry.part for entry in entries}) for entries in lists]
+        self.part_T_K: Indices = _pad(parts, -1)
+        numbers = [[used.index(e.part) for e in entries] for used, entries in zip(parts, lists, strict=True)]
+        self.dimension_T_N: Indices = _pad(numbers, -1)
 
 
 @cache
 def make_checklists(world_name: str, count: int, seed: int) -> Checklists:
     """Draw cases and write their checklists; the same world, count and seed give the same, to the letter."""
-    world = make_world(world_name)
-    cases = draw_cases(world, count, seed)
-    rng = np.random.default_rng([world.spec.seed, 3, seed])
-    lists = [list(_write_entries(world, cases, row, rng)) for row in range(count)]
-    tasks = [_make_task(world, cases, row, entries, rng) for row, entries in enumerate(lists)]
-    used = [sorted({entry.part for entry in entries}) for entries in lists]
-    return Checklists(
-        cases=cases,
-        tasks=tuple(tasks),
-        kind_T_N=_pad([[KINDS.index(entry.kind) for entry in entries] for entries in lists], PADDING),
-        target_T_N=_pad([[entry.target for entry in entries] for entries in lists], 0),
-        other_T_N=_pad([[e.target if e.other is None else e.other for e in entries] for entries in lists], 0),
-        weight_T_N=_pad([task.rubric.weights for task in tasks], 0.0),
-        dimension_T_N=_pad([[p.index(e.part) for e in entries] for p, entries in zip(used, lists, strict=True)], -1),
-        part_T_K=_pad(used, -1),
-    )
+    return Checklists(make_world(world_name), count, seed)
 
 
 def _write_entries(world: World, cases: Cases, row: int, rng: np.random.Generator) -> Iterator[Entry]:
@@ -85,7 +76,7 @@ def _write_entries(world: World, cases: Cases, row: int, rng: np.random.Generato
     yield Entry(texts.decision_criteria[level], "decision", "decision", 2, number("decide", level), "critical")
 
     core, pool = np.flatnonzero(world.core_F_V_I[family, level]), np.flatnonzero(world.pool_F_I[family])
-    names, parts = texts.item_names, texts.part_of_item
+    names, parts = [*texts.part_of_item], [*texts.part_of_item.values()]
     for item in core.tolist():
         text = texts.substantive.format(item=names[item])
         yield Entry(text, "explain", "core", parts[item], number("name", item), "critical")

@@ -20,7 +20,7 @@ from prorubric.aggregate.advantages import group_advantages
 from prorubric.aggregate.arithmetic import overlong_penalty
 from prorubric.aggregate.batch import PlanTable
 from prorubric.files.write import open_whole
-from prorubric.lab.cases import draw_cases, encode_cases
+from prorubric.lab.cases import Cases, encode_cases
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
@@ -55,7 +55,7 @@ class Ground:
         if base is not None and base.is_file():
             self.base.load_state_dict(torch.load(base, weights_only=True))
             return
-        cases = draw_cases(self.world, DEMOS, DEMO_SEED)
+        cases = Cases(self.world, DEMOS, DEMO_SEED)
         inputs = torch.as_tensor(encode_cases(self.world, cases))
         imitate(self.base, inputs, write_demos(self.world, cases, DEMO_SEED))
         if base is not None:

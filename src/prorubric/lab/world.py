@@ -7,7 +7,7 @@ before any training; none is the result of a scheme. `docs/lab-log.md` tells how
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import cache
 from pathlib import Path
 
@@ -74,14 +74,9 @@ class Texts(Record):
     filler: tuple[str, ...]
 
     @property
-    def item_names(self) -> tuple[str, ...]:
-        """All items, part after part."""
-        return tuple(name for part in self.items for name in part)
-
-    @property
-    def part_of_item(self) -> tuple[int, ...]:
-        """The part that each item belongs to."""
-        return tuple(number for number, part in enumerate(self.items) for _ in part)
+    def part_of_item(self) -> dict[str, int]:
+        """The number of the part that each item belongs to, part after part."""
+        return {name: number for number, part in enumerate(self.items) for name in part}
 
 
 @config_record
@@ -125,24 +120,24 @@ _PARAMETERS = tomllib.loads((_FOLDER / "parameters.toml").read_text(encoding="ut
 WORLDS = {name: WorldSpec(name, **_PARAMETERS["triage-v1"] | given) for name, given in _PARAMETERS.items()}
 
 
-@dataclass(frozen=True)
+def find_world(name: str) -> WorldSpec:
+    """The parameters of a world by its name."""
+    if name not in WORLDS:
+        raise ConfigError(f"no world is called {name!r}; known: {', '.join(WORLDS)}")
+    return WORLDS[name]
+
+
 class Moves:
     """What an answer is made of: moves, each one sentence with a price in tokens, said at most once.
 
     An answer is a row of move numbers. `at[kind]` holds the moves of a kind.
     """
 
-    at: dict[str, slice]
-    sentences: tuple[str, ...]
-    tokens_M: Ints
-
-    @classmethod
-    def of(cls, texts: Texts) -> "Moves":
-        """The moves of a world, kind after kind."""
-        names = [(name, f"{name[0].upper()}{name[1:]}") for name in texts.item_names]
+    def __init__(self, texts: Texts) -> None:
+        names = [(name, f"{name[0].upper()}{name[1:]}") for name in texts.part_of_item]
         findings = [texts.findings[number % len(texts.findings)] for number in range(len(names))]
         pairs = list(zip(names, findings, strict=True))
-        sentences = {
+        kinds = {
             "decide": texts.decisions,
             "name": [texts.name.format(item=name) for name, _ in names],
             "for": [texts.explain_for.format(Item=name, finding=so) for (_, name), (so, _) in pairs],
@@ -154,78 +149,57 @@ class Moves:
             "topic": [part.topic for part in texts.parts],
             "filler": texts.filler,
         }
-        said, tokens, at = [""], [0], {}
-        for kind, lines in sentences.items():
-            at[kind] = slice(len(said), len(said) + len(lines))
-            said += lines
+        self.at: dict[str, slice] = {}
+        self.sentences, tokens = [""], [0]
+        for kind, lines in kinds.items():
+            self.at[kind] = slice(len(tokens), len(tokens) + len(lines))
+            self.sentences += lines
             tokens += [_TOKENS[kind]] * len(lines)
-        return cls(at, tuple(said), np.array(tokens))
+        self.tokens_M: Ints = np.array(tokens)
 
     def number(self, kind: str, index: int) -> int:
         """The number of one move."""
         return int(self.at[kind].start) + index
 
 
-@dataclass(frozen=True)
 class World:
     """A world with everything its seed settles. Axes: F families, V levels, I items, J findings, X tests."""
 
-    spec: WorldSpec
-    texts: Texts
-    moves: Moves
-    bias_F_J: Floats
-    slope_F_J: Floats
-    pool_F_I: Bools
-    core_F_V_I: Bools
-    needed_F_V_X: Bools
-    finding_I: Indices  # the finding that decides whether an item speaks for or against
-    key_question_F: Indices
-
-
-def find_world(name: str) -> WorldSpec:
-    """The parameters of a world by its name."""
-    if name not in WORLDS:
-        raise ConfigError(f"no world is called {name!r}; known: {', '.join(WORLDS)}")
-    return WORLDS[name]
+    def __init__(self, name: str) -> None:
+        self.spec = spec = find_world(name)
+        self.texts = texts = Texts(**parse_json((_FOLDER / f"{spec.texts}.json").read_bytes()))
+        self.moves = Moves(texts)
+        families, findings, items = len(texts.families), len(texts.findings), len(texts.part_of_item)
+        # The finding that decides whether an item speaks for or against.
+        self.finding_I: Indices = np.arange(items) % findings
+        # The order of the draws is part of a world's version.
+        rng, part = np.random.default_rng([spec.seed, 1]), np.array([*texts.part_of_item.values()])
+        self.pool_F_I: Bools = np.zeros((families, items), dtype=bool)
+        for pool in self.pool_F_I:
+            for number in range(PARTS):
+                pool[rng.choice(np.flatnonzero(part == number), spec.pool_per_part, replace=False)] = True
+        self.bias_F_J: Floats = rng.normal(0.0, 0.5, (families, findings))
+        slope = spec.finding_slope * rng.uniform(0.3, 1.0, (families, findings))
+        self.slope_F_J: Floats = slope * rng.choice([-1, 1], findings)
+        self.core_F_V_I: Bools = np.zeros((families, LEVELS, items), dtype=bool)
+        for family, level in np.ndindex(families, LEVELS):
+            # One item of each part, and the others from the whole pool.
+            core, pool = self.core_F_V_I[family, level], self.pool_F_I[family]
+            for number in range(PARTS):
+                core[rng.choice(np.flatnonzero(pool & (part == number)))] = True
+            core[rng.choice(np.flatnonzero(pool & ~core), spec.core - PARTS, replace=False)] = True
+        # The risky tests come last and are never needed.
+        self.needed_F_V_X: Bools = np.zeros((families, LEVELS, len(texts.tests + texts.risky_tests)), dtype=bool)
+        for family, level in np.ndindex(families, LEVELS):
+            tests = rng.choice(len(texts.tests), spec.needed_tests[level], replace=False)
+            self.needed_F_V_X[family, level, tests] = True
+        self.key_question_F: Indices = rng.integers(len(texts.questions), size=families)
 
 
 @cache
 def make_world(name: str) -> World:
-    """A world by its name; the order of the draws is part of its version."""
-    spec = find_world(name)
-    texts = Texts(**parse_json((_FOLDER / f"{spec.texts}.json").read_bytes()))
-    rng = np.random.default_rng([spec.seed, 1])
-    families, findings, items = len(texts.families), len(texts.findings), len(texts.item_names)
-    part = np.array(texts.part_of_item)
-    pool = np.zeros((families, items), dtype=bool)
-    for family in range(families):
-        for number in range(PARTS):
-            pool[family, rng.choice(np.flatnonzero(part == number), spec.pool_per_part, replace=False)] = True
-    bias = rng.normal(0.0, 0.5, (families, findings))
-    slope = spec.finding_slope * rng.uniform(0.3, 1.0, (families, findings)) * rng.choice([-1, 1], findings)
-    core = np.zeros((families, LEVELS, items), dtype=bool)
-    for family, level in np.ndindex(families, LEVELS):
-        # One item of each part, and the others from the whole pool.
-        for number in range(PARTS):
-            core[family, level, rng.choice(np.flatnonzero(pool[family] & (part == number)))] = True
-        rest = np.flatnonzero(pool[family] & ~core[family, level])
-        core[family, level, rng.choice(rest, spec.core - PARTS, replace=False)] = True
-    needed = np.zeros((families, LEVELS, len(texts.tests + texts.risky_tests)), dtype=bool)
-    for family, level in np.ndindex(families, LEVELS):
-        # The risky tests come last and are never needed.
-        needed[family, level, rng.choice(len(texts.tests), spec.needed_tests[level], replace=False)] = True
-    return World(
-        spec=spec,
-        texts=texts,
-        moves=Moves.of(texts),
-        bias_F_J=bias,
-        slope_F_J=slope,
-        pool_F_I=pool,
-        core_F_V_I=core,
-        needed_F_V_X=needed,
-        finding_I=np.arange(items) % findings,
-        key_question_F=rng.integers(len(texts.questions), size=families),
-    )
+    """A world by its name."""
+    return World(name)
 
 
 def fill_rows(answers: Sequence[Sequence[int]]) -> Ints:

@@ -18,7 +18,7 @@ from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits
 from prorubric.report.numbers import interval, percent, plain, signed
-from prorubric.report.page import NOTES, Cell, Html, Row, element, figure, fold, join, note, table
+from prorubric.report.page import NOTES, Attribute, Cell, Html, Row, element, figure, fold, join, note, table
 
 _HEADS = (
     *("edit", "scheme", "mean", "95% interval", "rising", "falling", "unchanged"),
@@ -34,8 +34,6 @@ _SHAPES = (
     "M-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
 )
 _PAPER = "M0 -6.2L6.2 0L0 6.2L-6.2 0z"
-_STEPS = (1, 2, 5, 10)
-_TICKS = 5
 _BINS = 50
 
 Places = Mapping[str, int]  # the place of each scheme, which gives it its colour and shape
@@ -77,13 +75,11 @@ def render_effects(result: AuditResult, places: Places) -> Html:
     legend = None
     if any(effect.paper is not None for effect in known):
         meaning = " hollow: the paper's figure, 300 clinical cases, its own judge and editor ("
-        legend = note(render_key(None), meaning, element("cite", str(load_paper()["source"])), ")")
+        legend = note(_render_key(None), meaning, element("cite", str(load_paper()["source"])), ")")
     scale = make_scale(chain(*map(_mark, known)))
     groups: list[Html] = []
-    for title, worthless in (
-        ("A sound reward pays nothing for these", True),
-        ("Noise, and edits that should pay", False),
-    ):
+    titles = {True: "A sound reward pays nothing for these", False: "Noise, and edits that should pay"}
+    for worthless, title in titles.items():
         plots: list[Html] = []
         for edit in (edit for edit in list_edits(known) if (edit in WORTHLESS) == worthless):
             head = element("h4", edit, " ", element("small", EDITS[edit].meaning))
@@ -91,22 +87,23 @@ def render_effects(result: AuditResult, places: Places) -> Html:
             plots.append(element("div", head, lines, class_="forest"))
         if plots:
             groups.append(element("div", element("h3", title), plots, render_axis(scale, signed)))
-    rows: list[Row] = []
     order = list_edits(result.effects)
-    for effect in sorted(result.effects, key=lambda effect: order.index(effect.edit)):
-        paper = join(signed(effect.paper), " ", element("small", interval(effect.paper_low, effect.paper_high)))
-        rows.append(
-            (
-                effect.edit,
-                effect.scheme,
-                figure(effect.mean, signed, strong=True),
-                Cell(interval(effect.low, effect.high), effect.low),
-                *(figure(share, percent) for share in (effect.rising, effect.falling, effect.unchanged)),
-                *(figure(count) for count in (effect.pairs, effect.prompts, effect.unknown)),
-                Cell(signed(effect.per_spread, 2), effect.per_spread),
-                Cell(paper, effect.paper),
-            )
+    rows: list[Row] = [
+        (
+            effect.edit,
+            effect.scheme,
+            figure(effect.mean, signed, strong=True),
+            Cell(interval(effect.low, effect.high), effect.low),
+            *(figure(share, percent) for share in (effect.rising, effect.falling, effect.unchanged)),
+            *(figure(count) for count in (effect.pairs, effect.prompts, effect.unknown)),
+            Cell(signed(effect.per_spread, 2), effect.per_spread),
+            Cell(
+                (signed(effect.paper), " ", element("small", interval(effect.paper_low, effect.paper_high))),
+                effect.paper,
+            ),
         )
+        for effect in sorted(result.effects, key=lambda effect: order.index(effect.edit))
+    ]
     everything = fold("All figures as a table", table("Effects", _HEADS, rows, sortable=True), note(NOTES["columns"]))
     return join(note(NOTES["effects"]), legend, groups, everything)
 
@@ -133,10 +130,8 @@ def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Htm
         for place, (passed, name) in enumerate(((True, "passes"), (False, "fails"))):
             shares = coverage.get((kind, passed), ())
             mean = fmean(shares) if shares else None
-            count = element("small", f"{len(shares)} answers")
-            lines.append(
-                _join_line(place, name, _render_strip(shares, mean, place), element("b", plain(mean)), " ", count)
-            )
+            figures = (element("b", plain(mean)), " ", element("small", f"{len(shares)} answers"))
+            lines.append(_join_line(place, name, _render_strip(shares, mean, place), *figures))
         title = "the answer as it is" if kind == ANSWER else kind
         plots.append(element("div", element("h4", title), lines, class_="forest"))
     return join(note(NOTES["coverage"]), plots, render_axis(_PERCENT, plain)) if plots else None
@@ -148,9 +143,9 @@ def make_scale(values: Iterable[float | None]) -> Scale:
     low, high = min(known), max(known)
     if low == high:
         low, high = -1.0, 1.0
-    rough = (high - low) / _TICKS
+    rough = (high - low) / 5
     size = 10.0 ** math.floor(math.log10(rough))
-    step = next(step * size for step in _STEPS if step * size >= rough * (1 - 1e-9))
+    step = next(step * size for step in (1, 2, 5, 10) if step * size >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return Scale(first * step, last * step, tuple(number * step for number in range(first, last + 1)))
 
@@ -164,7 +159,7 @@ def render_line(mark: Mark, scale: Scale, place: int) -> Html:
             continue
         if low is not None and high is not None:
             ends = {"x1": scale.place(low), "x2": scale.place(high)}
-            shapes.append(element("line", **ends, y1="50%", y2="50%", class_=f"span {_shape_of(key)[1]}"))
+            shapes.append(element("line", **ends, y1="50%", y2="50%", class_=f"span {_class_of(key)}"))
         shapes.append(_place_shape(key, value, scale))
     return element("svg", shapes, class_="plot", aria_hidden="true")
 
@@ -178,13 +173,6 @@ def render_axis(scale: Scale, show: Show) -> Html:
     ]
     axis, empty = element("svg", texts, class_="plot axis", aria_hidden="true"), element("span")
     return element("div", empty, axis, empty, class_="line axis-line")
-
-
-def render_key(place: int | None) -> Html:
-    """The mark of a scheme by its place, or of the paper, to put next to a name."""
-    path, name = _shape_of(place)
-    inner = element("path", d=path, class_=name)
-    return element("svg", inner, class_="key", viewBox="-7 -7 14 14", aria_hidden="true")
 
 
 def _render_strip(shares: Sequence[float], mean: float | None, place: int) -> Html:
@@ -218,7 +206,7 @@ def _render_line(name: str, mark: Mark, scale: Scale, places: Places, show: Show
 
 
 def _join_line(place: int, name: str, plot: Html, *figures: str) -> Html:
-    label = element("span", render_key(place), name, class_="name")
+    label = element("span", _render_key(place), name, class_="name")
     return element("div", label, plot, element("span", figures, class_="figure"), class_="line")
 
 
@@ -226,15 +214,24 @@ def _mark(effect: Effect) -> Mark:
     return Mark(effect.mean, effect.low, effect.high, effect.paper, effect.paper_low, effect.paper_high)
 
 
-def _shape_of(place: int | None) -> tuple[str, str]:
-    """The path and the class of the scheme at this place; None is the paper."""
-    return (_PAPER, "paper") if place is None else (_SHAPES[place % len(_SHAPES)], f"c{place % _COLOURS}")
+def _class_of(place: int | None) -> str:
+    return "paper" if place is None else f"c{place % _COLOURS}"
+
+
+def _render_shape(place: int | None, **attributes: Attribute) -> Html:
+    """The mark of the scheme at this place; None is the paper."""
+    path = _PAPER if place is None else _SHAPES[place % len(_SHAPES)]
+    return element("svg", element("path", d=path, class_=_class_of(place)), **attributes)
+
+
+def _render_key(place: int | None) -> Html:
+    """The mark to put next to a name."""
+    return _render_shape(place, class_="key", viewBox="-7 -7 14 14", aria_hidden="true")
 
 
 def _place_shape(place: int | None, value: float, scale: Scale) -> Html:
-    path, name = _shape_of(place)
     # An inner svg can be placed in percent, a path cannot.
-    return element("svg", element("path", d=path, class_=name), x=scale.place(value), y="50%", overflow="visible")
+    return _render_shape(place, x=scale.place(value), y="50%", overflow="visible")
 
 
 def _grid(scale: Scale) -> Html:

@@ -13,6 +13,7 @@ from prorubric.audit.cases import AGAIN
 from prorubric.audit.records import AuditResult, Effect, FixedChange, Forecast, Hack, NamingPrice, Share
 from prorubric.files.tables import open_csv
 from prorubric.report.audit_folder import list_edits, open_audit
+from prorubric.report.numbers import signed
 from prorubric.report.page import NOTES, write_whole
 from prorubric.rubric.base import Record
 
@@ -122,9 +123,7 @@ def _render_figure(value: float | None, digits: int = 1) -> str:
 def _render_effect(effect: Effect | None, bold: bool) -> str:
     if effect is None or effect.mean is None:
         return "--"
-    # A change that rounds to zero gets no sign.
-    values = (effect.mean, effect.low or 0.0, effect.high or 0.0)
-    mean, low, high = ("0.0" if round(value, 1) == 0 else f"{value:+.1f}" for value in values)
+    mean, low, high = (signed(value).replace("−", "-") for value in (effect.mean, effect.low, effect.high))
     shown = f"\\textbf{{\\boldmath${mean}$}}" if bold else f"${mean}$"
     if effect.low is None or effect.high is None:
         return shown
