@@ -33,7 +33,6 @@ def _write_demo(world: World, cases: Cases, row: int, rng: np.random.Generator) 
         decision = int(np.clip(level + rng.choice([-1, 1]), 0, SEVERITIES - 1))
 
     body = _bring_up_items(world, cases, row, rng)
-
     needed = world.needed_F_V_X[family, level]
     body += [moves.number("test", int(test)) for test in np.flatnonzero(needed) if rng.random() < NEEDED_TEST]
     if rng.random() < NEEDLESS_TEST:

@@ -47,13 +47,8 @@ def audit_policy(world: World, lists: Checklists, rows: Indices, moves: Ints, sc
         edited[edit] = {name: np.where(made[edit], score(changed, 0), np.nan) for name, score in scorers.items()}
     answers = {name: score(facts, 0) for name, score in scorers.items()}
     rewards = Rewards(tuple(lists.tasks[row].id for row in rows), answers, edited, made)
-    tables = measure_effects(rewards, RESAMPLES)
-    return Audit(
-        world=world.spec.name,
-        effects=tables.effects,
-        naming_share=tables.naming_share,
-        forecast=forecast_signal(rewards),
-    )
+    tables, forecast = measure_effects(rewards, RESAMPLES), forecast_signal(rewards)
+    return Audit(world=world.spec.name, effects=tables.effects, naming_share=tables.naming_share, forecast=forecast)
 
 
 def edit_answers(facts: Facts, edit: str) -> tuple[Ints, Bools]:
