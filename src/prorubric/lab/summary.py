@@ -8,17 +8,7 @@ from prorubric.audit.paper import load_paper
 from prorubric.lab.goals import Goal, judge_goals
 from prorubric.lab.incentive import EDITS
 from prorubric.lab.measure import WITHOUT, Measure
-from prorubric.lab.results import (
-    BASE,
-    BaseResult,
-    Correlation,
-    CurvePoint,
-    LabRun,
-    MeasureRow,
-    SchemeRow,
-    Spread,
-    correlate,
-)
+from prorubric.lab.results import BASE, BaseResult, Correlation, LabRun, MeasureRow, SchemeRow, Spread, correlate
 from prorubric.lab.schemes import KL_WEIGHTS, find_lab_scheme
 from prorubric.lab.world import make_world
 from prorubric.rubric.base import Record
@@ -160,7 +150,7 @@ def _make_row(name: str, runs: Sequence[LabRun], ends: Sequence[RunEnd]) -> Sche
     curve = []
     for looks in zip(*(run.points for run in own), strict=True):
         means = {name: Spread.of([getattr(look.measure, name) for look in looks]) for name in ("c", "g", "tokens")}
-        curve.append(CurvePoint(step=looks[0].step, **means))
+        curve.append({"step": looks[0].step, **means})
     return SchemeRow.of(
         name,
         [run.last for run in own],
