@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from prorubric.audit.editors import RulesEditor
+from prorubric.audit.editors import Editor
 from prorubric.audit.edits import EDITS, EditName
-from prorubric.audit.edits.kind import EditCase, MadeEdit, NoEditError, NotMade
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NoEditError, NotMade, compare
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 
 CHECKLIST: tuple[tuple[str, float, bool | None], ...] = (
@@ -43,17 +43,18 @@ def make_case(answer: str, checklist: Sequence[tuple[str, float, bool | None]] =
 
 def make_edit(kind: EditName, text: str, criteria: tuple[int, ...] = (), case: EditCase = CASE) -> MadeEdit:
     """An edit as an editor would report it, whether or not it is what it claims."""
-    return MadeEdit.of(kind, case.answer, text, criteria)
+    added, removed = compare(case.answer, text)
+    return MadeEdit(kind=kind, text=text, added=added, removed=removed, criteria=criteria)
 
 
 def check_edit(case: EditCase, edit: MadeEdit, partner: MadeEdit | None = None) -> str | None:
     """Why an edit is not what it claims, or None."""
     try:
-        EDITS[edit.kind].verify(replace(case, partner=partner), edit)
+        EDITS[edit.kind].apply(replace(case, partner=partner), edit.text, edit.criteria)
     except NoEditError as error:
         return error.reason
     return None
 
 
 def edit_by_rules(case: EditCase, names: Iterable[str]) -> tuple[MadeEdit | NotMade, ...]:
-    return asyncio.run(RulesEditor().edit(case, [*names]))
+    return asyncio.run(Editor().edit(case, [*names]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from prorubric.audit.editors import LlmEditor, RulesEditor, load_edit_prompt, make_editor
+from prorubric.audit.editors import Editor, load_edit_prompt, make_editor
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
 from prorubric.errors import ConfigError
@@ -72,7 +72,7 @@ def ask(kind: EditName, *replies: object, case: EditCase = CASE) -> tuple[MadeEd
         return reply if isinstance(reply, str | Reply | Failure) or reply is None else json.dumps(reply)
 
     model = ScriptedModel(answer)
-    (made,) = asyncio.run(LlmEditor(model).edit(case, [kind]))
+    (made,) = asyncio.run(Editor(model).edit(case, [kind]))
     return made, [request for request in model.requests if kind_of(request) == kind]
 
 
@@ -218,20 +218,19 @@ class TestTogether:
     def test_all_kinds_at_once_come_in_order(self) -> None:
         model = ScriptedModel(lambda request: json.dumps(GOOD[kind_of(request)]))
         kinds: Sequence[EditName] = tuple(reversed(EDITS))
-        made = asyncio.run(LlmEditor(model).edit(CASE, kinds))
+        made = asyncio.run(Editor(model).edit(CASE, kinds))
         assert [edit.kind for edit in made] == list(kinds)
         assert all(isinstance(edit, MadeEdit) for edit in made)
         assert len(model.requests) == len(EDITS)
 
     def test_the_pair_is_asked_for_even_where_only_the_other_is_wanted(self) -> None:
         model = ScriptedModel(lambda request: json.dumps(GOOD[kind_of(request)]))
-        (made,) = asyncio.run(LlmEditor(model).edit(CASE, ["integrate-substance"]))
+        (made,) = asyncio.run(Editor(model).edit(CASE, ["integrate-substance"]))
         assert isinstance(made, MadeEdit)
         assert [kind_of(request) for request in model.requests] == ["add-substance", "integrate-substance"]
 
     def test_the_identity_holds_the_prompts_and_the_model(self) -> None:
-        first, second = LlmEditor(ScriptedModel([], name="a")), LlmEditor(ScriptedModel([], name="b"))
-        assert first.name == "a"
+        first, second = Editor(ScriptedModel([], name="a")), Editor(ScriptedModel([], name="b"))
         assert first.identity.startswith("llm-editor/2+")
         assert first.identity.removesuffix("+a") == second.identity.removesuffix("+b")
 
@@ -242,7 +241,7 @@ async def drop_the_third(exchange: Exchange) -> None:
 
 class TestMaking:
     def test_rules_need_nothing(self) -> None:
-        assert isinstance(make_editor("rules"), RulesEditor)
+        assert make_editor("rules").identity == "rules/3"
 
     @pytest.mark.parametrize(
         ("spec", "message"),
@@ -262,14 +261,9 @@ class TestMaking:
         usage = Usage()
 
         async def edit(journal: Journal) -> MadeEdit | NotMade:
-            editor = make_editor(
-                server.spec,
-                lambda spec: CachedModel(make_text_model(spec, HttpConfig(retries=0), usage), journal, usage),
-            )
-            try:
-                (made,) = await editor.edit(CASE, ["drop-key-advice"])
-            finally:
-                await editor.close()
+            model = CachedModel(make_text_model(server.spec, HttpConfig(retries=0), usage), journal, usage)
+            (made,) = await make_editor(server.spec, lambda _: model).edit(CASE, ["drop-key-advice"])
+            await model.close()
             return made
 
         with MisbehavingServer() as server, Journal(tmp_path / "journal.sqlite") as journal:
@@ -283,11 +277,10 @@ class TestMaking:
 
     def test_a_server_that_is_down_makes_no_edit(self) -> None:
         async def edit() -> tuple[MadeEdit | NotMade, ...]:
-            editor = make_editor(server.spec, lambda spec: make_text_model(spec, HttpConfig(retries=0)))
-            try:
-                return await editor.edit(CASE, ["paraphrase"])
-            finally:
-                await editor.close()
+            model = make_text_model(server.spec, HttpConfig(retries=0))
+            made = await make_editor(server.spec, lambda _: model).edit(CASE, ["paraphrase"])
+            await model.close()
+            return made
 
         with MisbehavingServer() as server:
             server.always = "500"

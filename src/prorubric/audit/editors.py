@@ -7,7 +7,6 @@ twice at most. Whether the substance is true and the dropped sentence mattered r
 """
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -41,103 +40,80 @@ _SMALL_REPLY = 700
 _PROMPTS = Path(edits.__file__).parent / "prompts"
 
 
-class Editor(ABC):
-    """Edits answers."""
+class Editor:
+    """Edits answers with a model, or by rules."""
 
-    name: str
-    """The editor as the user wrote it."""
-    identity: str
-    """Everything about the editor that can change an edit."""
-
-    @abstractmethod
-    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-        """One edit, verified. A kind that is compared with another needs a case that holds that edit."""
+    def __init__(self, model: Model | None = None, *, or_by_rules: bool = False) -> None:
+        self._model, self._or_by_rules = model, or_by_rules
+        self.identity = RULES_IDENTITY
+        """Everything about the editor that can change an edit."""
+        if model is not None:
+            # A prompt that cannot be used is found before a token is spent.
+            prompts = "\x00".join(part for name in EDITS for part in load_edit_prompt(name).values())
+            self.identity = f"{LLM_VERSION}+{hashlib.sha256(prompts.encode()).hexdigest()[:16]}+{model.identity}"
 
     async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
         """One outcome for each kind of edit, in order. What is compared with another edit is made after it."""
         made: dict[str, MadeEdit | NotMade] = {}
         for wave in order_by_pair(names):
-            outcomes = await run_together(self.make(kind.pair_up(case, made), kind) for kind in wave)
+            outcomes = await run_together(self._make(kind.pair_up(case, made), kind) for kind in wave)
             made |= {outcome.kind: outcome for outcome in outcomes}
         return tuple(made[name] for name in names)
 
-    async def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Close what the editor holds. Safe to call twice."""
+    async def _make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
+        """One edit, verified."""
+        outcome = await _make_by_model(case, kind, self._model) if self._model else _make_by_rules(case, kind)
+        return _make_by_rules(case, kind) if self._or_by_rules and isinstance(outcome, NotMade) else outcome
 
 
-def make_editor(spec: str, make_model: Callable[[str], Model] = make_text_model) -> Editor:
-    """The editor that a string names; `make_model` makes its model, if it is one. Misuse raises before any call."""
+def make_editor(
+    spec: str, make_model: Callable[[str], Model] = make_text_model, *, or_by_rules: bool = False
+) -> Editor:
+    """The editor that a string names; `make_model` makes its model, if it is one. Misuse raises before any call.
+
+    With `or_by_rules`, edits that the model does not make are made by rules.
+    """
     if spec == RULES:
-        return RulesEditor()
+        return Editor()
     if spec not in ("smollm2", "lexical") and not any(sign in spec for sign in ":/"):
         known = FORMS.removeprefix("lexical, ")
         raise ConfigError(
             f"no editor is called {spec!r}; known forms: {RULES}, {known}; {hint_at_model(spec, (RULES, 'smollm2'))}"
         )
-    return LlmEditor(make_model(spec))
+    return Editor(make_model(spec), or_by_rules=or_by_rules)
 
 
-class RulesEditor(Editor):
-    """Edits answers by rules."""
-
-    name = RULES
-    identity = RULES_IDENTITY
-
-    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-        """One edit, verified."""
-        return make_by_rules(case, kind)
-
-
-def make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-    """One edit by rules, verified."""
+def _make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
     if not is_english(case.answer):
         reason = "the answer is not in English" if case.answer.strip() else "the answer is empty"
         return NotMade(kind=kind.name, reason=reason)
     try:
-        text, criteria = kind.by_rules(case)
-        edit = MadeEdit.of(kind.name, case.answer, text, criteria)
-        kind.verify(case, edit)
+        return kind.apply(case, *kind.by_rules(case))
     except NoEditError as error:
         return NotMade(kind=kind.name, reason=error.reason)
-    return edit
 
 
-class LlmEditor(Editor):
-    """Edits answers with a model."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        # A prompt that cannot be used is found before a token is spent.
-        prompts = "\x00".join(part for name in EDITS for part in load_edit_prompt(name).values())
-        self.name = model.name
-        self.identity = f"{LLM_VERSION}+{hashlib.sha256(prompts.encode()).hexdigest()[:16]}+{model.identity}"
-
-    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-        """One edit, verified."""
+async def _make_by_model(case: EditCase, kind: EditKind, model: Model) -> MadeEdit | NotMade:
+    try:
+        criteria = kind.choose_criteria(case)
+    except NoEditError as error:
+        return NotMade(kind=kind.name, reason=error.reason)
+    first = request = _make_request(case, kind, criteria)
+    reason = ""
+    for attempt in range(1, REASKS + 2):
+        outcome = await model.complete(request)
+        if isinstance(outcome, Failure):
+            return NotMade(kind=kind.name, reason=f"no reply: {outcome.kind}")
         try:
-            criteria = kind.choose_criteria(case)
+            return _read_reply(case, kind, criteria, outcome)
         except NoEditError as error:
-            return NotMade(kind=kind.name, reason=error.reason)
-        first = request = _make_request(case, kind, criteria)
-        reason = ""
-        for attempt in range(1, REASKS + 2):
-            outcome = await self._model.complete(request)
-            if isinstance(outcome, Failure):
-                return NotMade(kind=kind.name, reason=f"no reply: {outcome.kind}")
-            try:
-                return _read_reply(case, kind, criteria, outcome)
-            except NoEditError as error:
-                reason = error.reason
-                if error.is_final:
-                    break
-                # Another draw and not the likeliest words: a model that repeats itself would do so again.
-                messages = render_retry(first.messages, outcome.text, [error.hint])
-                request = replace(first, messages=messages, draw=attempt, temperature=_AGAIN_TEMPERATURE)
-        return NotMade(kind=kind.name, reason=reason)
-
-    async def close(self) -> None:
-        """Close the model."""
-        await self._model.close()
+            reason = error.reason
+            if error.is_final:
+                break
+            # Another draw and not the likeliest words: a model that repeats itself would do so again.
+            messages = render_retry(first.messages, outcome.text, [error.hint])
+            request = replace(first, messages=messages, draw=attempt, temperature=_AGAIN_TEMPERATURE)
+    return NotMade(kind=kind.name, reason=reason)
 
 
 @lru_cache(maxsize=64)
@@ -183,7 +159,4 @@ def _read_reply(case: EditCase, kind: EditKind, criteria: tuple[int, ...], reply
     found = find_object(reply)
     if isinstance(found, Fault):
         raise NoEditError(found.kind, found.detail)
-    text, aimed = kind.question.read(EditReply(case, criteria, found))
-    edit = MadeEdit.of(kind.name, case.answer, text, aimed)
-    kind.verify(case, edit)
-    return edit
+    return kind.apply(case, *kind.question.read(EditReply(case, criteria, found)))

@@ -7,14 +7,13 @@ and close for the rest. Only the ceiling includes asking a model again after a f
 """
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
 from prorubric.audit.cases import first_cases
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.editors import REASKS, Editor, make_by_rules, make_editor
-from prorubric.audit.editors import RULES as EDIT_BY_RULES
-from prorubric.audit.edits.kind import EditCase, EditKind, MadeEdit, NotMade
+from prorubric.audit.editors import REASKS, make_editor
 from prorubric.audit.examine import check_asked, examine, prepare, wants_dimensions
 from prorubric.audit.models import ANOTHER_DRAW, AuditModels
 from prorubric.audit.tasks import add_dimensions, choose_tasks
@@ -59,96 +58,73 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
     with open_existing(config.journal or config.out / JOURNAL) as journal:
-        company = _Company(config, run, journal)
-        models = company.make_models()
+        stand_ins = _StandIns(run, journal)
+        edit = partial(stand_ins.write, tokens=_EDIT_TOKENS, reasks=REASKS)
+        models = AuditModels(
+            judge=stand_ins.judge(config),
+            judge_again=stand_ins.judge(config, ANOTHER_DRAW),
+            editor=make_editor(config.editor, edit, or_by_rules=True),
+            generator=None,
+            answers=stand_ins.write(config.answers_from, _ANSWER_TOKENS, 0, _pretend_answer)
+            if config.answers_from
+            else None,
+        )
         if config.generator != RULES and wants_dimensions(config):
-            replay = Replay(
-                *company.make_text(config.generator),
-                usual=lambda _: _GROUP_TOKENS,
-                retries=lambda request: GeneratorConfig().reasks - request.draw,
-                shows_reply=True,
-            )
-            chosen = chosen | (await add_dimensions(chosen, replay, config, rejects))[0]
+            generator = stand_ins.write(config.generator, _GROUP_TOKENS, GeneratorConfig().reasks)
+            chosen = chosen | (await add_dimensions(chosen, generator, config, rejects))[0]
         start = await prepare(config, models, chosen, everything, rejects)
         await examine(start.cases, models, start.schemes, config, run)
     await run.models.close(own=False)  # the audit may use the same objects
+    asked = stand_ins.questions.items()
     return AuditEstimate(
         judge=config.judge,
         editor=config.editor,
         tasks=len(first_cases(start.cases)),
         answers=len(start.cases),
         schemes=start.schemes,
-        **add_up(q.price(run.models.make(spec).name, run.gate.prices) for spec, q in company.questions.items()),
+        **add_up(questions.price(run.models.make(spec).name, run.gate.prices) for spec, questions in asked),
     )
 
 
-class _Company:
-    """Stand-ins for all models, which record what each one would be asked."""
+class _StandIns:
+    """Makes stand-ins for models, which record what each one would be asked."""
 
-    def __init__(self, config: AuditConfig, run: Run, journal: Journal | None) -> None:
-        self._config, self._run, self._journal = config, run, journal
+    def __init__(self, run: Run, journal: Journal | None) -> None:
+        self._models, self._journal = run.models, journal
         self.questions: dict[str, Questions] = {}
 
-    def make_models(self) -> AuditModels:
-        config = self._config
-        editor: Editor = make_editor(config.editor, self._replay_editor)
-        answers = config.answers_from and Replay(
-            *self.make_text(config.answers_from),
-            usual=lambda _: _ANSWER_TOKENS,
-            retries=lambda _: 0,
-            pretend=lambda request: f"{_STOCK_ANSWER} It is number {request.draw}.",
-        )
-        return AuditModels(
-            judge=self._replay_judge(0),
-            judge_again=self._replay_judge(ANOTHER_DRAW),
-            editor=editor if config.editor == EDIT_BY_RULES else _RulesInstead(editor),
-            generator=None,
-            answers=answers or None,
-        )
-
     def _make(self, spec: str) -> tuple[AnyModel, Questions]:
-        return self._run.models.make(spec), self.questions.setdefault(spec, Questions(self._journal))
+        return self._models.make(spec), self.questions.setdefault(spec, Questions(self._journal))
 
-    def make_text(self, spec: str) -> tuple[Model, Questions]:
+    def write(self, spec: str, tokens: int, reasks: int, pretend: Callable[[Request], str] | None = None) -> Model:
+        """For a model that writes replies of about so many tokens."""
         model, questions = self._make(spec)
-        return require_text(model), questions
+        return Replay(
+            require_text(model),
+            questions,
+            usual=lambda _: tokens,
+            retries=lambda request: reasks - request.draw,
+            shows_reply=True,
+            pretend=pretend,
+        )
 
-    def _replay_judge(self, draw: int) -> AnyModel:
-        model, questions = self._make(self._config.judge)
+    def judge(self, config: AuditConfig, draw: int = 0) -> AnyModel:
+        """For the judge."""
+        model, questions = self._make(config.judge)
         if isinstance(model, YesNoModel):
             return ReplayYesNo(model, questions, draw, lambda items: [float(n % 2) for n in range(len(items))])
-        judging = self._config.judging
         replay = Replay(
             model,
             questions,
             usual=expect_reply,
-            retries=lambda request: count_reasks(request, judging),
-            pretend=partial(_pretend_verdicts, judging=judging),
+            retries=lambda request: count_reasks(request, config.judging),
+            pretend=partial(_pretend_verdicts, judging=config.judging),
         )
         return Redrawn(replay, draw) if draw else replay
 
-    def _replay_editor(self, spec: str) -> Model:
-        return Replay(
-            *self.make_text(spec),
-            usual=lambda _: _EDIT_TOKENS,
-            retries=lambda request: REASKS - request.draw,
-            shows_reply=True,
-        )
 
-
-class _RulesInstead(Editor):
-    """An editor that edits by rules if the journal has no reply from its model."""
-
-    def __init__(self, editor: Editor) -> None:
-        self._editor = editor
-        self.name, self.identity = editor.name, editor.identity
-
-    async def make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-        made = await self._editor.make(case, kind)
-        return made if isinstance(made, MadeEdit) else make_by_rules(case, kind)
-
-    async def close(self) -> None:
-        await self._editor.close()
+def _pretend_answer(request: Request) -> str:
+    return f"{_STOCK_ANSWER} It is number {request.draw}."
 
 
 def _pretend_verdicts(request: Request, judging: JudgeConfig) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
 from prorubric.audit.edits.in_part import IN_PART
-from prorubric.audit.edits.kind import EditCase, EditKind
+from prorubric.audit.edits.kind import EditKind
 from prorubric.audit.edits.naming import NAME_ITEM, NAME_TOPIC
 from prorubric.audit.edits.needless_test import NEEDLESS_TEST
 from prorubric.audit.edits.paraphrase import PARAPHRASE
@@ -36,8 +36,3 @@ def order_by_pair(names: Iterable[str]) -> tuple[list[EditKind], list[EditKind]]
     paired = [kind for kind in kinds if kind.pair]
     alone = [kind for kind in kinds if not kind.pair]
     return list(dict.fromkeys([*alone, *(kind.pair for kind in paired if kind.pair)])), paired
-
-
-def count_calls(case: EditCase, names: Iterable[str]) -> int:
-    """How many calls a model editor makes for one answer if each reply can be used."""
-    return sum(kind.is_asked(case) for wave in order_by_pair(names) for kind in wave)

@@ -1,5 +1,7 @@
 """in-part: the answer ends with a sentence that meets the first half of an unmet criterion."""
 
+from contextlib import suppress
+
 from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditReply, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.phrases import first_requirement, statement_of
 from prorubric.audit.place import append
@@ -14,12 +16,9 @@ def _state_half(case: EditCase) -> Edited:
         half = first_requirement(case.criterion(index))
         sentence = statement_of(half) if half else None
         if sentence is not None:
-            text = append(case.answer, sentence)
-            try:
-                IN_PART.verify(case, MadeEdit.of(IN_PART.name, case.answer, text, (index,)))
-            except NoEditError:
-                continue
-            return text, (index,)
+            with suppress(NoEditError):
+                edit = IN_PART.apply(case, append(case.answer, sentence), (index,))
+                return edit.text, edit.criteria
     raise NoEditError("no unmet criterion has two parts of which one can be stated")
 
 

@@ -60,12 +60,6 @@ class MadeEdit(Record):
     """1-based places of the criteria that the edit aims at."""
 
     @classmethod
-    def of(cls, kind: str, answer: str, text: str, criteria: tuple[int, ...] = ()) -> Self:
-        """The edit that turns an answer into a text."""
-        added, removed = compare(answer, text)
-        return cls(kind=kind, text=text, added=added, removed=removed, criteria=criteria)
-
-    @classmethod
     def replacing(cls, kind: str, answer: str, text: str, criteria: tuple[int, ...] = ()) -> Self:
         """A text in place of the whole answer."""
         return cls(kind=kind, text=text, added=(text,), removed=(answer,), criteria=criteria)
@@ -140,12 +134,12 @@ class EditCase:
 
     def demand(self, index: int) -> frozenset[str]:
         """The content words of a criterion without its aside."""
-        return _demand_stems(self.criterion(index))
+        return self.every_demand[index - 1]
 
-    @property
+    @cached_property
     def every_demand(self) -> list[frozenset[str]]:
         """The content words of each criterion."""
-        return [_demand_stems(criterion.text) for criterion in self.task.rubric.criteria]
+        return [stems_of(demand_of(criterion.text)) for criterion in self.task.rubric.criteria]
 
     @property
     def asked(self) -> frozenset[str]:
@@ -258,19 +252,20 @@ class EditKind:
     paper_redundancy: str = ""
     """Where the paper has how it moves the redundancy criterion."""
 
-    def verify(self, case: EditCase, edit: MadeEdit) -> None:
-        """Raise `NoEditError` unless the edit is what it claims; the editor's own claims are not trusted.
+    def apply(self, case: EditCase, text: str, criteria: tuple[int, ...]) -> MadeEdit:
+        """The edit that turns the answer into a text; raises `NoEditError` unless it is what it claims.
 
-        What the words mean is not checked: that a paraphrase says the same and that a statement is true is for a
-        person, or for another judge.
+        The editor's own claims are not trusted. What the words mean is not checked: that a paraphrase says the same and
+        that a statement is true is for a person, or for another judge.
         """
-        if edit.text.strip() == case.answer.strip():
+        added, removed = compare(case.answer, text)
+        edit = MadeEdit(kind=self.name, text=text, added=added, removed=removed, criteria=criteria)
+        if text.strip() == case.answer.strip():
             raise NoEditError("nothing is changed")
-        if (edit.added, edit.removed) != compare(case.answer, edit.text):
-            raise NoEditError("the sentences listed are not those that changed")
         if self.adds_text and _ABOUT_THE_TASK.search(" ".join(edit.added)):
             raise NoEditError("it speaks of the task and not to the person")
         self.check(case, edit)
+        return edit
 
     def pair_up(self, case: EditCase, made: Mapping[str, MadeEdit | NotMade]) -> EditCase:
         """The case with the edit that this one is compared with, if it is and that one was made."""
@@ -291,14 +286,6 @@ class EditKind:
             raise NoEditError(self.question.too_few)
         return tuple(short[: self.question.most])
 
-    def is_asked(self, case: EditCase) -> bool:
-        """True if a model editor asks for this edit of this answer; for a pair, provided that its partner is made."""
-        try:
-            (self.pair or self).choose_criteria(case)
-        except NoEditError:
-            return False
-        return True
-
 
 def compare(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The sentences that are new and those that are gone."""
@@ -313,12 +300,6 @@ def stems_of(text: str) -> frozenset[str]:
     return frozenset(find_content_words(text))
 
 
-@lru_cache(maxsize=32_768)
-def _demand_stems(criterion: str) -> frozenset[str]:
-    return stems_of(demand_of(criterion))
-
-
-@lru_cache(maxsize=4_096)
 def draw_number(*parts: str) -> int:
     """A number that depends on the parts alone: the same in every process."""
     text = "\x00".join(parts).encode("utf-8", "surrogatepass")
