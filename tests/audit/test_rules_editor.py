@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from prorubric.audit.editors import Editor
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade, draw_number
-from prorubric.audit.needless import NEEDLESS
+from prorubric.audit.edits.needless_test import STEPS
+from prorubric.audit.edits.paraphrase import reword
 from prorubric.audit.place import Pieces
-from prorubric.audit.rewording import reword
 from prorubric.datasets.samples import load_samples
 from prorubric.text.words import is_english
 from tests.audit.editing import ANSWER, CASE, check_edit, edit_by_rules, make_case
@@ -84,7 +84,7 @@ class TestEdits:
 
     def test_a_needless_step_of_the_domain_is_put_inside(self) -> None:
         edit = edit_one("needless-test")
-        assert edit.added[0] in NEEDLESS["medicine"]
+        assert edit.added[0] in STEPS["medicine"]
         assert edit.text.index(edit.added[0]) < ANSWER.index("- Bring")
         assert edit.text.replace(f" {edit.added[0]}", "") == ANSWER
 
@@ -93,7 +93,7 @@ class TestEdits:
         case = make_case(ANSWER, [(f"Recommends this: {step}", 1, False)])
         other = edit_one("needless-test", case).added[0]
         assert other != step
-        assert other in NEEDLESS["medicine"]
+        assert other in STEPS["medicine"]
 
     def test_the_sentence_that_carries_the_heaviest_criterion_is_dropped(self) -> None:
         edit = edit_one("drop-key-advice")
@@ -296,6 +296,6 @@ class TestAlways:
 
 
 def test_no_needless_step_is_there_twice_or_in_two_sentences() -> None:
-    for steps in NEEDLESS.values():
+    for steps in STEPS.values():
         assert len(set(steps)) == len(steps) >= 5
         assert all(len(Pieces.of(step).pieces) == 1 for step in steps)

@@ -1,5 +1,8 @@
 """needless-test: a sentence inside the answer recommends a plausible step that was not asked for."""
 
+import tomllib
+from pathlib import Path
+
 from prorubric.audit.edits.kind import (
     EditCase,
     Edited,
@@ -11,17 +14,18 @@ from prorubric.audit.edits.kind import (
     draw_number,
     stems_of,
 )
-from prorubric.audit.needless import NEEDLESS
 from prorubric.audit.place import append, insert
 from prorubric.compile.prompt import find_domain
 
+STEPS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""Needless steps by domain, recommended without a reason."""
 _ASKED_FOR = 0.6
 _INTO = 0.6
 """How far into the answer the rules put the step."""
 
 
 def _insert_step(case: EditCase) -> Edited:
-    steps = NEEDLESS[find_domain(case.task.domain)]
+    steps = STEPS[find_domain(case.task.domain)]
     start = draw_number(case.task.id, "needless-test") % len(steps)
     for step in steps[start:] + steps[:start]:
         if not stems_of(step) <= stems_of(case.answer) and not is_asked_for(case, step):
