@@ -12,6 +12,7 @@ distribution, which brings that to 95%; for a hundred prompts the factor is 1.02
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +29,12 @@ _T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
 """The 97.5% quantile of Student's t by degrees of freedom that are too few for the expansion in `widening`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeanInterval:
+class MeanInterval(NamedTuple):
     """A mean with its interval; a mean of one prompt has none, and without known values there is no mean."""
 
-    mean: float | None
-    low: float | None
-    high: float | None
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Bootstrap:
         """The ratio of two columns' means; unknown if the denominator's interval reaches 0."""
         low = self.estimate(denominator).low
         if low is None or low <= 0:
-            return MeanInterval(None, None, None)
+            return MeanInterval()
         resampled_B = _divide(self.mean_B_C[:, numerator], self.mean_B_C[:, denominator])
         mean = self.mean_C[numerator] / self.mean_C[denominator]
         return _estimate(mean, resampled_B, int(self.prompts_C[denominator]))
@@ -81,9 +81,9 @@ class Bootstrap:
 def _estimate(mean: float, resampled_B: Floats, prompts: int) -> MeanInterval:
     """The middle of the resamples in which something was known, widened."""
     if np.isnan(mean):
-        return MeanInterval(None, None, None)
+        return MeanInterval()
     if prompts < 2:
-        return MeanInterval(float(mean), None, None)
+        return MeanInterval(float(mean))
     low, high = mean + widening(prompts) * (np.percentile(resampled_B[~np.isnan(resampled_B)], _INTERVAL) - mean)
     return MeanInterval(float(mean), float(low), float(high))
 
@@ -106,14 +106,24 @@ def number_prompts(names: Sequence[str]) -> Integers:
     return np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.intp)
 
 
+def list_groups(rewards_R: Floats, prompt_R: Integers) -> list[Floats]:
+    """The known rewards of each prompt that has at least two of them."""
+    known = ~np.isnan(rewards_R)
+    groups = (rewards_R[known & (prompt_R == prompt)] for prompt in np.unique(prompt_R[known]))
+    return [group for group in groups if len(group) > 1]
+
+
 def group_spread(rewards_R: Floats, prompt_R: Integers) -> float | None:
     """The mean standard deviation of known rewards within a prompt; None if no prompt has two of them."""
-    known = ~np.isnan(rewards_R)
-    values, prompts = rewards_R[known], prompt_R[known]
-    groups = [values[prompts == prompt] for prompt in np.unique(prompts)]
     # The mean of equal numbers can differ from them by a rounding error, which must not become a spread.
-    spreads = [0.0 if np.ptp(group) == 0 else float(group.std(ddof=1)) for group in groups if len(group) > 1]
-    return float(np.mean(spreads)) if spreads else None
+    return mean_of(
+        [0.0 if np.ptp(group) == 0 else float(group.std(ddof=1)) for group in list_groups(rewards_R, prompt_R)]
+    )
+
+
+def mean_of(values: Sequence[float] | npt.NDArray[Any]) -> float | None:
+    """The mean, or the share that is true; None if there are no values."""
+    return float(np.mean(values)) if len(values) else None
 
 
 def _divide(numerator: Floats, denominator: Floats) -> Floats:

@@ -4,14 +4,15 @@ The rewards can come from anywhere; the lab passes its own. An unknown reward is
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.audit.bootstrap import RESAMPLES, Bootstrap, Floats, Integers, group_spread, number_prompts
+from prorubric.audit.bootstrap import RESAMPLES, Bootstrap, Floats, group_spread, list_groups, mean_of, number_prompts
 from prorubric.audit.edits.naming import NAME_ITEM
 from prorubric.audit.edits.substance import ADD_SUBSTANCE, INTEGRATE_SUBSTANCE
 from prorubric.audit.paper import find_paper_effect, find_paper_share
@@ -40,11 +41,6 @@ class Rewards:
     """By edit, for which answers it was made: an edit that was not made is not counted as unknown."""
 
     @property
-    def prompt_numbers(self) -> Integers:
-        """The prompt of each answer as a number."""
-        return number_prompts(self.prompts)
-
-    @property
     def bound(self) -> float:
         """How far a reward × 100 can change; infinite if some reward is not within [0, 1]."""
         every = [*self.answers.values(), *(row for rows in self.edited.values() for row in rows.values())]
@@ -52,8 +48,7 @@ class Rewards:
         return 100.0 if within else math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(NamedTuple):
     """What `measure_effects` gives."""
 
     effects: tuple[Effect, ...]
@@ -63,18 +58,20 @@ class Tables:
 
 def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
     """Every edit under every scheme, with intervals; naming as a share of substance; placement."""
-    cells = list(product(rewards.edited, rewards.answers))
-    columns = {(edit, scheme): 100 * (rewards.edited[edit][scheme] - rewards.answers[scheme]) for edit, scheme in cells}
+    columns = {
+        (edit, scheme): 100 * (rewards.edited[edit][scheme] - answers_R)
+        for edit, (scheme, answers_R) in product(rewards.edited, rewards.answers.items())
+    }
     for scheme in rewards.answers:
         columns |= _pair_columns(columns, scheme)
-    prompts, bound = rewards.prompt_numbers, rewards.bound
+    prompts, bound = number_prompts(rewards.prompts), rewards.bound
     bootstrap = Bootstrap.of(np.stack([*columns.values()], axis=1), prompts, resamples)
     place_of = {cell: place for place, cell in enumerate(columns)}
     spreads = {scheme: group_spread(100 * values, prompts) for scheme, values in rewards.answers.items()}
 
-    def describe(name: str, scheme: str, made_R: Booleans) -> Effect:
+    def describe(name: str, scheme: str) -> Effect:
         change_R, spread = columns[name, scheme], spreads[scheme]
-        known_R = ~np.isnan(change_R)
+        known_R, made_R = ~np.isnan(change_R), rewards.made[INTEGRATE_SUBSTANCE.name if name == PLACEMENT else name]
         found, values = bootstrap.estimate(place_of[name, scheme]), change_R[known_R]
         paper = find_paper_effect(name, scheme)
         return Effect(
@@ -83,9 +80,9 @@ def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
             mean=found.mean,
             low=None if found.low is None else max(found.low, -bound),
             high=None if found.high is None else min(found.high, bound),
-            rising=_share(values > 0),
-            falling=_share(values < 0),
-            unchanged=_share(values == 0),
+            rising=mean_of(values > 0),
+            falling=mean_of(values < 0),
+            unchanged=mean_of(values == 0),
             pairs=len(values),
             prompts=len(np.unique(prompts[known_R])),
             unknown=int((made_R & ~known_R).sum()),
@@ -101,11 +98,10 @@ def measure_effects(rewards: Rewards, resamples: int = RESAMPLES) -> Tables:
         paper = find_paper_share(scheme)
         return Share(scheme=scheme, value=found.mean, low=found.low, high=found.high, pairs=pairs, paper=paper)
 
-    placed, named = ([s for s in rewards.answers if (name, s) in columns] for name in (PLACEMENT, _NAMED))
     return Tables(
-        effects=tuple(describe(edit, scheme, rewards.made[edit]) for edit, scheme in cells),
-        placement=tuple(describe(PLACEMENT, scheme, rewards.made[INTEGRATE_SUBSTANCE.name]) for scheme in placed),
-        naming_share=tuple(describe_share(scheme) for scheme in named),
+        effects=tuple(describe(name, scheme) for name, scheme in columns if name in rewards.edited),
+        placement=tuple(describe(name, scheme) for name, scheme in columns if name == PLACEMENT),
+        naming_share=tuple(describe_share(scheme) for name, scheme in columns if name == _NAMED),
     )
 
 
@@ -125,23 +121,21 @@ def _pair_columns(columns: Mapping[tuple[str, str], Floats], scheme: str) -> dic
 
 def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast, ...]:
     """For each scheme how many groups of answers would teach nothing, and how many rewards they tell apart."""
-    prompt_R = rewards.prompt_numbers
+    prompts = number_prompts(rewards.prompts)
     forecasts = []
     for scheme, rewards_R in rewards.answers.items():
-        known = ~np.isnan(rewards_R)
-        groups = [rewards_R[known & (prompt_R == prompt)] for prompt in np.unique(prompt_R[known])]
-        groups = [group for group in groups if len(group) > 1]
-        points = 100 * rewards_R[known]
+        points_R = 100 * rewards_R
+        groups, known = list_groups(points_R, prompts), points_R[~np.isnan(points_R)]
         forecast = Forecast(
             scheme=scheme,
             groups=len(groups),
-            size=_mean([len(group) for group in groups]),
-            tied=_mean([float(group.min() == group.max()) for group in groups]),
-            levels=_mean([_count_levels(group) for group in groups]),
-            spread=group_spread(100 * rewards_R, prompt_R),
-            mean=float(100 * rewards_R[known].mean()) if known.any() else None,
-            floor=_share(points <= margin),
-            ceiling=_share(points >= 100 - margin),
+            size=mean_of([len(group) for group in groups]),
+            tied=mean_of([group.min() == group.max() for group in groups]),
+            levels=mean_of([_count_levels(group) for group in groups]),
+            spread=group_spread(points_R, prompts),
+            mean=mean_of(known),
+            floor=mean_of(known <= margin),
+            ceiling=mean_of(known >= 100 - margin),
         )
         forecasts.append(forecast)
     return tuple(forecasts)
@@ -152,11 +146,3 @@ def _count_levels(group: Floats) -> float:
     _, counts = np.unique(group, return_counts=True)
     shares = counts / counts.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))
-
-
-def _share(which: Booleans) -> float | None:
-    return float(which.mean()) if len(which) else None
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return float(np.mean(values)) if values else None

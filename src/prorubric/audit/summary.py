@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from prorubric.aggregate.schemes import find_scheme
-from prorubric.audit.bootstrap import Bootstrap, Floats, number_prompts
+from prorubric.audit.bootstrap import Bootstrap, Floats, mean_of, number_prompts
 from prorubric.audit.cases import ANSWER, CONTROLS, AuditCase
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits.kind import MadeEdit, NotMade
+from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.effects import Rewards, forecast_signal, measure_effects
 from prorubric.audit.headline import make_line
 from prorubric.audit.liveness import check_liveness
@@ -48,7 +48,7 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
     checks = _check_schemes(found.cases, by_scheme, config.most_unknown)
     dead = {check.scheme for check in checks if not check.passed}
     forecast = forecast_signal(rewards, config.margin)
-    verdicts = list(_list_verdicts(found.cases))
+    verdicts = _list_verdicts(found.cases)
     unknown = [verdict for verdict in verdicts if isinstance(verdict, Unknown)]
     counts = UnknownCounts()
     for verdict in unknown:
@@ -61,9 +61,7 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
         ],
         "alive": not dead,
         "checks": checks,
-        "effects": tables.effects,
-        "placement": tables.placement,
-        "naming_share": tables.naming_share,
+        **tables._asdict(),
         "edits": [_count_edit(found.cases, name) for name in config.edits],
         "fixed": [
             change
@@ -135,19 +133,15 @@ def _list_verdicts(cases: Iterable[AuditCase], readings: Container[str] | None =
 
 
 def _count_edit(cases: Sequence[AuditCase], name: str) -> EditCount:
-    outcomes = [(case.response.text, case.outcomes.get(name)) for case in cases]
-    grown = [
-        approximate_tokens(outcome.text) - approximate_tokens(answer)
-        for answer, outcome in outcomes
-        if isinstance(outcome, MadeEdit)
-    ]
-    refused = Counter(outcome.reason for _, outcome in outcomes if isinstance(outcome, NotMade))
-    return EditCount(
-        edit=name,
-        made=len(grown),
-        not_made=dict(refused.most_common()),
-        tokens_added=float(np.mean(grown)) if grown else None,
-    )
+    grown: list[int] = []
+    refused: Counter[str] = Counter()
+    for case in cases:
+        outcome = case.outcomes.get(name)
+        if isinstance(outcome, MadeEdit):
+            grown.append(approximate_tokens(outcome.text) - approximate_tokens(case.response.text))
+        elif outcome is not None:
+            refused[outcome.reason] += 1
+    return EditCount(edit=name, made=len(grown), not_made=dict(refused.most_common()), tokens_added=mean_of(grown))
 
 
 def _measure_fixed(
@@ -169,8 +163,8 @@ def _measure_fixed(
         change = FixedChange(
             edit=name,
             criterion=criterion,
-            before=float(before[known].mean()) if known.any() else None,
-            after=float(after[number][known].mean()) if known.any() else None,
+            before=mean_of(before[known]),
+            after=mean_of(after[number][known]),
             change=found.mean,
             low=found.low,
             high=found.high,
