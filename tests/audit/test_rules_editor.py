@@ -14,8 +14,8 @@ from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade, draw_number
 from prorubric.audit.edits.needless_test import STEPS
 from prorubric.audit.edits.paraphrase import reword
-from prorubric.audit.place import Pieces
 from prorubric.datasets.samples import load_samples
+from prorubric.text.sentences import split_sentences
 from prorubric.text.words import is_english
 from tests.audit.editing import ANSWER, CASE, check_edit, edit_by_rules, make_case
 from tests.strategies import tasks
@@ -209,7 +209,7 @@ class TestRewording:
         ],
     )
     def test_only_what_is_safe_is_changed(self, text: str, after: str | None) -> None:
-        assert reword(Pieces.of(text).pieces) == after
+        assert reword(split_sentences(text)) == after
 
 
 class TestAlways:
@@ -298,4 +298,4 @@ class TestAlways:
 def test_no_needless_step_is_there_twice_or_in_two_sentences() -> None:
     for steps in STEPS.values():
         assert len(set(steps)) == len(steps) >= 5
-        assert all(len(Pieces.of(step).pieces) == 1 for step in steps)
+        assert all(len(split_sentences(step)) == 1 for step in steps)

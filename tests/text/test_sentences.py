@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.audit.place import Pieces, append, insert, remove
+from prorubric.audit.place import append, find_slots, insert, remove
 from prorubric.text.sentences import bare, diff_sentences, list_sentences, split_sentences
 
 CODE = "Try this:\n\n```python\nprint('a. B')\n\nx = 1.\n```\n\nIt works. Really."
@@ -117,17 +117,17 @@ def test_long_texts_are_compared_by_what_they_hold() -> None:
 
 class TestPlaces:
     def test_a_sentence_is_put_behind_another_on_its_line(self) -> None:
-        pieces = Pieces.of("One. Two.\n\nThree.").pieces
+        pieces = split_sentences("One. Two.\n\nThree.")
         assert insert(pieces, {1: ["New."]}) == "One. Two. New.\n\nThree."
 
     def test_a_bullet_without_a_full_stop_gets_another_bullet(self) -> None:
-        pieces = Pieces.of("- milk\n- eggs\n\nGo.").pieces
+        pieces = split_sentences("- milk\n- eggs\n\nGo.")
         assert insert(pieces, {1: ["Buy bread."]}) == "- milk\n- eggs\n- Buy bread.\n\nGo."
 
     def test_nothing_is_put_behind_headings_rows_code_or_a_colon(self) -> None:
         text = "# Title.\n| a. | b. |\n```\nx.\n```\nTake these:\nDo it.\n"
-        pieces = Pieces.of(text)
-        assert [pieces.pieces[place] for place in pieces.slots] == ["Do it.\n"]
+        pieces = split_sentences(text)
+        assert [pieces[place] for place in find_slots(pieces)] == ["Do it.\n"]
 
     @pytest.mark.parametrize(
         ("text", "place", "left"),
@@ -142,7 +142,7 @@ class TestPlaces:
         ],
     )
     def test_a_sentence_is_taken_out_and_the_layout_stays(self, text: str, place: int, left: str) -> None:
-        assert remove(Pieces.of(text).pieces, place) == left
+        assert remove(split_sentences(text), place) == left
 
     @given(st.text(max_size=60), st.text(alphabet="ab .\n", min_size=1, max_size=30))
     def test_an_appended_paragraph_leaves_the_answer_as_it_is(self, answer: str, paragraph: str) -> None:

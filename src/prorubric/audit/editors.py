@@ -134,7 +134,7 @@ def _make_request(case: EditCase, kind: EditKind, criteria: Sequence[int]) -> Re
     ]
     filled = {
         "conversation": render_conversation(case.task),
-        "answer": fence("ANSWER", number_sentences(case.pieces.pieces) if question.is_numbered else case.answer),
+        "answer": fence("ANSWER", number_sentences(case.pieces) if question.is_numbered else case.answer),
         "items": fence("CHECKLIST", "\n".join(render_json(item).decode() for item in items)),
         "budget": str(question.budget(case)) if question.budget else "",
         "material": fence("MATERIAL", case.partner.text[len(case.answer) :].strip() if case.partner else ""),

@@ -1,28 +1,18 @@
 """Where something can be added to an answer, and how a sentence is added or removed without touching the rest."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from prorubric.text.sentences import bare, bullet_of, can_follow, is_prose, is_whole, mark_end, split_sentences
+from prorubric.text.sentences import bare, bullet_of, can_follow, is_prose, is_whole, mark_end
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """An answer as its sentences."""
-
-    pieces: tuple[str, ...]
-    slots: tuple[int, ...]
-    """0-based places of the sentences after which another can follow."""
-
-    @classmethod
-    def of(cls, answer: str) -> "Pieces":
-        """Split an answer; another sentence can follow a closed one, and another bullet an open one."""
-        pieces, slots = tuple(split_sentences(answer)), []
-        for place, piece in enumerate(pieces):
-            is_open_bullet = not is_whole(piece) and bullet_of(piece) is not None and piece.endswith("\n")
-            if is_prose(piece) and not piece.rstrip().endswith(":") and (can_follow(piece) or is_open_bullet):
-                slots.append(place)
-        return cls(pieces, tuple(slots))
+def find_slots(pieces: Sequence[str]) -> list[int]:
+    """0-based places of sentences that another can follow: closed ones, and bullets that another bullet can follow."""
+    slots = []
+    for place, piece in enumerate(pieces):
+        is_open_bullet = not is_whole(piece) and bullet_of(piece) is not None and piece.endswith("\n")
+        if is_prose(piece) and not piece.rstrip().endswith(":") and (can_follow(piece) or is_open_bullet):
+            slots.append(place)
+    return slots
 
 
 def append(answer: str, paragraph: str) -> str:

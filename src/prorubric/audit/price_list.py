@@ -40,7 +40,7 @@ async def probe_prices(
     names = [_list_phrases(case.task, name_of) for case in firsts]
     statements = [_list_phrases(case.task, _state) for case in firsts]
     for case, named, stated in zip(firsts, names, statements, strict=True):
-        listed = _render_names(named.values()) if named else ""
+        listed = _render_names(named.values())
         texts = {
             NAMED_ALL: f"{case.response.text}\n\n{listed}" if listed else "",
             NAMES_ALONE: listed,
@@ -58,8 +58,10 @@ async def probe_prices(
             case.verdicts.get(text, {}).get("criteria", ()) for text in (ANSWER, NAMED_ALL, NAMES_ALONE, STATED_ALONE)
         )
         prices += list_prices(case.task, named, before, after) if after else ()
+        met_by_name = {i: name for i, name in named.items() if by_name and by_name[i - 1] is True}
+        met_by_sentence = {i: text for i, text in stated.items() if by_sentence and by_sentence[i - 1] is True}
         unknown = sum(map(is_unknown, (*by_name, *by_sentence)))
-        hack = find_hack(case.task, _keep_met(named, by_name), _keep_met(stated, by_sentence), unknown, target)
+        hack = find_hack(case.task, met_by_name, met_by_sentence, unknown, target)
         hacks.append(hack)
         case.outcomes[HACK] = (
             MadeEdit.replacing(HACK, case.response.text, hack.text, hack.criteria)
@@ -72,12 +74,8 @@ async def probe_prices(
 
 def _list_phrases(task: Task, phrase_of: Callable[[str], str | None]) -> dict[int, str]:
     """By 1-based place, words for each wanted criterion but the heaviest, if there are some."""
-    heaviest = find_heaviest(task)
-    return {
-        i: phrase
-        for i, criterion in enumerate(task.rubric.criteria, 1)
-        if criterion.weight > 0 and i != heaviest and (phrase := phrase_of(criterion.text))
-    }
+    phrases = {i: phrase_of(c.text) for i, c in enumerate(task.rubric.criteria, 1) if c.weight > 0}
+    return {i: phrase for i, phrase in phrases.items() if phrase and i != find_heaviest(task)}
 
 
 def _state(criterion: str) -> str:
@@ -85,13 +83,10 @@ def _state(criterion: str) -> str:
     return statement_of(criterion) or f"{demand_of(criterion).rstrip('.')}."
 
 
-def _keep_met(phrases: Mapping[int, str], verdicts: Sequence[Verdict]) -> dict[int, str]:
-    return {i: phrase for i, phrase in phrases.items() if verdicts and verdicts[i - 1] is True}
-
-
 def _render_names(names: Iterable[str]) -> str:
-    """The names as one paragraph that says nothing about them."""
-    return f"Also to keep in mind: {'; '.join(names)}."
+    """The names, if there are any, as one paragraph that says nothing about them."""
+    listed = "; ".join(names)
+    return f"Also to keep in mind: {listed}." if listed else ""
 
 
 def _confirm(case: AuditCase, hack: Hack, target: float) -> Hack:
@@ -129,7 +124,6 @@ def list_prices(
     for i, name in names.items():
         old, new, criterion = before[i - 1], after[i - 1], task.rubric.criteria[i - 1]
         if isinstance(old, bool) and isinstance(new, bool):
-            moved = float(new) - float(old)
             price = NamingPrice(
                 task_id=task.id,
                 criterion=i,
@@ -137,8 +131,8 @@ def list_prices(
                 weight=criterion.weight,
                 named_as=name,
                 tokens=approximate_tokens(name),
-                moved=moved,
-                pays=100 * moved * criterion.weight / positive,
+                moved=float(new - old),
+                pays=100 * (new - old) * criterion.weight / positive,
             )
             prices.append(price)
     return tuple(prices)
@@ -152,24 +146,23 @@ def find_hack(
     positive = sum(weight for weight in weights if weight > 0)
     gains = [weights[i - 1] / positive for i in bought]
     chosen = _choose_cheapest([approximate_tokens(text) for text in bought.values()], gains, target)
-    about: dict[str, Any] = {
-        "task_id": task.id,
-        "heaviest": find_heaviest(task),
-        "as_heavy": weights.count(max(weights)),
-        "claimed": chosen is not None,
-        "possible": False,
-    }
+    reason = f"{sum(gains):.0%} of the sum can be bought without the heaviest criterion, {target:.0%} is needed"
+    hack = Hack(
+        task_id=task.id,
+        heaviest=find_heaviest(task),
+        as_heavy=weights.count(max(weights)),
+        claimed=chosen is not None,
+        possible=False,
+        reason="not judged yet" if chosen else reason + (f"; unknown verdicts: {unknown}" if unknown else ""),
+    )
     if chosen is None:
-        reason = f"{sum(gains):.0%} of the sum can be bought without the heaviest criterion, {target:.0%} is needed"
-        return Hack(**about, reason=reason + (f"; unknown verdicts: {unknown}" if unknown else ""))
+        return hack
     criteria = tuple([*bought][position] for position in chosen)
     by_name = tuple(i for i in criteria if i in named)
     sentences = " ".join(bought[i] for i in criteria if i not in named)
-    listed = _render_names(bought[i] for i in by_name) if by_name else ""
-    text = "\n\n".join(filter(None, (sentences, listed)))
-    return Hack(
-        **about, reason="not judged yet", criteria=criteria, named=by_name, text=text, tokens=approximate_tokens(text)
-    )
+    text = "\n\n".join(filter(None, (sentences, _render_names(bought[i] for i in by_name))))
+    about = {"criteria": criteria, "named": by_name, "text": text, "tokens": approximate_tokens(text)}
+    return hack.model_copy(update=about)
 
 
 def _choose_cheapest(costs: Sequence[int], gains: Sequence[float], target: float) -> list[int] | None:

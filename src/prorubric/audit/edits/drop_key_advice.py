@@ -19,7 +19,7 @@ def _drop_heaviest(case: EditCase) -> Edited:
     # Closed sentences and bullets of some words. A formula says what it says in signs.
     sentences = [
         (place, stems_of(piece))
-        for place, piece in enumerate(case.pieces.pieces)
+        for place, piece in enumerate(case.pieces)
         if (is_whole(piece) or bullet_of(piece) is not None)
         and is_prose(piece)
         and sum(len(word) > 1 for word in LETTERS.findall(piece)) >= _FEWEST_WORDS
@@ -30,12 +30,12 @@ def _drop_heaviest(case: EditCase) -> Edited:
         words = case.demand(index)
         place, stems = max(sentences, key=lambda sentence: len(words & sentence[1]))
         if len(words & stems) >= max(_FEWEST_SHARED, _SHARE_OF_CRITERION * len(words)):
-            return remove(case.pieces.pieces, place), (index,)
+            return remove(case.pieces, place), (index,)
     raise NoEditError("no sentence carries a criterion that is met")
 
 
 def _read(reply: EditReply) -> Edited:
-    pieces = reply.case.pieces.pieces
+    pieces = reply.case.pieces
     return remove(pieces, reply.place("sentence", len(pieces))), ()
 
 

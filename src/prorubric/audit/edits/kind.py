@@ -12,10 +12,9 @@ from hashlib import blake2b
 from typing import Any, Self
 
 from prorubric.audit.phrases import demand_of
-from prorubric.audit.place import Pieces
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.text.sentences import diff_sentences, list_sentences
+from prorubric.text.sentences import diff_sentences, list_sentences, split_sentences
 from prorubric.text.show import is_blank
 from prorubric.text.words import find_content_words
 
@@ -104,9 +103,9 @@ class EditCase:
     """For a kind that is compared with another: the edit of that kind."""
 
     @cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> list[str]:
         """The answer as its sentences."""
-        return Pieces.of(self.answer)
+        return split_sentences(self.answer)
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from prorubric.audit.edits.kind import (
     draw_number,
     stems_of,
 )
-from prorubric.audit.place import append, insert
+from prorubric.audit.place import append, find_slots, insert
 from prorubric.compile.prompt import find_domain
 
 STEPS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -32,7 +32,7 @@ def _insert_step(case: EditCase) -> Edited:
             break
     else:
         raise NoEditError("every step of the table is asked for")
-    pieces, slots = case.pieces.pieces, case.pieces.slots
+    pieces, slots = case.pieces, find_slots(case.pieces)
     prose = [place for place in slots if not pieces[place].lstrip().startswith(("-", "*", "•", "+"))]
     if not prose:
         return append(case.answer, step), ()
@@ -41,7 +41,7 @@ def _insert_step(case: EditCase) -> Edited:
 
 
 def _read(reply: EditReply) -> Edited:
-    sentence, pieces = reply.text("sentence"), reply.case.pieces.pieces
+    sentence, pieces = reply.text("sentence"), reply.case.pieces
     return insert(pieces, {reply.place("after", len(pieces)): [sentence]}), ()
 
 

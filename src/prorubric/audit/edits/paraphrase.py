@@ -6,7 +6,7 @@ exchanged. Numbers, names, code, tables and quotations are left alone.
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from prorubric.audit.edits.kind import NAME, EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
@@ -38,13 +38,13 @@ _PATTERN = re.compile(
 
 
 def _reword(case: EditCase) -> Edited:
-    text = reword(case.pieces.pieces)
+    text = reword(case.pieces)
     if text is None:
         raise NoEditError("nothing can be worded differently")
     return text, ()
 
 
-def reword(pieces: tuple[str, ...]) -> str | None:
+def reword(pieces: Sequence[str]) -> str | None:
     """The sentences in slightly other words, joined; None if nothing in them can be changed."""
     after = "".join(_PATTERN.sub(_swap, piece) if is_prose(piece) else piece for piece in pieces)
     return after if after != "".join(pieces) else _exchange_bullets(pieces)
@@ -59,7 +59,7 @@ def _swap(match: re.Match[str]) -> str:
     return other[0].upper() + other[1:] if found[0].isupper() else other
 
 
-def _exchange_bullets(pieces: tuple[str, ...]) -> str | None:
+def _exchange_bullets(pieces: Sequence[str]) -> str | None:
     """The text with the first two neighbouring bullets of one list exchanged: their order says nothing."""
     for place in range(len(pieces) - 1):
         first, second, after = pieces[place], pieces[place + 1], pieces[place + 2 :]

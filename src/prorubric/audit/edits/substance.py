@@ -2,7 +2,7 @@
 
 from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditReply, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.phrases import statement_of
-from prorubric.audit.place import append, insert
+from prorubric.audit.place import append, find_slots, insert
 
 _FEWEST, _MOST = 2, 3
 """How many criteria are met."""
@@ -38,7 +38,7 @@ def _append_statements(case: EditCase) -> Edited:
 def _spread_statements(case: EditCase) -> Edited:
     """Each statement behind the sentence that shares most words with it; two share a place only if they must."""
     chosen = _choose_statements(case)
-    pieces, places = case.pieces.pieces, case.pieces.slots
+    pieces, places = case.pieces, find_slots(case.pieces)
     if len(places) < 2:
         raise NoEditError("the answer has no place inside")
     fitted: dict[int, list[str]] = {}
@@ -58,7 +58,7 @@ def _read_insertions(reply: EditReply) -> Edited:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise NoEditError("no list", 'There is no list of objects under "insertions".')
     sentences: dict[int, list[str]] = {}
-    pieces = reply.case.pieces.pieces
+    pieces = reply.case.pieces
     for row in (EditReply(reply.case, reply.criteria, row) for row in rows):
         sentence = row.text("sentence")
         sentences.setdefault(row.place("after", len(pieces)), []).append(sentence)
