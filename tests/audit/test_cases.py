@@ -3,7 +3,7 @@ import asyncio
 from prorubric import Unknown
 from prorubric.audit.cases import ANSWER, AuditCase, Examiner, add_controls, first_cases
 from prorubric.audit.edits.kind import MadeEdit, NotMade
-from prorubric.audit.models import ANOTHER_DRAW
+from prorubric.audit.prepare import ANOTHER_DRAW
 from prorubric.judge.judge import Judge
 from prorubric.llm.model import Model, Request
 from prorubric.llm.scripted import ScriptedModel

@@ -18,13 +18,11 @@ from prorubric.rubric.base import config_record, split_commas
 from prorubric.runs.run import RunOptions
 from prorubric.text.show import shorten
 
-
-def _drop_repeats(names: tuple[EditName, ...]) -> tuple[EditName, ...]:
-    return tuple(dict.fromkeys(names))
-
-
 Edits = Annotated[
-    tuple[EditName, ...], BeforeValidator(split_commas), AfterValidator(_drop_repeats), Field(min_length=1)
+    tuple[EditName, ...],
+    BeforeValidator(split_commas),
+    AfterValidator(lambda names: tuple(dict.fromkeys(names))),
+    Field(min_length=1),
 ]
 
 

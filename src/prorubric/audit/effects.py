@@ -124,8 +124,8 @@ def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast,
     prompts = number_prompts(rewards.prompts)
     forecasts = []
     for scheme, rewards_R in rewards.answers.items():
-        points_R = 100 * rewards_R
-        groups, known = list_groups(points_R, prompts), points_R[~np.isnan(points_R)]
+        points_R, known_R = 100 * rewards_R, ~np.isnan(rewards_R)
+        groups, mean = list_groups(points_R, prompts), mean_of(rewards_R[known_R])
         forecast = Forecast(
             scheme=scheme,
             groups=len(groups),
@@ -133,9 +133,9 @@ def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast,
             tied=mean_of([group.min() == group.max() for group in groups]),
             levels=mean_of([_count_levels(group) for group in groups]),
             spread=group_spread(points_R, prompts),
-            mean=mean_of(known),
-            floor=mean_of(known <= margin),
-            ceiling=mean_of(known >= 100 - margin),
+            mean=None if mean is None else 100 * mean,
+            floor=mean_of(points_R[known_R] <= margin),
+            ceiling=mean_of(points_R[known_R] >= 100 - margin),
         )
         forecasts.append(forecast)
     return tuple(forecasts)

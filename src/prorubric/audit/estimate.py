@@ -14,9 +14,16 @@ from typing import Any, cast
 from prorubric.audit.cases import first_cases
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.editors import REASKS, make_editor
-from prorubric.audit.examine import check_asked, examine, prepare, wants_dimensions
-from prorubric.audit.models import ANOTHER_DRAW, AuditModels
-from prorubric.audit.tasks import add_dimensions, choose_tasks
+from prorubric.audit.examine import examine
+from prorubric.audit.prepare import (
+    ANOTHER_DRAW,
+    AuditModels,
+    add_dimensions,
+    check_asked,
+    choose_tasks,
+    prepare,
+    wants_dimensions,
+)
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.journal import Journal

@@ -22,32 +22,28 @@ def load_paper() -> dict[str, Any]:
     return figures
 
 
+def _medicine() -> dict[str, Any]:
+    figures: dict[str, Any] = load_paper()["incentive_audit_by_domain"]["medicine"]
+    return figures
+
+
 def find_paper_effect(edit: str, scheme: str) -> MeanInterval:
     """What the paper measured for an edit under a scheme, in medicine; empty if it has no such figure."""
     audit, scheme_key = load_paper()["incentive_audit"], _rename(scheme)
     key = EDITS[edit].paper if edit in EDITS else ""
-    mean = audit.get(key, {}).get(scheme_key)
-    if mean is None and scheme == "additive":  # the figures by domain are of the sum
-        mean = _medicine().get(key)
-    low, high = audit.get(f"{key}_ci95", {}).get(scheme_key, (None, None))
-    return MeanInterval(mean, low, high)
+    # The figures by domain are of the sum.
+    mean = audit.get(key, {}).get(scheme_key, _medicine().get(key) if scheme == "additive" else None)
+    return MeanInterval(mean, *audit.get(f"{key}_ci95", {}).get(scheme_key, ()))
 
 
 def find_paper_share(scheme: str) -> float | None:
     """Naming as a share of substance in the paper's medicine."""
-    share: float | None = _medicine().get(f"naming_share_{_rename(scheme)}")
-    return share
+    return _medicine().get(f"naming_share_{_rename(scheme)}")
 
 
 def find_paper_redundancy(edit: str) -> float | None:
     """How far an edit moved the redundancy criterion in the paper's medicine, in points."""
-    change: float | None = _medicine().get(EDITS[edit].paper_redundancy) if edit in EDITS else None
-    return change
-
-
-def _medicine() -> dict[str, Any]:
-    figures: dict[str, Any] = load_paper()["incentive_audit_by_domain"]["medicine"]
-    return figures
+    return _medicine().get(EDITS[edit].paper_redundancy) if edit in EDITS else None
 
 
 def _rename(scheme: str) -> str:

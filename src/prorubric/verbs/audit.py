@@ -8,12 +8,19 @@ its reason.
 from prorubric.audit.cases import first_cases
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.estimate import AuditEstimate, estimate_calls
-from prorubric.audit.examine import check_asked, examine, is_grouped_by_rules, prepare
+from prorubric.audit.examine import examine
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, write_cases
-from prorubric.audit.models import check_models, open_models
+from prorubric.audit.prepare import (
+    NO_DIMENSIONS,
+    check_asked,
+    check_models,
+    choose_tasks,
+    is_grouped_by_rules,
+    open_models,
+    prepare,
+)
 from prorubric.audit.records import AuditResult
 from prorubric.audit.summary import summarize
-from prorubric.audit.tasks import NO_DIMENSIONS, choose_tasks
 from prorubric.files.write import write_json
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_sync

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.tasks import add_dimensions, choose_tasks, keep_judgeable, need_dimensions
+from prorubric.audit.prepare import add_dimensions, choose_tasks, keep_judgeable, need_dimensions
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import SchemeError
 from prorubric.llm.scripted import ScriptedModel
