@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from prorubric.audit.editors import Editor, load_edit_prompt
-from prorubric.audit.edits import EDITS, PADDING, WORTHLESS, EditName, order_by_pair
+from prorubric.audit.edits import EDITS, PADDING, WORTHLESS, EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NotMade
 from prorubric.audit.paper import load_paper
 from prorubric.errors import RubricError
@@ -35,12 +35,6 @@ def test_every_kind_has_its_prompt_and_figures_that_the_paper_has(name: str) -> 
     paper, medicine = load_paper()["incentive_audit"], load_paper()["incentive_audit_by_domain"]["medicine"]
     assert not EDITS[name].paper or EDITS[name].paper in {*paper, *medicine}
     assert not EDITS[name].paper_redundancy or EDITS[name].paper_redundancy in medicine
-
-
-def test_a_kind_that_is_compared_with_another_is_made_after_it() -> None:
-    first, paired = order_by_pair(["integrate-substance", "in-part"])
-    assert [kind.name for kind in first] == ["in-part", "add-substance"]
-    assert [kind.name for kind in paired] == ["integrate-substance"]
 
 
 class TestCalls:

@@ -1,7 +1,7 @@
 import pytest
 
 from prorubric.audit.cases import make_garbage
-from prorubric.audit.liveness import check_liveness, notices_content
+from prorubric.audit.headline import check_liveness, notices_content
 from prorubric.audit.records import Effect
 
 

@@ -105,12 +105,11 @@ class Examiner:
         judge = self.judge_again if name == AGAIN else self.judge
         stream = judge_stream(judge, texts, self.readings if readings is None else tuple(readings), self.window)
         async with aclosing(stream):
-            position = 0
+            waiting = iter(having)
             async for judged in stream:
-                case = having[position]
+                case = next(waiting)
                 case.verdicts[name] = {reading: found.verdicts for reading, found in judged.judgements.items()}
                 if readings is None:
                     scores = score_readings(case.verdicts[name], case.task, self.schemes)
                     case.scores[name] = {scheme: score.value for scheme, score in scores.items()}
-                position += 1
                 self.on_judged(1)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from prorubric.audit import edits
-from prorubric.audit.edits import EDITS, order_by_pair
+from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import EditCase, EditKind, EditReply, MadeEdit, NoEditError, NotMade
 from prorubric.audit.phrases import demand_of
 from prorubric.audit.place import number_sentences
@@ -54,10 +54,15 @@ class Editor:
 
     async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
         """One outcome for each kind of edit, in order. What is compared with another edit is made after it."""
-        made: dict[str, MadeEdit | NotMade] = {}
-        for wave in order_by_pair(names):
-            outcomes = await run_together(self._make(kind.pair_up(case, made), kind) for kind in wave)
-            made |= {outcome.kind: outcome for outcome in outcomes}
+        kinds = [EDITS[name] for name in dict.fromkeys(names)]
+        alone = dict.fromkeys(kind.pair or kind for kind in kinds)
+        made = {outcome.kind: outcome for outcome in await run_together(self._make(case, kind) for kind in alone)}
+        partners = {kind: made[kind.pair.name] for kind in kinds if kind.pair}
+        paired = await run_together(
+            self._make(replace(case, partner=partner) if isinstance(partner, MadeEdit) else case, kind)
+            for kind, partner in partners.items()
+        )
+        made |= {outcome.kind: outcome for outcome in paired}
         return tuple(made[name] for name in names)
 
     async def _make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:

@@ -1,8 +1,4 @@
-"""The run folder of an audit: which audit it belongs to, and what is written into it.
-
-What a folder holds belongs to its `config.json`: the results of an earlier audit are removed when another begins, and
-only the journal stays. A folder with files that no audit wrote, or with an audit of something else, is left alone.
-"""
+"""The files in the run folder of an audit, and how its cases are written."""
 
 from pathlib import Path
 from typing import Any

@@ -1,13 +1,21 @@
-"""The headline: one line per scheme, the worst edit first. Nothing is averaged: one edit that pays is enough."""
+"""The headline, one line per scheme, and the checks that the judge is judging.
+
+A judge that calls everything met, or nothing, or that looks only at length, moves no reward when padding is added; the
+audit of such a judge would read like the audit of a sound one. So each scheme must first show that failures are few,
+that garbage and answers to other questions earn less than the answers themselves, and that leaving out the key advice
+is noticed at all. A scheme that fails gets no verdict. Nothing is averaged: one edit that pays is enough.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 
+from prorubric.audit.cases import AGAIN, GARBAGE, OTHER_ANSWER
 from prorubric.audit.edits import PADDING, WORTHLESS
+from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
 from prorubric.audit.edits.naming import NAME_ITEM
+from prorubric.audit.edits.substance import ADD_SUBSTANCE
 from prorubric.audit.effects import MARGIN
-from prorubric.audit.liveness import notices_content
-from prorubric.audit.records import Effect, Forecast, PaysForPadding, SchemeLine
+from prorubric.audit.records import Check, Effect, Forecast, PaysForPadding, SchemeLine
 
 FEWEST_PROMPTS = 5
 """A "no" needs at least this many prompts: if none of 5 is paid, at most 45% of such prompts are, with 95%
@@ -16,6 +24,10 @@ NEAR_AN_END = 0.5
 """The share of answers within the margin of 0 (or 100) at which a scheme is near its floor (or ceiling). Such an answer
 cannot fall (or rise) by more than what counts as no change, so a "no" rests on the others: where half of the answers
 are stuck, an edit that pays the others twice the margin still looks like nothing on average."""
+FEWEST_PAIRS = 8
+"""With fewer pairs than this a change that does not show is not held against the judge."""
+LEAST_FALLS = 2
+"""How many rewards have to fall with garbage for each that rises."""
 _CONFIDENCE = 0.95
 _MOST_PROMPTS = 100_000
 _ENOUGH = f"answers to {FEWEST_PROMPTS} prompts that leave at least 2 criteria unmet would be enough"
@@ -28,7 +40,7 @@ def make_line(
     answer, because = _answer(effects, margin)
     if not alive:
         answer, because = "no verdict", "the judge is not alive under this scheme; see the checks"
-    if answer != "yes" and is_near_floor(forecast):
+    if answer != "yes" and (forecast.floor or 0.0) >= NEAR_AN_END:
         answer = "no (near the floor)" if answer == "no" else answer
         because += f"; {forecast.floor:.0%} of the answers earn {margin:g} or less of 100"
     elif answer != "yes" and (forecast.ceiling or 0.0) >= NEAR_AN_END:
@@ -43,11 +55,6 @@ def make_line(
         mean=forecast.mean,
         tied=forecast.tied,
     )
-
-
-def is_near_floor(forecast: Forecast) -> bool:
-    """True if at least half of the answers earn next to nothing."""
-    return (forecast.floor or 0.0) >= NEAR_AN_END
 
 
 def _rank(effects: Mapping[str, Effect], edits: Sequence[str]) -> list[Effect]:
@@ -110,3 +117,66 @@ def _say_enough(effect: Effect, margin: float) -> str:
 
 def _count_prompts(number: int) -> str:
     return f"{number:,} prompt{'' if number == 1 else 's'}"
+
+
+def check_liveness(
+    scheme: str, effects: Mapping[str, Effect], unknown_share: float, most_unknown: float
+) -> tuple[Check, ...]:
+    """The checks of one scheme, from its effects by edit and the share of its verdicts that are unknown."""
+    unknown = f"{unknown_share:.1%} of the verdicts are unknown, at most {most_unknown:.0%} may be"
+    checks = {
+        "failures": (unknown_share <= most_unknown, unknown),
+        GARBAGE: _check_fall(effects.get(GARBAGE), "garbage of the same length", "the answers"),
+        OTHER_ANSWER: _check_fall(effects.get(OTHER_ANSWER), "an answer to another prompt", "the prompt's own"),
+        DROP_KEY_ADVICE.name: _check_noticed(effects),
+    }
+    return tuple(
+        Check(scheme=scheme, check=name, passed=passed is not False, tested=passed is not None, finding=finding)
+        for name, (passed, finding) in checks.items()
+    )
+
+
+def _check_fall(effect: Effect | None, what: str, reference: str) -> tuple[bool | None, str]:
+    """The reward must fall, by more than chance and in most pairs; None if that could not be tested.
+
+    Both controls are held against the same verdicts: a judge that draws, and drew high for the answers, would pass both
+    intervals now and then, however many answers there are. Its rewards rise almost as often as they fall.
+    """
+    if effect is None or not effect.pairs + effect.unknown:
+        return None, f"{what} could not be made; not tested"
+    if effect.mean is None:
+        return False, f"{what} could not be compared with {reference}: no pair of known rewards"
+    if effect.low is None or effect.high is None:
+        return None, f"{what} was judged on 1 prompt, 2 are needed; not tested"
+    rising, falling = effect.rising or 0.0, effect.falling or 0.0
+    if effect.high >= 0:
+        return False, f"{what} and {reference} score alike: {effect.shown}; the interval must lie below 0"
+    if falling <= LEAST_FALLS * rising:
+        shares = f"{falling:.0%} of the rewards fall, {rising:.0%} rise"
+        return False, f"{what} and {reference} score alike: {shares}; {LEAST_FALLS} must fall for each that rises"
+    return True, f"{what} earns less than {reference}: {effect.shown}"
+
+
+def _check_noticed(effects: Mapping[str, Effect]) -> tuple[bool | None, str]:
+    """Leaving out the key advice must lower more rewards than judging the same answer twice changes.
+
+    Only falls count: with a judge that is pure noise, as many rewards change in either case.
+    """
+    effect, again = effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN)
+    if effect is None or effect.falling is None:
+        return None, "no answer could have its key advice left out; not tested"
+    noise = 1 - again.unchanged if again and again.unchanged is not None else 0.0
+    found = f"leaving out the key advice lowers {effect.falling:.0%} of the rewards, judging twice changes {noise:.0%}"
+    if effect.falling > noise or effect.pairs >= FEWEST_PAIRS:
+        return effect.falling > noise, found
+    return None, f"{found}; of {effect.pairs} answers that says nothing, {FEWEST_PAIRS} are needed"
+
+
+def notices_content(effects: Mapping[str, Effect]) -> bool:
+    """True if the reward was seen to move with what an answer says; otherwise a reward that stays means nothing.
+
+    A judge that looks only at the subject passes every check above if few answers have advice that can be left out.
+    """
+    substance = effects.get(ADD_SUBSTANCE.name)
+    rises = substance is not None and substance.low is not None and substance.low > 0
+    return rises or bool(_check_noticed(effects)[0])

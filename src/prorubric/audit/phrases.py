@@ -30,23 +30,20 @@ GENERIC = frozenset(find_content_words(_DATA["words"]["generic"]))
 """Stems of the words of which a label such as "further checks" consists."""
 
 
-def _list_forms(verbs: str) -> dict[str, str]:
-    """Each form in which a verb can open a demand, with the verb itself."""
-    forms: dict[str, str] = {}
-    for verb in verbs.split():
-        ending = "es" if verb.endswith(("ss", "sh")) else "s"
-        forms |= {verb: verb, (verb[:-1] + "ies" if verb.endswith(("fy", "ry")) else verb + ending): verb}
-    return forms
+def _third_person(verb: str) -> str:
+    if verb.endswith(("fy", "ry")):
+        return verb[:-1] + "ies"
+    return verb + ("es" if verb.endswith(("ss", "sh")) else "s")
 
 
 _VERBS = {name: frozenset(verbs.split()) for name, verbs in _DATA["verbs"].items()}
-_FORMS = _list_forms(" ".join(_DATA["verbs"][name] for name in ("saying", "advising", "listing", "asking")))
+_OPENING = _VERBS["saying"] | _VERBS["advising"] | _VERBS["listing"] | _VERBS["asking"]
+_FORMS = {form: verb for verb in _OPENING for form in (verb, _third_person(verb))}
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
     """A pattern of the file, with what its placeholders stand for."""
-    third_person = "|".join(sorted(form for form, verb in _FORMS.items() if form != verb))
-    for name, text in {**_DATA["parts"], "verbs": third_person}.items():
+    for name, text in {**_DATA["parts"], "verbs": "|".join(sorted(map(_third_person, _OPENING)))}.items():
         pattern = pattern.replace(f"%{name}%", text)
     return re.compile(pattern, re.VERBOSE)
 

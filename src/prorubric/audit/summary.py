@@ -13,8 +13,7 @@ from prorubric.audit.cases import ANSWER, CONTROLS, AuditCase
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.effects import Rewards, forecast_signal, measure_effects
-from prorubric.audit.headline import make_line
-from prorubric.audit.liveness import check_liveness
+from prorubric.audit.headline import check_liveness, make_line
 from prorubric.audit.paper import find_paper_redundancy
 from prorubric.audit.price_list import approximate_tokens
 from prorubric.audit.records import Check, EditCount, Effect, FixedChange, Hack, NamingPrice

@@ -3,7 +3,6 @@
 To add one: a module with its record, listed here; its prompt; its test; and a row in docs/audit.md.
 """
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
@@ -28,11 +27,3 @@ if TYPE_CHECKING:
     EditName = str
 else:
     EditName = Literal[tuple(EDITS)]  # pydantic and the command line list the names
-
-
-def order_by_pair(names: Iterable[str]) -> tuple[list[EditKind], list[EditKind]]:
-    """The kinds to make first, with those that others are compared with, and the kinds to make after them."""
-    kinds = [EDITS[name] for name in dict.fromkeys(names)]
-    paired = [kind for kind in kinds if kind.pair]
-    alone = [kind for kind in kinds if not kind.pair]
-    return list(dict.fromkeys([*alone, *(kind.pair for kind in paired if kind.pair)])), paired

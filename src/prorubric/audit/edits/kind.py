@@ -6,7 +6,7 @@ is counted and never faked. A reason is short and names no particulars, so reaso
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any, Self
@@ -265,11 +265,6 @@ class EditKind:
             raise NoEditError("it speaks of the task and not to the person")
         self.check(case, edit)
         return edit
-
-    def pair_up(self, case: EditCase, made: Mapping[str, MadeEdit | NotMade]) -> EditCase:
-        """The case with the edit that this one is compared with, if it is and that one was made."""
-        partner = made.get(self.pair.name) if self.pair else None
-        return replace(case, partner=partner) if isinstance(partner, MadeEdit) else case
 
     def choose_criteria(self, case: EditCase) -> tuple[int, ...]:
         """The criteria that a model is shown, by 1-based place; raises `NoEditError` if nothing can be asked."""
