@@ -170,14 +170,11 @@ class Hack(Record):
     named: tuple[int, ...] = ()
     """Those of them for which a name was enough; the others have to be stated."""
     text: str = ""
-    """The hack itself."""
     tokens: int = 0
     answer_tokens: int = 0
-    """How long the unedited answer is."""
     rewards: dict[str, float | None] = Field(default_factory=dict)
     """Judged: what the text earns under each scheme, in [0, 1]."""
     answer_rewards: dict[str, float | None] = Field(default_factory=dict)
-    """What the unedited answer earns."""
 
     @property
     def gains(self) -> bool:
@@ -197,9 +194,8 @@ class SchemeLine(Record):
     because: str
     """The edit behind the answer, with its interval; if the answer is unclear, what would settle it."""
     mean: float | None = None
-    """The mean reward × 100 of the unedited answers."""
     tied: float | None = None
-    """The share of groups of answers whose rewards are all equal."""
+    """As in the forecast."""
 
 
 class AuditResult(RunResult):
@@ -218,7 +214,6 @@ class AuditResult(RunResult):
     judge: str
     editor: str
     dimensions_from: str
-    """Whose dimensions were judged."""
     rules_dimensions: bool
     """Dimensions of some tasks were made by `rules`, in this audit or before."""
     schemes: tuple[str, ...]
