@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from prorubric.audit.editors import Editor
 from prorubric.audit.edits import EDITS, EditName
-from prorubric.audit.edits.kind import EditCase, MadeEdit, NoEditError, NotMade, compare
+from prorubric.audit.edits.kind import EditCase, MadeEdit, NoEditError, NotMade
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
+from prorubric.text.sentences import diff_sentences
 
 CHECKLIST: tuple[tuple[str, float, bool | None], ...] = (
     ("Advises taking the baby to the emergency department tonight.", 10, True),
@@ -43,7 +44,7 @@ def make_case(answer: str, checklist: Sequence[tuple[str, float, bool | None]] =
 
 def make_edit(kind: EditName, text: str, criteria: tuple[int, ...] = (), case: EditCase = CASE) -> MadeEdit:
     """An edit as an editor would report it, whether or not it is what it claims."""
-    added, removed = compare(case.answer, text)
+    added, removed = diff_sentences(case.answer, text)
     return MadeEdit(kind=kind, text=text, added=added, removed=removed, criteria=criteria)
 
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prorubric.audit.edits import EditName
-from prorubric.audit.edits.kind import MadeEdit, compare
+from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.edits.naming import find_leak
 from prorubric.audit.edits.needless_test import is_asked_for
-from prorubric.text.sentences import split_sentences
+from prorubric.text.sentences import diff_sentences, split_sentences
 from tests.audit.editing import ANSWER, CASE, check_edit, make_case, make_edit
 
 NAMING = "Other points are a lumbar puncture, cold baths, a rectal thermometer and an early birth."
@@ -232,4 +232,4 @@ def test_any_text_can_be_checked(text: str, kind: EditName) -> None:
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_a_blank_line_makes_no_difference_to_what_is_new(answer: str, paragraph: str) -> None:
-    assert compare(answer, f"{answer}\n\n{paragraph}")[1] == ()
+    assert diff_sentences(answer, f"{answer}\n\n{paragraph}")[1] == ()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prorubric.audit import edits
 from prorubric.audit.edits import EDITS
-from prorubric.audit.edits.kind import EditCase, EditKind, EditReply, MadeEdit, NoEditError, NotMade
+from prorubric.audit.edits.kind import EditCase, EditKind, EditReply, MadeEdit, NoEditError, NotMade, make_schema
 from prorubric.audit.phrases import demand_of
 from prorubric.audit.place import number_sentences
 from prorubric.compile.draft import Fault, find_object
@@ -156,7 +156,7 @@ def _make_request(case: EditCase, kind: EditKind, criteria: Sequence[int]) -> Re
         ),
         max_tokens=_SMALL_REPLY + (len(case.answer) // 2 if question.is_whole else 0),
         is_sized=True,
-        schema=question.schema,
+        schema=make_schema(question.reply),
     )
 
 

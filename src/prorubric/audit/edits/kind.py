@@ -219,11 +219,6 @@ class Question:
     budget: Callable[[EditCase], int] | None = None
     """How many words it may write, if the prompt says so."""
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of a reply."""
-        return _make_schema(self.reply)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EditKind:
@@ -257,7 +252,7 @@ class EditKind:
         The editor's own claims are not trusted. What the words mean is not checked: that a paraphrase says the same and
         that a statement is true is for a person, or for another judge.
         """
-        added, removed = compare(case.answer, text)
+        added, removed = diff_sentences(case.answer, text)
         edit = MadeEdit(kind=self.name, text=text, added=added, removed=removed, criteria=criteria)
         if text.strip() == case.answer.strip():
             raise NoEditError("nothing is changed")
@@ -281,13 +276,6 @@ class EditKind:
         return tuple(short[: self.question.most])
 
 
-def compare(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The sentences that are new and those that are gone."""
-    if after.startswith(before + "\n\n") and "```" not in before and "~~~" not in before:
-        return list_sentences(after[len(before) :]), ()  # a blank line ends every sentence: the rest is new
-    return diff_sentences(before, after)
-
-
 @lru_cache(maxsize=512)
 def stems_of(text: str) -> frozenset[str]:
     """The content words of a text, each by its stem."""
@@ -300,10 +288,11 @@ def draw_number(*parts: str) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
-def _make_schema(shape: Any) -> dict[str, Any]:
+def make_schema(shape: Any) -> dict[str, Any]:
+    """The JSON schema of a reply, from `Question.reply`."""
     if isinstance(shape, Mapping):
-        properties = {key: _make_schema(inner) for key, inner in shape.items()}
+        properties = {key: make_schema(inner) for key, inner in shape.items()}
         return {"type": "object", "properties": properties, "required": [*shape], "additionalProperties": False}
     if isinstance(shape, list):
-        return {"type": "array", "items": _make_schema(shape[0])}
+        return {"type": "array", "items": make_schema(shape[0])}
     return {"type": "string" if shape is str else "integer"}
