@@ -16,7 +16,6 @@ from prorubric.reward.monitor import (
     find_alarms,
     flatten_step,
     load_steps,
-    open_writer,
     summarize_step,
 )
 from prorubric.reward.reward import RewardParts
@@ -93,19 +92,16 @@ def test_a_mean_of_nothing_is_none_and_not_0() -> None:
     }
 
 
-def test_groups_and_lengths_may_be_given() -> None:
+def test_groups_may_be_given() -> None:
     rewards = [make_reward(value) for value in (0.0, 0.0, 1.0, 0.5)]
     assert summarize_step(0, rewards).equal_groups == 0.0
-    found = summarize_step(0, rewards, groups=[("p", 1), ("p", 1), "q", "q"], lengths=[1, 2, 3, 6])
-    assert (found.groups, found.equal_groups, found.tokens) == (2, 0.5, 3.0)
+    found = summarize_step(0, rewards, groups=[("p", 1), ("p", 1), "q", "q"])
+    assert (found.groups, found.equal_groups) == (2, 0.5)
 
 
-@pytest.mark.parametrize(("groups", "lengths"), [([1], None), (None, [1.0, 2.0, 3.0])])
-def test_groups_and_lengths_of_another_number_are_refused(
-    groups: list[int] | None, lengths: list[float] | None
-) -> None:
-    with pytest.raises(ConfigError, match=r"step 3: 2 rewards, [12] groups, [23] lengths; give one for each"):
-        summarize_step(3, [make_reward(1.0)] * 2, groups, lengths)
+def test_groups_of_another_number_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"step 3: 2 rewards, 1 groups; give one for each"):
+        summarize_step(3, [make_reward(1.0)] * 2, [1])
 
 
 def test_a_step_without_rewards_is_refused() -> None:
@@ -267,8 +263,6 @@ def test_a_dashboard_that_is_not_installed_says_how_to_install_it(
     for module in modules:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=f"is not installed; install it with: pip install {package}$"):
-        open_writer(name, tmp_path, "project", None)
-    with pytest.raises(MissingExtraError):
         Monitor(MonitorConfig(tmp_path / "steps.jsonl", to=(name,)))  # type: ignore[arg-type]
 
 

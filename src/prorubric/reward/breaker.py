@@ -6,7 +6,6 @@ with those before them, because two unknowns out of eight are chance.
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from prorubric.errors import BreakerError
 from prorubric.text.show import shorten
@@ -17,30 +16,27 @@ WINDOW = 64
 Reasons = tuple[str, ...]
 
 
-@dataclass(slots=True)
 class Breaker:
     """Counts unknown rewards. Only the background loop uses it, so it needs no lock."""
 
-    max_unknown: float
-    min_batch: int
-    recent: deque[Reasons | None] = field(default_factory=deque)
-    """The last rewards of small batches: None for a known one, otherwise why it is unknown."""
+    def __init__(self, max_unknown: float, min_batch: int) -> None:
+        self._max_unknown, self._min_batch = max_unknown, min_batch
+        # The last rewards of small batches: None for a known one, otherwise why it is unknown.
+        self._recent: deque[Reasons | None] = deque(maxlen=max(WINDOW, min_batch))
 
     def check(self, batch: Sequence[Reasons | None]) -> None:
         """Raise `BreakerError` if too many are unknown; small batches are then counted from zero again."""
         rewards = batch
-        if len(batch) < self.min_batch:
-            self.recent.extend(batch)
-            while len(self.recent) > max(WINDOW, self.min_batch):
-                self.recent.popleft()
-            rewards = list(self.recent)
+        if len(batch) < self._min_batch:
+            self._recent.extend(batch)
+            rewards = list(self._recent)
         unknown = [reasons for reasons in rewards if reasons is not None]
-        if len(rewards) < self.min_batch or len(unknown) <= self.max_unknown * len(rewards):
+        if len(rewards) < self._min_batch or len(unknown) <= self._max_unknown * len(rewards):
             return
-        self.recent.clear()
+        self._recent.clear()
         counts = Counter(reason for reasons in unknown for reason in reasons)
         commonest = shorten(counts.most_common(1)[0][0], 200) if counts else "no reason was recorded"
         raise BreakerError(
             f"{len(unknown)} of {len(rewards)} rewards are unknown, and max_unknown allows a share of "
-            f"{self.max_unknown:g}; most often: {commonest}; fix the judge, then resume the training"
+            f"{self._max_unknown:g}; most often: {commonest}; fix the judge, then resume the training"
         )

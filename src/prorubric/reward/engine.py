@@ -11,7 +11,6 @@ import atexit
 import os
 import threading
 from collections.abc import Coroutine, Mapping
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,28 +30,20 @@ _STOP_SECONDS = 10.0
 """How long the end of the process waits for a model that blocks the loop."""
 
 
-class JudgeEndpoint:
-    """Which judge to ask and how: rewards with the same endpoint share an engine."""
-
-    def __init__(self, judge: str, http: HttpConfig, journal: Path | None) -> None:
-        self.judge, self.http, self.journal = judge, http, journal
-        self.key = repr((judge, http, journal and journal.absolute()))
-
-
 class Engine:
     """A model with its limits, counts and journal, shared by all rewards of a process that use the same endpoint."""
 
-    def __init__(self, endpoint: JudgeEndpoint) -> None:
+    def __init__(self, judge: str, http: HttpConfig, journal: Path | None) -> None:
         self.usage = Usage()
-        self.bare = make_model(endpoint.judge, endpoint.http, self.usage)
+        self.bare = make_model(judge, http, self.usage)
         if isinstance(self.bare, HttpModel):
             self.bare.gives_up = False  # the breaker ends a training, and a server outlives its judge
-        self._path = endpoint.journal
+        self._path = journal
         self._journal: Journal | None = None
         self._model: Model | YesNoModel | None = None
         self._judges: dict[str, Judge] = {}
-        if self._path is not None:
-            Journal(self._path).close()  # refuse a file that is not a journal now, not in the middle of a training
+        if journal is not None:
+            Journal(journal).close()  # refuse a file that is not a journal now, not in the middle of a training
 
     def find_judge(self, config: JudgeConfig) -> Judge:
         """The judge that asks this model in this way. Only the background loop calls this."""
@@ -81,26 +72,18 @@ class Background:
         # closes their sockets and files, which are the parent's.
         self._engines = engines
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="prorubric-reward", daemon=True)
-        self._thread.start()
+        self.thread = threading.Thread(target=self._run, name="prorubric-reward", daemon=True)
+        self.thread.start()
         self._ready.wait()
-
-    def submit(self, work: Coroutine[Any, Any, ResultT]) -> "Future[ResultT]":
-        """Start work on the loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def is_current(self) -> bool:
-        """True on the thread of the loop, which must never wait for itself."""
-        return threading.current_thread() is self._thread
 
     def stop(self) -> None:
         """Cancel what is running, close the engines and wait for the thread."""
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(_STOP_SECONDS)
+        self.loop.call_soon_threadsafe(self._stopping.set)
+        self.thread.join(_STOP_SECONDS)
 
     def _run(self) -> None:
         async def run_until_stopped() -> None:
-            self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+            self.loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
             self._ready.set()
             await self._stopping.wait()
             others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -115,23 +98,11 @@ class Background:
             runner.run(run_until_stopped())
 
 
-class ForkSafeLock:
-    """A lock that a forked process finds open, whichever thread of the parent held it."""
-
-    def __init__(self) -> None:
-        self._renew()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew)
-
-    def _renew(self) -> None:
-        self.lock = threading.Lock()
-
-
 @dataclass(slots=True)
 class _Process:
     """What belongs to this process only."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.RLock = field(default_factory=threading.RLock)
     engines: dict[str, Engine] = field(default_factory=dict)
     background: Background | None = None
 
@@ -139,21 +110,27 @@ class _Process:
 _process = _Process()
 
 
-def find_engine(endpoint: JudgeEndpoint) -> Engine:
-    """The engine of this process; made, and its settings checked, on first use."""
+def lock_process() -> threading.RLock:
+    """The lock on what threads of this process share. A forked process has its own, which is open."""
+    return _process.lock
+
+
+def find_engine(judge: str, http: HttpConfig, journal: Path | None) -> Engine:
+    """The engine of this process for an endpoint; made, and its settings checked, on first use."""
+    key = repr((judge, http, journal))
     with _process.lock:
-        if endpoint.key not in _process.engines:
-            _process.engines[endpoint.key] = Engine(endpoint)
-        return _process.engines[endpoint.key]
+        if key not in _process.engines:
+            _process.engines[key] = Engine(judge, http, journal)
+        return _process.engines[key]
 
 
 def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run work on the background loop and wait for it, on any other thread."""
     background = _find_background()
-    if background.is_current():
+    if threading.current_thread() is background.thread:
         work.close()
         raise ConfigError("a reward was called on the loop that judges, which would wait for itself; await it there")
-    future = background.submit(work)
+    future = asyncio.run_coroutine_threadsafe(work, background.loop)
     try:
         return future.result()
     except BaseException:
@@ -163,7 +140,7 @@ def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
 
 async def run_awaited(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run work on the background loop and await it on the caller's; a caller that is cancelled cancels the work."""
-    return await asyncio.wrap_future(_find_background().submit(work))
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _find_background().loop))
 
 
 def stop_background() -> None:

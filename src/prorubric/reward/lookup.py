@@ -7,7 +7,7 @@ none. So is a row whose column names a task that is neither in the file nor in t
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from prorubric.datasets.load import load_tasks
 from prorubric.datasets.sources import Format, verl
 from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.files.json import parse_json
-from prorubric.reward.engine import ForkSafeLock
+from prorubric.reward.engine import lock_process
 from prorubric.reward.strict_json import refuse_repeated_keys
 from prorubric.rubric.forms import TASK_KEYS, parse_task
 from prorubric.rubric.identity import remember
@@ -48,7 +48,8 @@ class Lookup:
     def __init__(self, path: str | None, format: Format, column: str, schemes: Sequence[str]) -> None:  # noqa: A002 - the name that users write
         self._path, self._column, self._schemes = path, column, schemes
         self._check_once = remember(_CHECKED)(self._check)
-        self._carried = _CarriedTasks(self._parse)
+        self._carried: OrderedDict[bytes, tuple[Task, int]] = OrderedDict()
+        self._carried_bytes = 0
         self.tasks: dict[str, Task] = {}
         if path is None:
             return
@@ -73,15 +74,18 @@ class Lookup:
         if not isinstance(row, Mapping):
             found, shown = self._read(row), shorten(repr(row))
         else:
-            named = row.get(self._column)
+            extra, named = _read_object(row.get("extra_info")), row.get(self._column)
             if named is None:
-                named = _read_object(row.get("extra_info")).get(self._column)
+                named = extra.get(self._column)
             shown = f"a row with the keys {shorten(', '.join(map(str, row)))}"
             if named is not None:
                 shown = f"a row with {shorten(repr(named))} in {self._column!r}"
             found = self._read(named)
             if found is None:
-                found = next((task for place in _list_places(row) if (task := self._read(place)) is not None), None)
+                # The row itself, and the other places where trainers keep a task; the last three are verl's.
+                truth = row.get("ground_truth"), _read_object(row.get("reward_model")).get("ground_truth")
+                places = (row, row.get("task"), extra.get("task"), *truth)
+                found = next((task for place in places if (task := self._read(place)) is not None), None)
                 # A name in the column decides: a row that brings another task elsewhere is refused.
                 if found is not None and isinstance(_as_id(named), str) and _as_id(named) != found.id:
                     shown, found = f"{shown}, although it names {shorten(repr(found.id))} elsewhere", None
@@ -110,7 +114,23 @@ class Lookup:
             text = orjson.dumps(carried, default=_as_json, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
         except TypeError:  # a lone surrogate, which UTF-8 cannot hold
             text = json.dumps(carried, default=_as_json).encode()
-        return self._carried.find(text)
+        return self._find_carried(text)
+
+    def _find_carried(self, text: bytes) -> Task:
+        """The task of a text, parsed if it is new. Tasks are kept by a digest; the text itself is not."""
+        key, kept = hashlib.sha256(text).digest(), self._carried
+        with lock_process():
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key][0]
+            task = self._parse(text)
+            # Text is kept as it came and as the judge is shown it; every comma stands for one more value.
+            size = 3 * len(text) + _VALUE_BYTES * text.count(b",") + _CRITERION_BYTES * len(task.rubric)
+            kept[key] = (task, size)
+            self._carried_bytes += size
+            while self._carried_bytes > REMEMBERED_BYTES or len(kept) > REMEMBERED:
+                self._carried_bytes -= kept.popitem(last=False)[1][1]
+        return task
 
     def _parse(self, text: bytes) -> Task:
         row = parse_json(text)
@@ -127,46 +147,6 @@ class Lookup:
             raise error.at("the task in the row") from None
         self._check(task)
         return task
-
-
-class _CarriedTasks:
-    """The carried tasks that were used last, by the digest of their text: the text itself is not kept."""
-
-    def __init__(self, parse: Callable[[bytes], Task]) -> None:
-        self._parse = parse
-        self._kept: OrderedDict[bytes, tuple[Task, int]] = OrderedDict()
-        self._bytes = 0
-
-    def find(self, text: bytes) -> Task:
-        """The task of a text, parsed if it is new."""
-        key = hashlib.sha256(text).digest()
-        with _keeping.lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key][0]
-        task = self._parse(text)
-        # Text is kept as it came and as the judge is shown it; every comma stands for one more value.
-        size = 3 * len(text) + _VALUE_BYTES * text.count(b",") + _CRITERION_BYTES * len(task.rubric)
-        with _keeping.lock:
-            if key in self._kept:  # another thread was faster
-                return self._kept[key][0]
-            self._kept[key] = (task, size)
-            self._bytes += size
-            while self._bytes > REMEMBERED_BYTES or len(self._kept) > REMEMBERED:
-                self._bytes -= self._kept.popitem(last=False)[1][1]
-        return task
-
-
-_keeping = ForkSafeLock()
-
-
-def _list_places(row: Mapping[Any, Any]) -> Iterator[object]:
-    """Where trainers keep a task besides the named column: the row itself, and verl's places."""
-    yield row
-    yield row.get("task")
-    yield _read_object(row.get("extra_info")).get("task")
-    yield row.get("ground_truth")
-    yield _read_object(row.get("reward_model")).get("ground_truth")
 
 
 def _pick_carried(row: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -7,11 +7,12 @@ continues in the same file. An unknown reward is counted and left out of every m
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, field
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -20,6 +21,7 @@ from prorubric.aggregate.advantages import group_advantages
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.errors import ConfigError, MissingExtraError, RubricError, SourceError
 from prorubric.files.json import parse_json, render_json
+from prorubric.reward.dimensions import DimensionVerdict
 from prorubric.reward.reward import Reward, RewardParts
 from prorubric.reward.trend import Alarm, AlarmRule, find_alarm
 from prorubric.rubric.base import Record, config_record
@@ -30,11 +32,9 @@ _APPROPRIATENESS = "appropriateness"
 _STEP = "prorubric/step"
 _HIGHEST_LEVEL = 3
 _MOST_DIMENSIONS = 50
-_PLAIN = {
-    *("unknown_rate", "reward", "score", "overlong", "coverage", "appropriateness", "tokens", "characters"),
-    *("equal_groups", "dimension_rate"),
-}
-"""The fields of a step that are numbers to plot."""
+
+Write = Callable[[int, Mapping[str, float]], object]
+"""Passes the numbers of a step on to a dashboard."""
 
 
 @config_record
@@ -100,13 +100,6 @@ class StepRecord(Record):
     alarms: tuple[Alarm, ...] = ()
 
 
-class Writer(NamedTuple):
-    """Takes the numbers of a step; what was passed on is kept when it is closed."""
-
-    write: Callable[[int, Mapping[str, float]], object]
-    close: Callable[[], object]
-
-
 class Monitor:
     """Records steps. Close it when done, or use it as a context manager."""
 
@@ -118,33 +111,27 @@ class Monitor:
         config.out.parent.mkdir(parents=True, exist_ok=True)
         self.history = load_steps(config.out)
         """Every step so far, also those that an earlier process recorded."""
-        self._file = config.out.open("ab")
-        # A killed process may have left half a line, which would spoil the next one.
-        self._file.truncate(config.out.read_bytes().rfind(b"\n") + 1)
         self._unwarned = set(config.watch or ())
-        self._writers: list[Writer] = []
-        try:
-            for name in dict.fromkeys(config.to):
-                self._writers.append(open_writer(name, config.out.parent, config.project, config.run))
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as opened:
+            self._file = opened.enter_context(config.out.open("ab"))
+            # A killed process may have left half a line, which would spoil the next one.
+            self._file.truncate(config.out.read_bytes().rfind(b"\n") + 1)
+            self._dashboards = [_open_dashboard(name, config, opened) for name in dict.fromkeys(config.to)]
+            self._opened = opened.pop_all()
 
     def record(
         self,
         step: int,
         rewards: Sequence[Reward],
         groups: Sequence[object] | None = None,
-        lengths: Sequence[float] | None = None,
         appropriateness: Sequence[Reward | float | None] | None = None,
     ) -> StepRecord:
         """Record one step.
 
-        `groups` names the group of each response (by default its task), `lengths` its length in tokens (by default
-        from the reward). `appropriateness` is a second opinion, a number or a reward for each response or for some of
-        them: from another judge, or on criteria that are held out of the training.
+        `groups` names the group of each response, by default its task. `appropriateness` is a second opinion, a number
+        or a reward for each response or for some of them: from another judge, or on criteria held out of the training.
         """
-        measured = summarize_step(step, rewards, groups, lengths, appropriateness)
+        measured = summarize_step(step, rewards, groups, appropriateness)
         present = {*measured.shadow, *([] if measured.appropriateness is None else [_APPROPRIATENESS])}
         # Once per curve: an alarm that cannot be raised must not look like one that need not be.
         for name in sorted(self._unwarned - present):
@@ -158,15 +145,13 @@ class Monitor:
         self.history.append(found)
         self._file.write(render_json(found.model_dump(mode="json")) + b"\n")
         self._file.flush()
-        for writer in self._writers:
-            writer.write(step, flatten_step(found))
+        for write in self._dashboards:
+            write(step, flatten_step(found))
         return found
 
     def close(self) -> None:
         """Close the file and the dashboards. Safe to call twice."""
-        self._file.close()
-        while self._writers:
-            self._writers.pop().close()
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -179,7 +164,6 @@ def summarize_step(
     step: int,
     rewards: Sequence[Reward],
     groups: Sequence[object] | None = None,
-    lengths: Sequence[float] | None = None,
     appropriateness: Sequence[Reward | float | None] | None = None,
 ) -> StepRecord:
     """The means of one step, without alarms: these need the steps before it."""
@@ -187,11 +171,8 @@ def summarize_step(
         raise ConfigError(f"step {step} has no rewards; record only steps that have some")
     parts = [reward.parts for reward in rewards]
     names = [one.task_id for one in parts] if groups is None else list(groups)
-    tokens = [one.tokens for one in parts] if lengths is None else list(lengths)
-    if not len(names) == len(tokens) == len(rewards):
-        raise ConfigError(
-            f"step {step}: {len(rewards)} rewards, {len(names)} groups, {len(tokens)} lengths; give one for each"
-        )
+    if len(names) != len(rewards):
+        raise ConfigError(f"step {step}: {len(rewards)} rewards, {len(names)} groups; give one for each")
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     values = [np.nan if reward.value is None else reward.value for reward in rewards]
     signal = group_advantages(values, [numbers[name] for name in names])
@@ -217,7 +198,7 @@ def summarize_step(
         shadow={name: _mean(scores) for name, scores in shadows.items()},
         shadow_known={name: sum(score is not None for score in scores) for name, scores in shadows.items()},
         appropriateness=_mean(opinions),
-        tokens=_mean(tokens),
+        tokens=_mean(one.tokens for one in parts),
         characters=fmean(one.characters for one in parts),
         groups=signal.groups,
         equal_groups=signal.tied / signal.groups,
@@ -262,7 +243,7 @@ def flatten_step(record: StepRecord) -> dict[str, float]:
     Of the dimensions only those whose name several tasks share: one curve per task would be thousands.
     """
     named: dict[str, float | None] = {
-        **record.model_dump(include=_PLAIN),
+        **{name: value for name, value in record if isinstance(value, float)},
         **{f"shadow/{name}": value for name, value in record.shadow.items()},
         **{f"dimension/{name}": rate.rate for name, rate in record.dimensions.items() if rate.tasks > 1},
         "alarm": float(bool(record.alarms)),
@@ -270,38 +251,34 @@ def flatten_step(record: StepRecord) -> dict[str, float]:
     return {f"prorubric/{name}": float(value) for name, value in named.items() if value is not None}
 
 
-def open_writer(name: str, folder: Path, project: str, run: str | None) -> Writer:
-    """The writer of this name; TensorBoard's files go into a folder next to the jsonl file.
+def _open_dashboard(name: str, config: MonitorConfig, opened: ExitStack) -> Write:
+    """Where else a step goes; TensorBoard's files go into a folder next to the jsonl file.
 
     W&B and trackio take a run that the trainer already has open, and leave it open; in W&B under our own step axis,
     because it drops what is behind the trainer's last step.
     """
     if name == "tensorboard":
         # Either package: they write the same files.
-        package = _import_first("TensorBoard", "tensorboardX", "torch.utils.tensorboard")
-        board = package.SummaryWriter(str(folder / "tensorboard"))
+        package = _import_first("tensorboardX", "torch.utils.tensorboard")
+        board = package.SummaryWriter(str(config.out.parent / "tensorboard"))
+        opened.callback(board.close)
 
         def write(step: int, values: Mapping[str, float]) -> None:
             for key, value in values.items():
                 board.add_scalar(key, value, step)
             board.flush()
 
-        return Writer(write, board.close)
-    if name == "wandb":
-        wandb = _import_first("W&B", "wandb")
-        is_ours = wandb.run is None
-        current = wandb.init(project=project, name=run) if is_ours else wandb.run
-        current.define_metric(_STEP)
-        current.define_metric("prorubric/*", step_metric=_STEP)
-        return Writer(
-            lambda step, values: current.log({**values, _STEP: step}), current.finish if is_ours else _leave_open
-        )
-    trackio = _import_first("trackio", "trackio")
-    opened = trackio.context_vars.current_run.get()
-    current = trackio.init(project=project, name=run) if opened is None else opened
-    return Writer(
-        lambda step, values: current.log({**values}, step=step), trackio.finish if opened is None else _leave_open
-    )
+        return write
+    tracker = _import_first(name)
+    run = tracker.run if name == "wandb" else tracker.context_vars.current_run.get()
+    if run is None:
+        run = tracker.init(project=config.project, name=config.run)
+        opened.callback(tracker.finish)
+    if name == "trackio":
+        return lambda step, values: run.log({**values}, step=step)
+    run.define_metric(_STEP)
+    run.define_metric("prorubric/*", step_metric=_STEP)
+    return lambda step, values: run.log({**values, _STEP: step})
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -309,10 +286,9 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _grade(verdict: bool | float | None) -> float | None:
-    if verdict is None or isinstance(verdict, bool):
-        return None if verdict is None else float(verdict)
-    return verdict / _HIGHEST_LEVEL
+def _grade(verdict: DimensionVerdict) -> float | None:
+    """A verdict on a dimension as a number from 0 to 1; a level is its share of the highest."""
+    return verdict / _HIGHEST_LEVEL if isinstance(verdict, float) else verdict
 
 
 def _rate_dimensions(parts: Sequence[RewardParts]) -> dict[str, DimensionRate]:
@@ -337,16 +313,11 @@ def _go_back_to(step: int, history: list[StepRecord]) -> None:
         history.pop()
 
 
-def _leave_open() -> None:
-    """The run is the trainer's."""
-
-
-def _import_first(feature: str, *modules: str) -> Any:
+def _import_first(*modules: str) -> Any:
     """The first of these modules that is installed; the first is also the package to install."""
     for module in modules:
         try:
             return import_module(module)
         except ImportError:
             continue
-    line = f"{feature} needs a package that is not installed; install it with: pip install {modules[0]}"
-    raise MissingExtraError(line)
+    raise MissingExtraError(f"{modules[0]} is not installed; install it with: pip install {modules[0]}")

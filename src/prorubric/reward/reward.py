@@ -25,7 +25,7 @@ from prorubric.llm.http import HttpConfig
 from prorubric.llm.together import run_together
 from prorubric.reward.breaker import Breaker
 from prorubric.reward.dimensions import DimensionVerdict, judge_dimensions
-from prorubric.reward.engine import ForkSafeLock, JudgeEndpoint, find_engine, run_awaited, run_blocking
+from prorubric.reward.engine import Engine, find_engine, lock_process, run_awaited, run_blocking
 from prorubric.reward.lookup import Lookup
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
@@ -47,10 +47,6 @@ class Overlong:
     def __post_init__(self) -> None:
         if self.buffer > self.limit:
             raise ConfigError(f"Overlong: the buffer {self.buffer} is above the limit {self.limit}; give a smaller one")
-
-    def penalty(self, tokens: int) -> float:
-        """What is added to the score: 0 or less."""
-        return 0.0 - overlong_penalty(tokens, self.limit, self.buffer, self.factor)
 
 
 @config_record
@@ -94,9 +90,8 @@ class RewardParts(Record):
     score: float | None
     """The score under the scheme, before length; None if unknown verdicts leave it open."""
     low: float
-    """The score with every unknown verdict set against the response."""
+    """The score with every unknown verdict set against the response; `high` with every one set for it."""
     high: float
-    """The score with every unknown verdict set for the response."""
     overlong: float
     """What length added: 0 or less."""
     unknown: tuple[str, ...]
@@ -138,17 +133,6 @@ class RewardRequest:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A request that was checked: its task, what length costs it, and the schemes to score it under."""
-
-    task: Task
-    text: str
-    tokens: int | None
-    overlong: float
-    schemes: tuple[str, ...]
-
-
 class RubricReward:
     """Rewards responses. Safe from threads, event loops and processes; it pickles as its config."""
 
@@ -162,8 +146,8 @@ class RubricReward:
         self._lookup = Lookup(config.tasks, config.format, config.column, self._schemes)
         self._turns = count()
         self._breaker = Breaker(config.max_unknown, config.min_batch)
-        self._endpoint = JudgeEndpoint(config.judge, config.http, config.journal)
-        Judge(find_engine(self._endpoint).bare, config.judging)  # refuses prompts that cannot be used now, not later
+        self._journal = config.journal and config.journal.absolute()
+        Judge(self._find_engine().bare, config.judging)  # refuses prompts that cannot be used now, not later
 
     def __reduce__(self) -> tuple[Any, ...]:
         return make_reward, (self.config,)
@@ -176,14 +160,12 @@ class RubricReward:
     @property
     def usage(self) -> Usage:
         """What this process has asked of the judge so far, over all rewards that share it."""
-        return find_engine(self._endpoint).usage
+        return self._find_engine().usage
 
     def find_task(self, row: object) -> Task:
         """The task of a row: a task, an id, a task as an object or as JSON text, or a row with one of these.
 
-        A row is searched in this order: the configured column, the row itself (a prompt and a rubric), `task`, verl's
-        `extra_info` and `ground_truth`. `ConfigError` if it has none, or if the column names a task that is neither in
-        the file nor in the row.
+        `ConfigError` if it has none, or if the column names a task that is neither in the file nor in the row.
         """
         return self._lookup.find(row)
 
@@ -193,7 +175,7 @@ class RubricReward:
 
     async def rewards(self, requests: Sequence[RewardRequest], *, validation: bool = False) -> list[Reward]:
         """Reward a batch, in its order; `BreakerError` if too many of it are unknown."""
-        return await run_awaited(self._reward_batch([self._prepare(request, validation) for request in requests]))
+        return await run_awaited(self._reward_batch([self._check(request, validation) for request in requests]))
 
     def __call__(
         self,
@@ -210,10 +192,13 @@ class RubricReward:
         if not len(tasks) == len(texts) == len(lengths):
             raise ConfigError(f"{len(tasks)} tasks, {len(texts)} texts and {len(lengths)} lengths; give one for each")
         requests = map(RewardRequest, tasks, texts, lengths)
-        return run_blocking(self._reward_batch([self._prepare(request, validation) for request in requests]))
+        return run_blocking(self._reward_batch([self._check(request, validation) for request in requests]))
 
-    def _prepare(self, request: RewardRequest, validation: bool) -> _Prepared:
-        """Check a request, in the caller's thread and before anything is asked."""
+    def _find_engine(self) -> Engine:
+        return find_engine(self.config.judge, self.config.http, self._journal)
+
+    def _check(self, request: RewardRequest, validation: bool) -> tuple[RewardRequest, float]:
+        """A request with its task found, and what length adds; in the caller's thread and before anything is asked."""
         task = self.find_task(request.task)
         if not isinstance(request.text, str):
             raise ConfigError(f"task {task.id!r}: the response is {shorten(repr(request.text))}; give its text")
@@ -226,27 +211,28 @@ class RubricReward:
             if tokens < 0 or isinstance(request.tokens, bool):
                 shown = shorten(repr(request.tokens))
                 raise ConfigError(f"task {task.id!r}: tokens is {shown}; give a whole number from 0 on, or None")
-        overlong = 0.0
-        if self.config.overlong is not None and not validation:
+        charge, penalty = self.config.overlong, 0.0
+        if charge is not None and not validation:
             if tokens is None:
                 raise ConfigError(
                     f"task {task.id!r}: overlong is set and the length of the response is not known; "
                     "pass tokens, its number of tokens"
                 )
-            overlong = self.config.overlong.penalty(tokens)
-        is_watched = next(self._turns) % self.config.shadow_every == 0
-        return _Prepared(task, request.text, tokens, overlong, self._schemes if is_watched else self._free_schemes)
+            penalty = overlong_penalty(tokens, charge.limit, charge.buffer, charge.factor)
+        return RewardRequest(task, request.text, tokens), 0.0 - penalty
 
-    async def _reward_batch(self, batch: Sequence[_Prepared]) -> list[Reward]:
-        judge = find_engine(self._endpoint).find_judge(self.config.judging)
-        rewards = await run_together(self._reward_one(judge, one) for one in batch)
+    async def _reward_batch(self, batch: Sequence[tuple[RewardRequest, float]]) -> list[Reward]:
+        judge = self._find_engine().find_judge(self.config.judging)
+        rewards = await run_together(self._reward_one(judge, *one) for one in batch)
         self._breaker.check([reward.parts.unknown if reward.value is None else None for reward in rewards])
         return rewards
 
-    async def _reward_one(self, judge: Judge, one: _Prepared) -> Reward:
-        judged = await judge.judge_all(one.task, one.text, list_readings(one.schemes))
+    async def _reward_one(self, judge: Judge, one: RewardRequest, overlong: float) -> Reward:
+        is_watched = next(self._turns) % self.config.shadow_every == 0
+        schemes = self._schemes if is_watched else self._free_schemes
+        judged = await judge.judge_all(one.task, one.text, list_readings(schemes))
         verdicts: Readings = {name: judgement.verdicts for name, judgement in judged.items()}
-        scores = score_readings(verdicts, one.task, one.schemes)
+        scores = score_readings(verdicts, one.task, schemes)
         score = scores[self.config.scheme]
         own = [verdict for reading in self._readings for verdict in verdicts[reading.name]]
         parts = RewardParts(
@@ -255,7 +241,7 @@ class RubricReward:
             score=score.value,
             low=score.low,
             high=score.high,
-            overlong=one.overlong,
+            overlong=overlong,
             unknown=tuple(dict.fromkeys(verdict.reason for verdict in own if isinstance(verdict, Unknown))),
             verdicts={name: [render_verdict(verdict) for verdict in row] for name, row in verdicts.items()},
             dimensions=judge_dimensions(one.task, verdicts),
@@ -263,17 +249,16 @@ class RubricReward:
             tokens=one.tokens,
             characters=len(one.text),
         )
-        return Reward(value=None if score.value is None else score.value + one.overlong, parts=parts)
+        return Reward(value=None if score.value is None else score.value + overlong, parts=parts)
 
 
 _made: dict[str, RubricReward] = {}
-_making = ForkSafeLock()
 
 
 def make_reward(config: RewardConfig) -> RubricReward:
     """The reward of this process for a config; made once, however often it is asked for or unpickled."""
     key = repr(config)
-    with _making.lock:
+    with lock_process():
         if key not in _made:
             _made[key] = RubricReward(config)
         return _made[key]

@@ -10,7 +10,7 @@ raise no alarm.
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -45,21 +45,15 @@ class AlarmRule:
             raise ConfigError(f"AlarmRule: a window of {self.window} steps cannot hold {self.least}; lower least")
 
 
-class Trend(Record):
-    """A straight line through a curve."""
+class Trend(NamedTuple):
+    """What a straight line through a curve gains from the first step to the last, and the standard error of that."""
 
     change: float
-    """What the line gains from the first step to the last."""
     error: float
-    """The standard error of that."""
 
     def rises(self, by: float, errors: float) -> bool:
         """True if the curve gains that much, and that many standard errors."""
         return self.change > 0 and self.change >= max(by, errors * self.error)
-
-    def falls(self, by: float, errors: float) -> bool:
-        """True if the curve loses that much, and that many standard errors."""
-        return Trend(change=-self.change, error=self.error).rises(by, errors)
 
 
 class Alarm(Record):
@@ -109,7 +103,7 @@ def find_alarm(
     if len(both) < rule.least:
         return None
     at, rising, falling = zip(*both, strict=True)
-    up, down = measure_trend(at, rising), measure_trend(at, falling)
-    if not (up.rises(rule.rise, rule.rise_errors) and down.falls(rule.fall, rule.fall_errors)):
+    up, down = measure_trend(at, rising), measure_trend(at, [-value for value in falling])
+    if not (up.rises(rule.rise, rule.rise_errors) and down.rises(rule.fall, rule.fall_errors)):
         return None
-    return Alarm(step=at[-1], proxy=names[0], other=names[1], rise=up.change, fall=-down.change, since=at[0])
+    return Alarm(step=at[-1], proxy=names[0], other=names[1], rise=up.change, fall=down.change, since=at[0])

@@ -13,9 +13,10 @@ Importing this module does not import verl.
 """
 
 import asyncio
+import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
@@ -28,7 +29,6 @@ from pydantic import Field
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import BreakerError, ConfigError, ModelError, ProRubricError
-from prorubric.files.json import parse_json, render_json
 from prorubric.files.read import read_rows
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, make_reward
@@ -270,22 +270,17 @@ def _name_task(row: Mapping[str, Any], column: str) -> str:
 
 
 def _find_rewarder(reward_kwargs: Mapping[str, Any]) -> Rewarder:
-    plain = {key: _as_plain(value) for key, value in reward_kwargs.items() if key not in _VERL_KWARGS}
-    return _make_rewarder(render_json(dict(sorted(plain.items()))))
+    options = {key: value for key, value in reward_kwargs.items() if key not in _VERL_KWARGS}
+    # Hydra's containers are not Python's own, so `json` asks for these.
+    plain = json.dumps(options, sort_keys=True, default=lambda it: dict(it) if isinstance(it, Mapping) else list(it))
+    return _make_rewarder(plain)
 
 
 @lru_cache(maxsize=64)
-def _make_rewarder(kwargs: bytes) -> Rewarder:
-    options = parse_json(kwargs)
+def _make_rewarder(kwargs: str) -> Rewarder:
+    options = json.loads(kwargs)
     own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
     return Rewarder(VerlOptions(RewardConfig(**options), **own))
-
-
-def _as_plain(value: Any) -> Any:
-    """Hydra's containers as Python's."""
-    if isinstance(value, Mapping):
-        return {str(key): _as_plain(inner) for key, inner in value.items()}
-    return [*map(_as_plain, value)] if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
 def _as_number(verdict: float | None) -> float:

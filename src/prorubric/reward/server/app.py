@@ -18,10 +18,9 @@ from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
 
 from prorubric.errors import ModelError, ProRubricError, RubricError, SourceError
-from prorubric.files.json import render_json
 from prorubric.reward.reward import Reward, RewardRequest, RubricReward
 from prorubric.reward.server.config import ServerOptions
-from prorubric.reward.server.gate import BUG, RETRY_UNKNOWN, REWARD_ROUTES, Places, Visit
+from prorubric.reward.server.gate import BUG, RETRY_UNKNOWN, REWARD_ROUTES, Places, Visit, respond
 from prorubric.reward.server.log import log_error
 from prorubric.reward.server.metrics import Metrics
 from prorubric.reward.server.protocols import (
@@ -124,9 +123,9 @@ class Service:
         self.metrics.rewards.labels(visit.route).inc(len(rewards) - len(unknown))
         self.metrics.unknown_rewards.labels(visit.route).inc(len(unknown))
         visit.notes["unknown"] = len(unknown)
-        if unknown and self.options.log_text:
-            visit.notes["reasons"] = [list(reward.parts.unknown) for reward in unknown]
         if unknown:
+            if self.options.log_text:
+                visit.notes["reasons"] = [list(reward.parts.unknown) for reward in unknown]
             raise UnknownRewardError(rewards)
         return rewards
 
@@ -253,19 +252,9 @@ def make_app(service: Service) -> FastAPI:
     return app
 
 
-def respond(body: object, status: int = 200, headers: Any = None) -> Response:
-    """An answer in JSON."""
-    return Response(render_json(body), status, headers, "application/json")
-
-
 def render_reward(reward: Reward) -> dict[str, Any]:
     """A reward as `/score` gives it."""
-    return {
-        "value": reward.value,
-        "low": reward.low,
-        "high": reward.high,
-        "parts": reward.parts.model_dump(mode="json"),
-    }
+    return {**reward.model_dump(mode="json"), "low": reward.low, "high": reward.high}
 
 
 def describe_unknown(rewards: Sequence[Reward], route: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY
 from ipaddress import ip_address
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from prorubric.errors import ConfigError
 from prorubric.reward.transcript import STOP_TEXTS
@@ -53,35 +53,25 @@ class ServerOptions:
     """Write responses and reasons into the log."""
 
 
-class Token:
-    """What clients must send, compared in constant time and never shown."""
+def is_authorized(header: str, token: SecretStr) -> bool:
+    """Whether an `Authorization` header has the token: as a bearer token, or as the password of basic authentication.
 
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str) -> None:
-        self._value = value.encode()
-
-    def __repr__(self) -> str:
-        return "<token>"
-
-    def fits(self, header: str) -> bool:
-        """Whether an `Authorization` header has it: as a bearer token, or as the password of basic authentication.
-
-        The second is for trainers that accept a URL and no header: `http://any:TOKEN@host:port/route`.
-        """
-        scheme, _, given = header.strip().partition(" ")
-        sent = given.strip().encode("utf-8", "replace")
-        if scheme.lower() == "basic":
-            try:
-                sent = b64decode(sent, validate=True).partition(b":")[2]
-            except NotBase64:
-                return False
-        elif scheme.lower() != "bearer":
+    The second is for trainers that accept a URL and no header: `http://any:TOKEN@host:port/route`. The comparison
+    takes the same time whatever is sent.
+    """
+    scheme, _, given = header.strip().partition(" ")
+    sent = given.strip().encode("utf-8", "replace")
+    if scheme.lower() == "basic":
+        try:
+            sent = b64decode(sent, validate=True).partition(b":")[2]
+        except NotBase64:
             return False
-        return hmac.compare_digest(sent, self._value)
+    elif scheme.lower() != "bearer":
+        return False
+    return hmac.compare_digest(sent, token.get_secret_value().encode())
 
 
-def read_token(options: ServerOptions) -> Token | None:
+def read_token(options: ServerOptions) -> SecretStr | None:
     """The token from the environment. Without one, only loopback may be served."""
     value = os.environ.get(options.token_variable, "").strip()
     if not value:
@@ -96,7 +86,7 @@ def read_token(options: ServerOptions) -> Token | None:
             f"{options.token_variable}: a token has at least {_SHORTEST_TOKEN} printable ASCII characters and no "
             "space; make one with: openssl rand -hex 32"
         )
-    return Token(value)
+    return SecretStr(value)
 
 
 def list_hosts(options: ServerOptions, port: int) -> frozenset[str] | None:

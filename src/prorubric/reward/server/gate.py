@@ -7,17 +7,19 @@ that hangs up stops the work that was done for it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import SecretStr
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prorubric.files.json import render_json
-from prorubric.reward.server.config import ServerOptions, Token
+from prorubric.reward.server.config import ServerOptions, is_authorized
 from prorubric.reward.server.log import log, log_error
 from prorubric.reward.server.metrics import Metrics
 from prorubric.text.show import count, shorten
@@ -38,6 +40,11 @@ _HUNG_UP = 499
 """In counts and log only: the client is gone."""
 _VALUE_BYTES = 80
 """What a value takes in memory besides its text, once a body is read as JSON; a comma stands for each."""
+
+
+def respond(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer in JSON."""
+    return Response(render_json(body), status, headers, "application/json")
 
 
 class Places:
@@ -70,15 +77,16 @@ class Visit:
     """One request on its way."""
 
     route: str
+    scope: Scope
+    headers: Mapping[bytes, bytes]
+    receive: Receive
     send_on: Send
-    conclude: Callable[["Visit"], None]
     started: float = field(default_factory=time.perf_counter)
     status: int | None = None
     held: ExitStack = field(default_factory=ExitStack)
-    """What it takes up until it is answered."""
+    """What it takes up until it is answered; closing it also counts and logs the request."""
     notes: dict[str, Any] = field(default_factory=dict)
     """What its route adds to the log."""
-    is_over: bool = False
     clock: asyncio.Timeout | None = None
     """Runs while its body is read."""
     size: int = 0
@@ -90,24 +98,13 @@ class Visit:
         """Pass an answer on. Its place is free before its client can ask again."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            self.end()
-        await self.send_on(message)
-
-    def end(self) -> None:
-        """Release what it held and count it, once."""
-        if not self.is_over:
-            self.is_over = True
             self.held.close()
-            self.conclude(self)
+        await self.send_on(message)
 
     async def answer(self, status: int, error: str, headers: Mapping[str, str] | None = None) -> None:
         """Answer with one line, unless an answer has begun."""
         if self.status is None:
-            body = render_json({"error": error})
-            fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
-            encoded = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
-            await self.send({"type": "http.response.start", "status": status, "headers": encoded})
-            await self.send({"type": "http.response.body", "body": body})
+            await respond({"error": error}, status, headers)(self.scope, self.receive, self.send)
 
 
 class Bodies:
@@ -115,31 +112,23 @@ class Bodies:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.unfinished: set[Visit] = set()
         self._total = 0
-        self._unfinished: set[Visit] = set()
-
-    def open(self, visit: Visit) -> None:
-        """A body starts to arrive; it is held until its visit ends."""
-        self._unfinished.add(visit)
-        visit.held.callback(self._release, visit)
 
     def add(self, visit: Visit, size: int) -> None:
-        """More of it has arrived."""
+        """More of a body has arrived."""
         visit.size += size
         self._total += size
-        while self._total > self.limit and self._unfinished:
-            largest = max(self._unfinished, key=lambda one: one.size)
+        while self._total > self.limit and self.unfinished:
+            largest = max(self.unfinished, key=lambda one: one.size)
             largest.is_crowded_out = True
-            self._release(largest)
+            self.release(largest)
             if largest.clock is not None and not largest.clock.expired():
                 largest.clock.reschedule(0)
 
-    def close(self, visit: Visit) -> None:
-        """All of it has arrived, or no more will."""
-        self._unfinished.discard(visit)
-
-    def _release(self, visit: Visit) -> None:
-        self.close(visit)
+    def release(self, visit: Visit) -> None:
+        """A body is no longer held."""
+        self.unfinished.discard(visit)
         self._total -= visit.size
         visit.size = 0
 
@@ -153,7 +142,7 @@ class Gate:
         options: ServerOptions,
         places: Places,
         metrics: Metrics,
-        token: Token | None = None,
+        token: SecretStr | None = None,
         hosts: frozenset[str] | None = None,
     ) -> None:
         self._app, self._options, self._places, self._metrics = app, options, places, metrics
@@ -168,13 +157,14 @@ class Gate:
             await self._app(scope, receive, send)
             return
         path = scope["path"] = scope["path"].removesuffix("/") or "/"  # no redirect, which would quote the client
-        visit = Visit(path if path in ROUTES else "other", send, self._conclude)
+        headers = dict(reversed(scope["headers"]))  # of several with one name, the first counts
+        visit = Visit(path if path in ROUTES else "other", scope, headers, receive, send)
+        visit.held.callback(self._conclude, visit)
         scope["visit"] = visit
         try:
-            headers = dict(reversed(scope["headers"]))  # of several with one name, the first counts
-            self._admit(scope, headers, visit.route)
+            self._admit(visit)
             if visit.route in REWARD_ROUTES:
-                await self._serve_reward(scope, receive, visit, headers)
+                await self._serve_reward(visit)
             else:
                 await self._app(scope, receive, visit.send)
         except HTTPException as refused:
@@ -185,7 +175,7 @@ class Gate:
             log_error("bug", error, route=visit.route)
             await visit.answer(500, BUG)
         finally:
-            visit.end()
+            visit.held.close()
 
     def stop(self) -> None:
         """Let running requests finish soon, and start nothing new."""
@@ -198,23 +188,24 @@ class Gate:
             if when is None or when > latest:
                 clock.reschedule(latest)
 
-    def _admit(self, scope: Scope, headers: Mapping[bytes, bytes], route: str) -> None:
+    def _admit(self, visit: Visit) -> None:
         """Refuse a wrong host name, an ambiguous length and a missing token."""
+        headers = visit.headers
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if self._hosts is not None and self._hosts.isdisjoint((host, host.rpartition(":")[0])):
             line = f"the host name {shorten(repr(host))} is not allowed; use the server's address, or --allow-host"
             raise HTTPException(421, line, _CLOSE)
-        if headers.get(b"transfer-encoding") and (b"content-length" in headers or scope["http_version"] == "1.0"):
+        if headers.get(b"transfer-encoding") and (b"content-length" in headers or visit.scope["http_version"] == "1.0"):
             line = "Transfer-Encoding with Content-Length, or in HTTP/1.0, is ambiguous; send one length"
             raise HTTPException(400, line, _CLOSE)
-        token = None if route in _OPEN_ROUTES else self._token
-        if token is not None and not token.fits(headers.get(b"authorization", b"").decode("latin-1")):
+        token = None if visit.route in _OPEN_ROUTES else self._token
+        if token is not None and not is_authorized(headers.get(b"authorization", b"").decode("latin-1"), token):
             line = "the token is missing or wrong; send it as a bearer token"
             raise HTTPException(401, line, {"WWW-Authenticate": "Bearer"})
         if self.is_stopping:
             raise HTTPException(503, "the server is stopping", RETRY_UNKNOWN)
 
-    async def _serve_reward(self, scope: Scope, receive: Receive, visit: Visit, headers: Mapping[bytes, bytes]) -> None:
+    async def _serve_reward(self, visit: Visit) -> None:
         """Read the body and have it answered, in time and only if there is room."""
         self._places.check(1)
         visit.held.enter_context(self._metrics.requests_in_flight.track_inprogress())
@@ -222,10 +213,10 @@ class Gate:
             async with asyncio.timeout(self._options.answer_seconds) as clock:
                 self._clocks.add(clock)
                 try:
-                    body = await self._read_body(receive, visit, headers)
+                    body = await self._read_body(visit)
                     visit.held.enter_context(self._places.take(1))
                     # After the complete body there is nothing to receive but the news that its sender has gone.
-                    await _run_while(self._app(scope, _replay(body), visit.send), receive())
+                    await _run_while(self._app(visit.scope, _replay(body), visit.send), visit.receive())
                 finally:
                     self._clocks.discard(clock)
         except TimeoutError:
@@ -234,20 +225,21 @@ class Gate:
             line = f"no reward within {self._options.answer_seconds:g} s; ask again, or raise --answer-seconds"
             raise HTTPException(504, line) from None
 
-    async def _read_body(self, receive: Receive, visit: Visit, headers: Mapping[bytes, bytes]) -> bytes:
+    async def _read_body(self, visit: Visit) -> bytes:
         """The body, refused if it is too large, too slow, or too much together with others."""
         limit, body, is_complete = self._options.body_limit, bytearray(), False
         too_large = f"the body is larger than {limit:,} bytes; send fewer responses at once, or raise --body-limit"
-        coding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+        coding = visit.headers.get(b"content-encoding", b"identity").decode("latin-1")
         if coding not in ("", "identity"):
             raise HTTPException(415, f"the body is encoded as {shorten(repr(coding))}; send it as plain JSON")
-        if (length := headers.get(b"content-length", b"")).isdigit() and int(length) > limit:
+        if (length := visit.headers.get(b"content-length", b"")).isdigit() and int(length) > limit:
             raise HTTPException(413, too_large)
-        self._bodies.open(visit)
+        self._bodies.unfinished.add(visit)
+        visit.held.callback(self._bodies.release, visit)
         try:
             async with asyncio.timeout(self._options.body_seconds) as visit.clock:
                 while not is_complete and len(body) <= limit:
-                    message = await receive()
+                    message = await visit.receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
                     body += message.get("body", b"")
@@ -259,7 +251,7 @@ class Gate:
                 line = f"the body did not arrive within {self._options.body_seconds:g} s"
                 raise HTTPException(408, f"{line}; send it faster, or raise --body-seconds", _CLOSE) from None
         finally:
-            self._bodies.close(visit)
+            self._bodies.unfinished.discard(visit)
         if visit.is_crowded_out:
             line = f"request bodies hold more than {self._bodies.limit:,} bytes; ask again, or raise --total-body-limit"
             raise HTTPException(429, line, {**RETRY_BUSY, **_CLOSE})

@@ -23,7 +23,7 @@ from prorubric.errors import ConfigError
 from prorubric.reward.engine import run_blocking
 from prorubric.reward.server.config import ServerOptions
 from prorubric.reward.server.gate import Gate
-from prorubric.reward.server.log import Rarely, log_error
+from prorubric.reward.server.log import log_error
 from prorubric.reward.server.metrics import Metrics
 
 try:
@@ -42,6 +42,8 @@ _AT_ONCE = 64
 """Connections that are opened before the loop turns to other work."""
 _PAUSE_SECONDS = 0.1
 """How long to wait when no connection can be accepted or closed."""
+_LOG_SECONDS = 10.0
+"""How long a lack of room is not logged again."""
 _BACKSTOP_SECONDS = 5.0
 """Added to the time that requests have to finish; then uvicorn cancels what is left."""
 
@@ -111,7 +113,6 @@ class Server(uvicorn.Server):
         self._on_start: Callable[[], None] = lambda: None
         self._accepting: list[asyncio.Task[None]] = []
         self._opening: set[asyncio.Task[Any]] = set()
-        self._failing, self._crowded = Rarely(10.0), Rarely(10.0)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def run_until_stopped(self, listener: socket.socket, on_start: Callable[[], None]) -> None:
@@ -169,8 +170,7 @@ class Server(uvicorn.Server):
             try:
                 client, _ = await loop.sock_accept(listener)
             except OSError as error:
-                if (number := self._failing.count()) is not None:
-                    log_error("cannot accept connections", error=error.strerror, times=number)
+                log_error("cannot accept connections", pause=_LOG_SECONDS, error=error.strerror)
                 self._make_room()
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
@@ -189,8 +189,8 @@ class Server(uvicorn.Server):
         for one in chosen:
             one.transport.abort()
         self._metrics.dropped_connections.labels("crowded").inc(len(chosen))
-        if chosen and (number := self._crowded.count()) is not None:
-            log_error("too many connections", limit=self._limit, times=number)
+        if chosen:
+            log_error("too many connections", pause=_LOG_SECONDS, limit=self._limit)
         return len(chosen)
 
     def _list_open(self) -> list[Connection]:

@@ -22,37 +22,24 @@ _QUOTING = re.compile(r"[(<\[{'\"]")
 """How a value begins that was written into a message: asyncio puts a failed callback's arguments there."""
 
 
-class Rarely:
-    """Something that may happen thousands of times a second and should be logged once in a while."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._next, self._times = 0.0, 0
-
-    def count(self) -> int | None:
-        """Count it; how often it happened since it was last logged, or None if that was a moment ago."""
-        self._times += 1
-        now = time.monotonic()
-        if now < self._next:
-            return None
-        times, self._times, self._next = self._times, 0, now + self._seconds
-        return times
-
-
-class ForeignFilter(logging.Filter):
-    """Lets the same message of another library through once a second, with how often it came."""
+class RepeatFilter(logging.Filter):
+    """Lets messages that may come thousands of times a second through once in a while, with how often they came."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._seen: dict[str, Rarely] = {}
+        self._seen: dict[str, tuple[float, int]] = {}
+        """For each message when it may be logged again, and how often it came since it last was."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log it."""
+        """Whether to log it. Our own messages say themselves how long a pause they need."""
+        pause = getattr(record, "pause", _FOREIGN_SECONDS)
         if len(self._seen) > 100:
             self._seen.clear()
-        times = self._seen.setdefault(str(record.msg)[:40], Rarely(_FOREIGN_SECONDS)).count()
-        record.__dict__["times"] = times
-        return times is not None
+        key, now = str(record.msg)[:40], time.monotonic()
+        due, times = self._seen.get(key, (0.0, 0))
+        record.__dict__["times"] = times + 1
+        self._seen[key] = (now + pause, 0) if now >= due else (due, times + 1)
+        return now >= due
 
 
 class JsonFormatter(logging.Formatter):
@@ -78,8 +65,8 @@ class JsonFormatter(logging.Formatter):
             else:
                 message = type(record.msg).__name__
             fields |= {"event": "log", "source": record.name, "message": message}
-            if (times := getattr(record, "times", 1)) > 1:
-                fields["times"] = times
+        if (times := getattr(record, "times", 1)) > 1:
+            fields["times"] = times
         if record.exc_info and (error := record.exc_info[1]) is not None:
             frames = traceback.extract_tb(error.__traceback__)
             fields["error"] = type(error).__name__
@@ -91,19 +78,18 @@ def set_up_logs(*, log_text: bool = False) -> None:
     """Send the server's own lines, and the warnings of the libraries it runs on, to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter(log_text))
+    handler.addFilter(RepeatFilter())
     for name in (_LOGGER.name, *_FOREIGN):
         logger = logging.getLogger(name)
-        logger.handlers = [handler]
-        logger.propagate = False
-        logger.filters = [ForeignFilter()] if name in _FOREIGN else []
+        logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO if name == _LOGGER.name else logging.WARNING)
 
 
 def log(event: str, **fields: Any) -> None:
     """Log an event."""
-    _LOGGER.info(event, extra={"fields": fields})
+    _LOGGER.info(event, extra={"fields": fields, "pause": 0.0})
 
 
-def log_error(event: str, exception: BaseException | None = None, **fields: Any) -> None:
-    """Log a problem that the operator should look at, or a bug with its exception."""
-    _LOGGER.error(event, exc_info=exception, extra={"fields": fields})
+def log_error(event: str, exception: BaseException | None = None, *, pause: float = 0.0, **fields: Any) -> None:
+    """Log a problem that the operator should look at, or a bug with its exception; again only after a pause."""
+    _LOGGER.error(event, exc_info=exception, extra={"fields": fields, "pause": pause})
