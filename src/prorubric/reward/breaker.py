@@ -35,7 +35,7 @@ class Breaker:
             return
         self._recent.clear()
         counts = Counter(reason for reasons in unknown for reason in reasons)
-        commonest = shorten(counts.most_common(1)[0][0], 200) if counts else "no reason was recorded"
+        commonest = shorten(counts.most_common(1)[0][0], 200)
         raise BreakerError(
             f"{len(unknown)} of {len(rewards)} rewards are unknown, and max_unknown allows a share of "
             f"{self._max_unknown:g}; most often: {commonest}; fix the judge, then resume the training"

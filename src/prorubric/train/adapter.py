@@ -45,11 +45,11 @@ def list_rows(columns: Mapping[str, Any], count: int, skip: Container[str] = ())
 def describe_unknown(reward: Reward) -> str:
     """Why a reward is unknown and what it could be, in one line."""
     parts = reward.parts
-    reasons = list(dict.fromkeys(parts.unknown)) or ["no reason given"]
-    others = f"; {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    first, *others = parts.unknown
+    more = f"; {len(others)} more" if others else ""
     return (
         f"task {parts.task_id!r}: the reward is unknown, somewhere from {parts.low:g} to {parts.high:g} "
-        f"({reasons[0]}{others}); look at the judge, or raise its retries (http) and reasks (judging)"
+        f"({first}{more}); look at the judge, or raise its retries (http) and reasks (judging)"
     )
 
 

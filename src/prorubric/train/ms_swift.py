@@ -92,10 +92,6 @@ class ProRubricORM:
                     "num_generations"
                 )
         if unknown:
-            _log.warning(
-                "%d of %d rewards are unknown and replaced by the mean of their group; first: %s",
-                len(unknown),
-                len(rewards),
-                describe_unknown(unknown[0][0]),
-            )
+            line = "%d of %d rewards are unknown and replaced by the mean of their group; first: %s"
+            _log.warning(line, len(unknown), len(rewards), describe_unknown(unknown[0][0]))
         return fill_unknown([found.value for found in rewards], groups)

@@ -119,11 +119,7 @@ def _check_trainer(trainer: Any, name: str) -> None:
     version, parse = import_module("trl").__version__, import_module("packaging.version").Version
     if parse(version) < parse(_LEAVE_OUT_SINCE):
         raise ConfigError(f"TRL {version} counts an unknown reward as 0; install trl>={_LEAVE_OUT_SINCE}")
-    _require_sole_reward_function(trainer.reward_func_names, name)
-
-
-def _require_sole_reward_function(names: Sequence[str], name: str) -> None:
-    if len(names) > 1:
+    if len(names := trainer.reward_func_names) > 1:
         raise ConfigError(
             f"{name} is one of {len(names)} reward functions ({', '.join(names)}), and TRL then counts an unknown "
             "reward as 0; use it alone, and add other terms to the reward in a subclass of TrlReward"
@@ -146,15 +142,12 @@ def _log_means(rewards: Sequence[Reward], log: LogMetric) -> None:
 
 @config_record
 class GrpoScale:
-    """The sizes of a rollout; the defaults are the paper's, for one process."""
+    """The sizes of a rollout, as in `Paper`; the defaults are the paper's, for one process."""
 
     _: KW_ONLY
     prompts: _Positive = PAPER.prompts
-    """Prompts of one rollout."""
     responses: Annotated[int, Field(ge=2)] = PAPER.responses
-    """Responses to each prompt."""
     mini_batch: _Positive = PAPER.mini_batch
-    """Prompts of one update."""
     rollouts: _Positive = PAPER.rollouts
     per_device: _Positive = 8
     """Responses that a process passes through the model at once."""
@@ -293,10 +286,9 @@ class SecondOpinion:
         chosen = [case for number, case in enumerate(cases, self._seen) if number % self._every == 0]
         self._seen += len(cases)
         own = self._reward.tasks
-        known = [(own.get(case.task.id) if own else case.task, case) for case in chosen]
-        asked = [(task, case) for task, case in known if task is not None]
-        tasks, texts = [task for task, _ in asked], [case.text for _, case in asked]
-        return [reward.value for reward in self._reward(tasks, texts, validation=True)]
+        asked = [case for case in chosen if not own or case.task.id in own]
+        tasks = [case.task.id if own else case.task for case in asked]
+        return [reward.value for reward in self._reward(tasks, [case.text for case in asked], validation=True)]
 
 
 class _Watch:

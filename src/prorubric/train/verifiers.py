@@ -45,27 +45,18 @@ class RubricTaskConfig(vf.TaskConfig):  # type: ignore[misc]
     """The options of `RewardConfig`, as `--env.taskset.task.*`."""
 
     judge: str = ""
-    """The judge: http://host:port/v1#name, gguf:PATH, smollm2, lexical, scripted:FILE, pkg.module:object."""
-    scheme: str = "prorubric"
-    """The scheme that turns verdicts into the score."""
+    scheme: str = RewardConfig.scheme
     overlong: OverlongConfig | None = None
-    """What length costs; nothing by default."""
     validation: bool = False
     """Leave out overlong shaping."""
     shadow: list[str] = Field(default_factory=list)
     """Schemes to watch; their scores become metrics `shadow/NAME`."""
-    shadow_every: int = 1
-    """Shadows that need extra calls are judged for every n-th response only."""
+    shadow_every: int = RewardConfig.shadow_every
     journal: Path | None = None
-    """The file that keeps the judge's replies, so nothing is asked twice."""
-    max_unknown: float = 0.2
-    """A larger share of unknown rewards makes every further one fail."""
+    max_unknown: float = RewardConfig.max_unknown
     min_batch: int = RewardConfig.min_batch
-    """The breaker never checks fewer rewards than these."""
     judging: dict[str, Any] = Field(default_factory=dict)
-    """Options of `JudgeConfig`."""
     http: dict[str, Any] = Field(default_factory=dict)
-    """Options of `HttpConfig`."""
 
     def make_reward(self) -> RubricReward:
         """The reward of these options, one per process."""
@@ -81,9 +72,7 @@ class RubricTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
     """The tasks to load, as `--env.taskset.*`."""
 
     tasks: str = ""
-    """The file of tasks, or a Hugging Face dataset by its id."""
     format: Format = "auto"
-    """The form of the tasks."""
     task: RubricTaskConfig = RubricTaskConfig()
 
 

@@ -18,7 +18,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -39,8 +39,7 @@ from prorubric.train.paper import PAPER, Variant, find_variant, make_paper_rewar
 DIMENSIONS = 5
 """How many verdicts on dimensions get a key."""
 UNKNOWN, ABSENT = -1.0, -2.0
-"""The value of a key if the judge gave no verdict, and if there was nothing to judge: the task has no such dimension,
-or the response was not chosen for that shadow."""
+"""The value of a key if the judge gave no verdict, and if nothing was judged: no such dimension, or shadow skipped."""
 
 OnFailure = Annotated[float, Field(allow_inf_nan=False)] | Literal["leave_out", "midpoint"]
 
@@ -290,43 +289,11 @@ def _as_number(verdict: float | None) -> float:
 # Settings
 
 _MODULE = f"pkg://{__name__}"
-_ACTOR, _ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
-_FUNCTION, _MANAGER = "reward.custom_reward_function", "reward.reward_manager"
+_KWARGS, _MANAGER = "+reward.custom_reward_function.reward_kwargs", "reward.reward_manager"
 _BUFFER = "+reward.reward_kwargs.overlong_buffer_cfg"
-_SEEDS = ("data.seed", f"{_ACTOR}.data_loader_seed", f"{_ACTOR}.fsdp_config.seed", f"{_ROLLOUT}.seed")
+_OVERRIDES = Path(__file__).with_name("verl_overrides.txt").read_text(encoding="utf-8").splitlines()
 _PLAIN = re.compile(r"[A-Za-z_/][\w./:-]*")
 _YAML_WORDS = ("null", "none", "true", "false", "yes", "no", "on", "off", "inf", "nan")
-
-_SHARED_SETTINGS: dict[str, Any] = {
-    "algorithm.adv_estimator": "grpo",
-    "algorithm.norm_adv_by_std_in_grpo": True,
-    "algorithm.use_kl_in_reward": False,
-    f"{_ACTOR}.kl_loss_type": "low_var_kl",
-    f"{_ACTOR}.clip_ratio_low": PAPER.clip_low,
-    f"{_ACTOR}.clip_ratio_high": PAPER.clip_high,
-    f"{_ACTOR}.ppo_mini_batch_size": PAPER.mini_batch,
-    f"{_ACTOR}.optim.lr": PAPER.learning_rate,
-    f"{_ACTOR}.optim.lr_warmup_steps": PAPER.warmup_steps,
-    f"{_ACTOR}.optim.lr_scheduler_type": "constant",
-    f"{_ACTOR}.use_dynamic_bsz": True,
-    f"{_ROLLOUT}.name": "vllm",
-    f"{_ROLLOUT}.n": PAPER.responses,
-    f"{_ROLLOUT}.temperature": PAPER.temperature,
-    f"{_ROLLOUT}.top_p": PAPER.top_p,
-    "data.train_batch_size": PAPER.prompts,
-    "data.max_prompt_length": PAPER.prompt_limit,
-    "data.filter_overlong_prompts": True,
-    "data.truncation": "error",
-    # Qwen3 without thinking.
-    "+data.apply_chat_template_kwargs.enable_thinking": False,
-    "trainer.total_training_steps": PAPER.rollouts,
-    "trainer.save_freq": PAPER.keep_every,
-    "trainer.test_freq": PAPER.keep_every,
-    "trainer.project_name": "prorubric",
-    "trainer.logger": ["console"],
-    f"{_FUNCTION}.path": _MODULE,
-    f"{_FUNCTION}.name": "compute_score",
-}
 
 
 @config_record
@@ -354,28 +321,23 @@ def render_overrides(variant: str | Variant, run: VerlRun, **options: Any) -> li
     found = find_variant(variant)
     own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
     chosen = VerlOptions(make_paper_reward(found, **options), **own)
-    overlong = chosen.reward.overlong
-    settings = {
-        **_SHARED_SETTINGS,
-        f"{_ACTOR}.use_kl_loss": found.kl > 0,
-        f"{_ACTOR}.kl_loss_coef": found.kl,
+    overlong, name = chosen.reward.overlong, variant if isinstance(variant, str) else found.scheme
+    values = {
+        **asdict(PAPER),
+        **asdict(found),
+        **asdict(run),
+        "use_kl": found.kl > 0,
         # Sequences are packed by length; the longest prompt with the longest response has to fit.
-        f"{_ACTOR}.ppo_max_token_len_per_gpu": 2 * (PAPER.prompt_limit + found.response_limit),
-        "data.train_files": run.train,
-        "data.val_files": run.validation,
-        "data.max_response_length": found.response_limit,
-        "actor_rollout_ref.model.path": run.model,
-        "trainer.experiment_name": f"{variant if isinstance(variant, str) else found.scheme}-seed{run.seed}",
-        **dict.fromkeys(_SEEDS, run.seed),
+        "packed_tokens": 2 * (PAPER.prompt_limit + found.response_limit),
+        "experiment": f"{name}-seed{run.seed}",
+        "module": _MODULE,
     }
     if run.manager == "group":
-        settings["reward.num_workers"] = 1
-        settings[f"{_MANAGER}.source"] = "importlib"
-        settings[f"{_MANAGER}.name"] = "GroupRewardManager"
-        settings[f"{_MANAGER}.module.path"] = _MODULE
+        manager = {f"{_MANAGER}.source": "importlib", f"{_MANAGER}.name": "GroupRewardManager"}
+        settings: dict[str, Any] = {"reward.num_workers": 1, **manager, f"{_MANAGER}.module.path": _MODULE}
     else:
         chosen = replace(chosen, reward=replace(chosen.reward, overlong=None))
-        settings[f"{_MANAGER}.name"] = run.manager
+        settings = {f"{_MANAGER}.name": run.manager}
         if overlong is not None:  # the same cost of length, charged by verl's manager
             settings |= {f"{_BUFFER}.enable": True, f"{_BUFFER}.log": False, f"{_BUFFER}.len": overlong.buffer}
             settings[f"{_BUFFER}.penalty_factor"] = overlong.factor
@@ -383,8 +345,10 @@ def render_overrides(variant: str | Variant, run: VerlRun, **options: Any) -> li
     kwargs = {"scheme": chosen.reward.scheme, **_list_changes(chosen.reward), **_list_changes(chosen, skip="reward")}
     if chosen.reward.overlong is not None:
         kwargs["overlong.factor"] = chosen.reward.overlong.factor
-    settings |= {f"+{_FUNCTION}.reward_kwargs.{key}": value for key, value in kwargs.items()}
-    return [f"{key}={render_value(value)}" for key, value in settings.items()]
+    settings |= {f"{_KWARGS}.{key}": value for key, value in kwargs.items()}
+    filled = {key: render_value(value) for key, value in values.items()}
+    lines = [line.format(**filled) for line in _OVERRIDES if not line.startswith("#")]
+    return [*lines, *(f"{key}={render_value(value)}" for key, value in settings.items())]
 
 
 def render_value(value: Any) -> str:
