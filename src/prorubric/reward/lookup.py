@@ -12,8 +12,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from prorubric.aggregate.choose import check_judging
 from prorubric.datasets.carry import OWN_KEY
 from prorubric.datasets.load import load_tasks
@@ -36,6 +34,7 @@ _CRITERION_BYTES, _VALUE_BYTES = 1000, 80
 _CHECKED = 256
 """Tasks passed as objects that need not be checked again."""
 _OWN_COLUMNS = {"id", "messages", "rubric"}
+_NESTED_KEYS = ("messages", "rubric", "protocol")
 _RUBRIC_KEYS = ("rubric", "rubrics", "criteria")
 _ROW_KEYS = ("data_source", "ability", "reward_model")
 # Trainers add values to extra_info that change from sample to sample; only these describe the task.
@@ -110,39 +109,32 @@ class Lookup:
         carried = _pick_carried(value) if isinstance(value, Mapping) else None
         if carried is None:
             return None
-        try:  # arrays, as readers of parquet give them, become lists
-            text = orjson.dumps(carried, default=_as_json, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
-        except TypeError:  # a lone surrogate, which UTF-8 cannot hold
-            text = json.dumps(carried, default=_as_json).encode()
-        return self._find_carried(text)
+        return self._find_carried(json.dumps(carried, default=_as_json))
 
-    def _find_carried(self, text: bytes) -> Task:
+    def _find_carried(self, text: str) -> Task:
         """The task of a text, parsed if it is new. Tasks are kept by a digest; the text itself is not."""
-        key, kept = hashlib.sha256(text).digest(), self._carried
+        key, kept = hashlib.sha256(text.encode()).digest(), self._carried
         with lock_process():
             if key in kept:
                 kept.move_to_end(key)
                 return kept[key][0]
-            task = self._parse(text)
+            task = self._parse(parse_json(text))
             # Text is kept as it came and as the judge is shown it; every comma stands for one more value.
-            size = 3 * len(text) + _VALUE_BYTES * text.count(b",") + _CRITERION_BYTES * len(task.rubric)
+            size = 3 * len(text) + _VALUE_BYTES * text.count(",") + _CRITERION_BYTES * len(task.rubric)
             kept[key] = (task, size)
             self._carried_bytes += size
             while self._carried_bytes > REMEMBERED_BYTES or len(kept) > REMEMBERED:
                 self._carried_bytes -= kept.popitem(last=False)[1][1]
         return task
 
-    def _parse(self, text: bytes) -> Task:
-        row = parse_json(text)
+    def _parse(self, row: dict[str, Any]) -> Task:
         try:
             if not row.keys() >= _OWN_COLUMNS:
                 task = verl.parse(row)
             elif row.get(OWN_KEY) is not None:
                 task = verl.parse_extra_info(row)
             else:
-                task = parse_task(
-                    {**row, **{key: _unwrap(row[key]) for key in ("messages", "rubric", "protocol") if key in row}}
-                )
+                task = parse_task({key: _unwrap(row[key]) if key in _NESTED_KEYS else row[key] for key in row})
         except RubricError as error:
             raise error.at("the task in the row") from None
         self._check(task)
@@ -167,7 +159,7 @@ def _pick_carried(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _as_json(value: Any) -> Any:
-    if hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):  # an array, as readers of parquet give them
         return value.tolist()
     return dict(value) if isinstance(value, Mapping) else str(value)
 

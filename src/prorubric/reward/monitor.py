@@ -142,6 +142,8 @@ class Monitor:
         _go_back_to(step, self.history)
         alarms = find_alarms([*self.history, measured], self.config.watch, self.config.alarm)
         found = measured.model_copy(update={"alarms": tuple(alarms)})
+        for alarm in alarms:
+            _LOG.warning("step %d: %s", step, alarm)
         self.history.append(found)
         self._file.write(render_json(found.model_dump(mode="json")) + b"\n")
         self._file.flush()

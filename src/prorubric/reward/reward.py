@@ -40,9 +40,7 @@ class Overlong:
     limit: Annotated[int, Field(gt=0)]
     """The longest response that the trainer allows, in tokens."""
     buffer: Annotated[int, Field(gt=0)]
-    """How many tokens before the limit the cost begins."""
     factor: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.5
-    """The cost at the limit."""
 
     def __post_init__(self) -> None:
         if self.buffer > self.limit:
@@ -61,7 +59,6 @@ class RewardConfig:
     tasks: str | None = None
     """The file of tasks (or a Hugging Face dataset by its id), looked up by id; None if rows carry their task."""
     format: Format = "auto"
-    """The format of the tasks."""
     column: str = "task_id"
     """The column of a row that names the task, or carries it."""
     overlong: Overlong | None = None
@@ -140,9 +137,8 @@ class RubricReward:
         self.config = config
         self._schemes = tuple(dict.fromkeys((config.scheme, *config.shadow)))
         self._readings = find_scheme(config.scheme).readings
-        self._free_schemes = tuple(
-            name for name in self._schemes if set(find_scheme(name).readings) <= set(self._readings)
-        )
+        own = set(self._readings)
+        self._free_schemes = tuple(name for name in self._schemes if own.issuperset(find_scheme(name).readings))
         self._lookup = Lookup(config.tasks, config.format, config.column, self._schemes)
         self._turns = count()
         self._breaker = Breaker(config.max_unknown, config.min_batch)

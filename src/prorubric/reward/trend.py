@@ -1,10 +1,9 @@
 """The alarm: the score that is trained on rises while a curve that should rise with it falls.
 
-The rule, over the last `window` recorded steps: a straight line is fitted to each curve. The proxy's must rise by
-`rise` and three standard errors, the other's fall by `fall` and five. Proxies rise in every training that works, so
-the fall has to be beyond doubt. The standard error is widened if neighbouring steps resemble each other, because a
-window then holds less information than its length suggests. Noise, a plateau, two curves that rise and two that fall
-raise no alarm.
+A straight line is fitted to each curve over the last `window` recorded steps. The proxy's must rise by `rise` and three
+standard errors, the other's fall by `fall` and five: proxies rise in every training that works, so the fall has to be
+beyond doubt. The standard error is widened if neighbouring steps resemble each other, because a window then holds less
+information than its length suggests.
 """
 
 import math
@@ -32,13 +31,11 @@ class AlarmRule:
     least: Annotated[int, Field(ge=5)] = 20
     """Fewest steps with values, at the start of a run or where values are missing."""
     rise: Annotated[float, Field(ge=0)] = 0.02
-    """What the proxy must gain over the window."""
+    """What the proxy must gain over the window, and how many standard errors above zero that must be."""
     rise_errors: Annotated[float, Field(ge=0)] = 3.0
-    """How many standard errors above zero the gain must be."""
     fall: Annotated[float, Field(ge=0)] = 0.05
-    """What the other curve must lose over the window."""
+    """What the other curve must lose over the window, and how many standard errors above zero that must be."""
     fall_errors: Annotated[float, Field(ge=0)] = 5.0
-    """How many standard errors above zero the loss must be."""
 
     def __post_init__(self) -> None:
         if self.least > self.window:

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from prorubric.errors import ConfigError, MissingExtraError, UnjudgedError
-from prorubric.reward.monitor import Monitor, MonitorConfig, StepRecord
+from prorubric.reward.monitor import Monitor, MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig
 
 VALIDATION_SPLITS = ("val", "valid", "validation", "test", "dev", "eval")
@@ -86,19 +86,10 @@ def list_shadows(reward: Reward) -> dict[str, float]:
     return {f"shadow/{scheme}": value for scheme, value in reward.parts.shadow.items() if value is not None}
 
 
-def record_step(monitor: Monitor, step: int, rewards: Sequence[Reward], **options: Any) -> StepRecord:
-    """Record a step and log its alarms; the options are those of `Monitor.record`."""
-    record = monitor.record(step, rewards, **options)
-    for alarm in record.alarms:
-        _log.warning("step %d: %s", step, alarm)
-    return record
-
-
 class StepLog:
-    """Collects rewards that arrive one by one and records each step when it is full; an unfinished last step is lost.
+    """Collects rewards that arrive one by one and records each step when it is full, or when a later one is.
 
-    Steps are recorded in order. If responses of a step are lost, it is recorded when a later one is full, and whatever
-    arrives for it after that is ignored.
+    What arrives for a step after that is ignored, and an unfinished last step is lost.
     """
 
     def __init__(self, config: MonitorConfig, size: int) -> None:
@@ -120,5 +111,5 @@ class StepLog:
             return
         for due in sorted(pending for pending in self._pending if pending <= number):
             groups, rewards = zip(*self._pending.pop(due), strict=True)
-            record_step(self._monitor, due, rewards, groups=groups)
+            self._monitor.record(due, rewards, groups=groups)
         self._last = number

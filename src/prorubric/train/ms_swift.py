@@ -1,10 +1,8 @@
 """The reward inside ms-swift: call `register` in your own file and name that file with `--external_plugins`.
 
-ms-swift turns None, like NaN, into a reward of 0, even from its only reward function. So an unknown reward is replaced
-by the mean of its group's known ones: its advantage is then 0, up to the rounding of a 32-bit float, and the group's
-mean does not change. If nothing of a group is known, all of it gets one number and no advantage either. A group that is
-split across processes has no mean here: an unknown reward in it raises. Replaced rewards are counted in the log; if
-there are too many, the reward itself stops the run (`BreakerError`).
+ms-swift turns None, like NaN, into a reward of 0. So an unknown reward is replaced by the mean of its group's known
+ones, which is advantage 0, and counted in the log. If nothing of a group is known, all of it gets one number and no
+advantage either. In a group that is split across processes, which has no mean here, an unknown reward raises.
 """
 
 import logging
@@ -57,11 +55,7 @@ def register(config: RewardConfig, name: str = "prorubric") -> None:
 
 
 class ProRubricORM:
-    """An asynchronous reward of ms-swift. Rows name their task in the column `config.column`, or carry it.
-
-    ms-swift does not tell a reward whether it validates: rows of the validation set say so in a column `split`, and
-    length then costs nothing.
-    """
+    """An asynchronous reward of ms-swift; length costs nothing in rows whose column `split` says validation."""
 
     def __init__(self, args: Any = None, *, config: RewardConfig) -> None:
         self.args = args

@@ -5,9 +5,8 @@
 
     reward_func = make_reward_func(RewardConfig(judge="http://localhost:8000/v1#Qwen3-32B", tasks="tasks.jsonl"))
 
-A label names the task by id or carries it as JSON text. An unknown reward raises: OpenRLHF's executor then leaves the
-sample without a reward and its trainer stops, so it never trains on a made-up number. `fallback` is for runs that have
-to continue; such samples are counted in the extra log `judge_failed`. `prorubric serve` gives the same reward by URL.
+A label names the task by id or carries it as JSON text. An unknown reward raises, and OpenRLHF's trainer stops.
+`fallback` is for runs that have to continue; such samples are counted in the extra log `judge_failed`.
 """
 
 import logging
@@ -20,7 +19,6 @@ from prorubric.reward.transcript import STOP_TEXTS, drop_stop_texts, split_query
 from prorubric.train.adapter import list_metrics, require_no_overlong, require_value
 
 _log = logging.getLogger(__name__)
-
 
 RewardFunc = Callable[[Sequence[str], Sequence[str], Sequence[Any]], dict[str, Any]]
 """What OpenRLHF calls with queries, prompts and labels, from several threads and with one sample per call."""

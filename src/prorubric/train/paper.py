@@ -18,14 +18,13 @@ class Paper:
 
     _: KW_ONLY
     prompts: int = 64
-    """Prompts of one rollout."""
+    """In one rollout."""
     responses: int = 8
-    """Responses to each of them."""
+    """To each prompt."""
     mini_batch: int = 32
     """Prompts of one update."""
     rollouts: int = 300
     learning_rate: float = 1e-6
-    """Constant after the warm-up."""
     warmup_steps: int = 10
     clip_low: float = 0.20
     clip_high: float = 0.28
@@ -46,9 +45,8 @@ class Variant:
     scheme: str
     _: KW_ONLY
     response_limit: int = 8192
-    """In tokens."""
     overlong_buffer: int = 4096
-    """How far below the limit the reward begins to shrink."""
+    """How many tokens below the limit the reward begins to shrink."""
     kl: float = 0.0
     """Weight of the KL loss to the reference policy (k3, the low-variance estimator); 0 for none."""
 

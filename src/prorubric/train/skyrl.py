@@ -6,9 +6,8 @@
     register_env(RewardConfig(judge="http://localhost:8000/v1#Qwen3-32B", tasks="tasks.jsonl"))
 
 and `env_class: prorubric` in the data. A row names its task, or carries it, in the column of the config or in
-`reward_spec.ground_truth`. SkyRL accepts only a number from `step`, so an unknown reward raises and the trainer stops:
-it never trains on a made-up number. `fallback` is for runs that have to continue; such episodes are counted in the
-metric `judge_failed`.
+`reward_spec.ground_truth`. An unknown reward raises, and the trainer stops. `fallback` is for runs that have to
+continue; such episodes are counted in the metric `judge_failed`.
 """
 
 from collections.abc import Mapping

@@ -6,9 +6,8 @@
     custom_rm = make_custom_rm(RewardConfig(judge="http://localhost:8000/v1#Qwen3-32B", tasks="tasks.jsonl"))
 
 The label of a sample, or its metadata if it has none, names the task or carries it. A single sample with an unknown
-reward raises, which ends the rollout. With `--group-rm` slime passes a whole group, and a sample can be left out: it
-gets the mean of its group's known rewards, which does not move the group's mean, and `remove_sample`, which takes it
-out of the loss. A group without a known reward raises. `prorubric serve` gives the same reward by URL.
+reward raises, which ends the rollout. In a whole group (`--group-rm`) it gets the mean of the group's known rewards and
+`remove_sample`, which takes it out of the loss; a group without a known reward raises.
 """
 
 import logging
@@ -21,7 +20,6 @@ from prorubric.reward.transcript import STOP_TEXTS, choose_reference, drop_stop_
 from prorubric.train.adapter import describe_unknown, fill_unknown, require_value
 
 _log = logging.getLogger(__name__)
-
 
 CustomRm = Callable[..., Awaitable[Any]]
 """What slime awaits: a number for one sample, a list of numbers for a group."""

@@ -2,8 +2,7 @@
 
 An unknown reward is None. From TRL 1.6 on, `GRPOTrainer` and `RLOOTrainer` leave such a row out of its group's baseline
 and give it advantage 0, as long as they have one reward function. Nearly everywhere else in TRL a None counts as 0, so
-`TrlReward` checks its trainer in every call and refuses the others. If too many rewards of a batch are unknown, the
-`BreakerError` of the reward ends the training.
+`TrlReward` checks its trainer in every call and refuses the others.
 """
 
 import os
@@ -24,7 +23,7 @@ from prorubric.reward.reward import Reward, RewardConfig, RewardRequest, RubricR
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
 from prorubric.text.show import shorten
-from prorubric.train.adapter import list_rows, list_shadows, load_trainer, record_step
+from prorubric.train.adapter import list_rows, list_shadows, load_trainer
 from prorubric.train.paper import PAPER, Variant, find_variant
 
 LogMetric = Callable[[str, float], None]
@@ -54,7 +53,7 @@ class TrlReward:
         """Called with every training batch; `watch_rewards` sets it."""
         self.__name__ = name
 
-    def __reduce__(self) -> tuple[type["TrlReward"], tuple[RewardConfig, str], dict[str, bool]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.reward.config, self.__name__), {"check_trainer": self.check_trainer}
 
     def __call__(
@@ -188,8 +187,7 @@ def make_grpo_config(
 ) -> Any:
     """A `GRPOConfig` with the settings of one of the paper's runs; `overrides` are its own fields and win.
 
-    TRL counts updates and the paper counts rollouts: 300 rollouts of two updates each are 600 steps. With `validate`
-    the trainer needs an `eval_dataset`.
+    With `validate` the trainer needs an `eval_dataset`.
     """
     found = find_variant(variant)
     settings: dict[str, Any] = {
@@ -230,7 +228,7 @@ class TrlData:
 def make_dataset(
     tasks: Iterable[Task], tokenizer: Any = None, prompt_limit: int = PAPER.prompt_limit, *, carry: bool = False
 ) -> TrlData:
-    """Tasks as a dataset for `GRPOTrainer`. TRL does not limit prompts: with a tokenizer, longer ones are left out.
+    """Tasks as a dataset for `GRPOTrainer`; with a tokenizer, prompts above the limit are left out.
 
     With `carry` each row has its whole task as JSON text in `task`, and the reward needs no file of tasks.
     """
@@ -262,9 +260,8 @@ def watch_rewards(
 ) -> Any:
     """A callback for `GRPOTrainer(callbacks=[…])` that records every batch and warns when the reward is being gamed.
 
-    With `stop` an alarm ends the training. `second` is a second opinion on every n-th response: another judge, or other
-    criteria for the same task ids in its own file. It is recorded as the appropriateness of the step and does not train
-    the policy. Does not work with `trl.experimental.async_grpo`, which computes rewards in another process.
+    With `stop` an alarm ends the training. `second` is a second opinion on every n-th response, recorded as the
+    appropriateness of the step. Not for `trl.experimental.async_grpo`, which computes rewards in another process.
     """
     base = load_trainer("transformers", "Watching a run of TRL", "trl").TrainerCallback
     made: Any = type("RewardWatch", (_Watch, base), {})
@@ -318,7 +315,7 @@ class _Watch:
         self._rewards.clear()
         alarms: Sequence[object] = ()
         if self.monitor and rewards:
-            alarms = record_step(self.monitor, state.global_step, rewards, appropriateness=opinions or None).alarms
+            alarms = self.monitor.record(state.global_step, rewards, appropriateness=opinions or None).alarms
         if any(gather([bool(alarms)])) and self._stop:
             control.should_training_stop = True
 

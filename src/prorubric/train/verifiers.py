@@ -6,9 +6,8 @@ A taskset is a module of yours that exports this class:
 
     __all__ = ["RubricTaskset"]
 
-and is run as `vf-eval your_module --env.taskset.tasks tasks.jsonl --env.taskset.task.judge M`. Weights may be negative,
-and dimensions are kept. An unknown reward raises: the trace then has an error and no reward, verifiers counts it as
-failed, and a retry rule may run it again. The parts of a reward are in `trace.info["reward"]`.
+and is run as `vf-eval your_module --env.taskset.tasks tasks.jsonl --env.taskset.task.judge M`. An unknown reward
+raises: the trace then has an error and no reward. The parts of a reward are in `trace.info["reward"]`.
 """
 
 from collections.abc import Iterator
@@ -61,9 +60,8 @@ class RubricTaskConfig(vf.TaskConfig):  # type: ignore[misc]
     def make_reward(self) -> RubricReward:
         """The reward of these options, one per process."""
         if not self.judge:
-            raise ConfigError(
-                "no judge is named; give one with --env.taskset.task.judge, such as http://host:port/v1#name"
-            )
+            remedy = "give one with --env.taskset.task.judge, such as http://host:port/v1#name"
+            raise ConfigError("no judge is named", remedy=remedy)
         options = self.model_dump(include={option.name for option in fields(RewardConfig)})
         return make_reward(RewardConfig(**options))
 
@@ -77,10 +75,9 @@ class RubricTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
 
 
 class RubricData(vf.TaskData):  # type: ignore[misc]
-    """A row: the prompt, and the task with its rubric."""
+    """A row: the prompt, and the task with its rubric, which is not shown to the policy."""
 
     row: dict[str, Any]
-    """The task; it is not shown to the policy."""
 
 
 class RubricTask(vf.Task[RubricData, vf.State, RubricTaskConfig]):  # type: ignore[misc]

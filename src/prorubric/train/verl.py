@@ -3,13 +3,10 @@
 verl has no place for an unknown reward: NaN makes NaN of a group's advantages, and None has no score. So a response
 without a reward is left out, or gets the number that `on_failure` names; then its `judge_failed` is 1.
 
-`compute_score` is for verl's `naive`, `dapo` and `gdpo`, which see one response at a time: an unknown reward raises,
-and verl's default trainer continues without the response. They do not say how long a response is, so `overlong` is
-refused. `GroupRewardManager` replaces them: an unknown reward gets the mean of its group's known ones, which is
-advantage 0, and raises if nothing of the group is known. Both read `reward.custom_reward_function.reward_kwargs`. Once
-the breaker opens, or the judge cannot be used at all, every later call raises too: verl's default trainer continues
-without a row that raised, and stops when none is left. `render_overrides` gives the paper's runs as Hydra overrides.
-Importing this module does not import verl.
+`compute_score` is for verl's own managers, which see one response at a time: an unknown reward raises, and verl's
+default trainer continues without the response. `GroupRewardManager` gives it the mean of its group's known rewards,
+which is advantage 0. Once the breaker opens, or the judge cannot be used at all, every later call raises too, so that
+the trainer runs out of rows and stops. Importing this module does not import verl.
 """
 
 import asyncio
@@ -58,10 +55,8 @@ class VerlOptions:
     reward: RewardConfig
     _: KW_ONLY
     on_failure: OnFailure = "leave_out"
-    """What becomes of a response with an unknown reward. `leave_out` raises: verl's default trainer continues without
-    the response, its older one stops. A number, or `midpoint` between the lowest and the highest that the reward could
-    be, is trained on as if it were the reward. `GroupRewardManager` does either only if the mean of the group's known
-    rewards is no option: none is known, or the advantage estimator does not center groups."""
+    """What becomes of an unknown reward: `leave_out` raises; a number, or the `midpoint` of the bounds, is trained on.
+    `GroupRewardManager` does so only if no reward of the group is known, or the estimator does not center groups."""
     group_wait: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 600.0
     """`GroupRewardManager`: how many seconds a failed row waits for the rest of its group."""
     monitor: MonitorConfig | None = None
@@ -76,12 +71,8 @@ async def compute_score(
 ) -> dict[str, float]:
     """The reward of one response, for `reward.custom_reward_function`."""
     rewarder = _find_rewarder(reward_kwargs)
-    require_no_overlong(
-        rewarder.options.reward,
-        "verl",
-        "let verl charge for length (reward.reward_manager.name=dapo with overlong_buffer_cfg), or use "
-        "GroupRewardManager",
-    )
+    own = "let verl charge for length (reward.reward_manager.name=dapo with overlong_buffer_cfg)"
+    require_no_overlong(rewarder.options.reward, "verl", f"{own}, or use GroupRewardManager")
     if rewarder.options.monitor is not None:
         raise ConfigError("monitor: verl does not tell a reward function its step; use GroupRewardManager")
     truth = {"ground_truth": ground_truth}
@@ -134,15 +125,13 @@ class Rewarder:
             score = choice
         else:
             score = require_value(found)
-        verdicts = [*map(_as_number, parts.dimensions.values()), *[ABSENT] * DIMENSIONS]
-        shadows = {name: parts.shadow.get(name, ABSENT) for name in self.options.reward.shadow}
-        return {
-            "score": score,
-            **list_metrics(found),
-            "overlong": parts.overlong,
-            **{f"dimension_{number}": verdicts[number - 1] for number in range(1, DIMENSIONS + 1)},
-            **{f"shadow_{name}": _as_number(value) for name, value in shadows.items()},
+        verdicts = dict(enumerate(parts.dimensions.values(), 1))
+        given = {
+            **{f"dimension_{number}": verdicts.get(number, ABSENT) for number in range(1, DIMENSIONS + 1)},
+            **{f"shadow_{name}": parts.shadow.get(name, ABSENT) for name in self.options.reward.shadow},
         }
+        numbers = {name: UNKNOWN if value is None else float(value) for name, value in given.items()}
+        return {"score": score, **list_metrics(found), "overlong": parts.overlong, **numbers}
 
 
 @dataclass(slots=True)
@@ -156,11 +145,7 @@ class _Group:
 
 
 class GroupRewardManager:
-    """A reward manager for verl that sees whole groups: `reward.reward_manager.source=importlib`.
-
-    verl sends every response to a random reward worker, so a group is seen whole only if there is one worker; more are
-    refused. One is enough: it waits for the judge, not for a processor.
-    """
+    """A reward manager for verl that sees whole groups, and for that needs `reward.num_workers=1`."""
 
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any = None, **_: Any) -> None:  # noqa: ARG002 - verl's
         if config.reward.num_workers != 1:
@@ -231,25 +216,21 @@ class GroupRewardManager:
             del self._groups[uid]
 
     @cached_property
-    def _validation_ids(self) -> frozenset[str]:
-        validation, training = (
-            frozenset(_read_names(files, self._column)) for files in (self._data.val_files, self._data.train_files)
-        )
-        both = sorted(validation & training)
-        if both:
+    def _validation_ids(self) -> set[str]:
+        validation, training = (set(self._read_names(self._data[key])) for key in ("val_files", "train_files"))
+        if both := sorted(validation & training):
             raise ConfigError(
                 f"{len(both)} tasks are in both data.train_files and data.val_files, such as {both[0]!r}, so training "
                 "cannot be told from validation; hold tasks out, or give each row its split in extra_info"
             )
         return validation
 
-
-def _read_names(files: Any, column: str) -> Iterator[str]:
-    """The names of the tasks in verl's data files, which may be remote."""
-    copy_to_local = import_module("verl.utils.fs").copy_to_local
-    for file in [files] if isinstance(files, str) else files or ():
-        for row in read_rows(Path(copy_to_local(str(Path(file).expanduser())))):
-            yield _name_task(_read_row(row.value or {}), column)
+    def _read_names(self, files: Any) -> Iterator[str]:
+        """The names of the tasks in verl's data files, which may be remote."""
+        copy_to_local = import_module("verl.utils.fs").copy_to_local
+        for file in [files] if isinstance(files, str) else files or ():
+            for row in read_rows(Path(copy_to_local(str(Path(file).expanduser())))):
+                yield _name_task(_read_row(row.value or {}), self._column)
 
 
 def _read_row(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,10 +261,6 @@ def _make_rewarder(kwargs: str) -> Rewarder:
     options = json.loads(kwargs)
     own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
     return Rewarder(VerlOptions(RewardConfig(**options), **own))
-
-
-def _as_number(verdict: float | None) -> float:
-    return UNKNOWN if verdict is None else float(verdict)
 
 
 # Settings

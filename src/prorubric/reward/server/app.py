@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from prometheus_client import generate_latest
-from starlette.exceptions import HTTPException
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from prorubric.errors import ModelError, ProRubricError, RubricError, SourceError
 from prorubric.reward.reward import Reward, RewardRequest, RubricReward
@@ -23,18 +23,7 @@ from prorubric.reward.server.config import ServerOptions
 from prorubric.reward.server.gate import BUG, RETRY_UNKNOWN, REWARD_ROUTES, Places, Visit, respond
 from prorubric.reward.server.log import log_error
 from prorubric.reward.server.metrics import Metrics
-from prorubric.reward.server.protocols import (
-    Health,
-    OpenRlhfRequest,
-    OpenRlhfRewards,
-    Problem,
-    Scored,
-    ScoredSeveral,
-    ScoreRequest,
-    SlimeRequest,
-    UnknownReward,
-    VerifyRequest,
-)
+from prorubric.reward.server.protocols import ANSWERS, OpenRlhfRequest, ScoreRequest, SlimeRequest, VerifyRequest
 from prorubric.reward.strict_json import parse_strict_json
 from prorubric.rubric.base import read_fault
 from prorubric.text.show import shorten
@@ -42,18 +31,12 @@ from prorubric.text.show import shorten
 _ABOUT = """\
 Rewards from rubrics. A task is named by its id or carried in the request.
 An unknown reward is never a number: it is a 503 whose body says why and gives the bounds of the reward."""
+_FRAMEWORK_LINES = {
+    404: f"no such route; rewards are at POST {', '.join(REWARD_ROUTES)}",
+    405: "wrong method for this route; rewards are asked for with POST",
+}
 _MOST_KEYS = 1000
 """More would each become an error message."""
-
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    401: {"model": Problem, "description": "The token is missing or wrong"},
-    413: {"model": Problem, "description": "The body is too large"},
-    422: {"model": Problem, "description": "The request is invalid"},
-    429: {"model": Problem, "description": "No room now; see Retry-After"},
-    502: {"model": Problem, "description": "The judge cannot be used at all"},
-    503: {"model": Problem, "description": "The reward is unknown, or not available now; see Retry-After"},
-    504: {"model": Problem, "description": "No reward in time"},
-}
 
 
 class StrictRequest(Request):
@@ -99,7 +82,7 @@ class Service:
     async def find_rewards(
         self, request: Request, asked: Sequence[RewardRequest], *, validation: bool = False
     ) -> list[Reward]:
-        """The rewards, all of them known; `UnknownRewardError` if some are not."""
+        """The rewards, all of them known; a 503 if some are not."""
         visit: Visit = request.scope["visit"]
         visit.notes["responses"] = len(asked)
         if self.options.log_text:
@@ -126,22 +109,14 @@ class Service:
         if unknown:
             if self.options.log_text:
                 visit.notes["reasons"] = [list(reward.parts.unknown) for reward in unknown]
-            raise UnknownRewardError(rewards)
+            raise HTTPException(503, describe_unknown(rewards, visit.route), RETRY_UNKNOWN)
         return rewards
-
-
-class UnknownRewardError(Exception):
-    """Some of the rewards that a request asked for are unknown."""
-
-    def __init__(self, rewards: Sequence[Reward]) -> None:
-        super().__init__()
-        self.rewards = rewards
 
 
 router = APIRouter(route_class=StrictRoute)
 
 
-@router.post("/score", tags=["rewards"], responses={**PROBLEMS, 200: {"model": Scored | ScoredSeveral}})
+@router.post("/score", tags=["rewards"], responses=ANSWERS["score"])
 async def score(body: ScoreRequest, request: Request) -> Response:
     """The reward of one response to a task, or of several."""
     service: Service = request.app.state.service
@@ -150,7 +125,7 @@ async def score(body: ScoreRequest, request: Request) -> Response:
     return respond(scored[0] if body.responses is None else {"rewards": scored})
 
 
-@router.post("/openrlhf", tags=["rewards"], responses={**PROBLEMS, 200: {"model": OpenRlhfRewards}})
+@router.post("/openrlhf", tags=["rewards"], responses=ANSWERS["openrlhf"])
 async def openrlhf(body: OpenRlhfRequest, request: Request) -> Response:
     """For OpenRLHF's `--reward.remote_url`. The label names the task or carries it."""
     service: Service = request.app.state.service
@@ -159,7 +134,7 @@ async def openrlhf(body: OpenRlhfRequest, request: Request) -> Response:
     return respond({"rewards": values, "scores": values, "extra_logs": {}})
 
 
-@router.post("/slime", tags=["rewards"], responses={**PROBLEMS, 200: {"model": float}})
+@router.post("/slime", tags=["rewards"], responses=ANSWERS["slime"])
 async def slime(body: SlimeRequest, request: Request) -> Response:
     """For slime's `--rm-type remote_rm --rm-url`. The answer is the reward itself, a number."""
     service: Service = request.app.state.service
@@ -167,7 +142,7 @@ async def slime(body: SlimeRequest, request: Request) -> Response:
     return respond(reward.value)
 
 
-@router.post("/verify", tags=["rewards"], responses={**PROBLEMS, 200: {"description": "The request and its reward"}})
+@router.post("/verify", tags=["rewards"], responses=ANSWERS["verify"])
 async def verify(body: VerifyRequest, request: Request) -> Response:
     """For NeMo Gym: the request comes back with its `reward`."""
     service: Service = request.app.state.service
@@ -181,8 +156,8 @@ async def seed_session() -> dict[str, Any]:
     return {}
 
 
-@router.get("/health", tags=["watching"])
-async def health(request: Request) -> Health:
+@router.get("/health", tags=["watching"], responses=ANSWERS["health"])
+async def health(request: Request) -> dict[str, Any]:
     """Whether the server is alive and whether its judge answered when it was last asked."""
     service: Service = request.app.state.service
     answered, failed = service.judge_answered, service.judge_failed
@@ -190,13 +165,13 @@ async def health(request: Request) -> Health:
         judge = "failing"
     else:
         judge = "not asked yet" if answered is None else "answering"
-    return Health(
-        status="ok",
-        judge=judge,
-        judge_answered_seconds_ago=None if answered is None else round(time.monotonic() - answered, 3),
-        in_flight=service.places.taken,
-        limit=service.places.limit,
-    )
+    return {
+        "status": "ok",
+        "judge": judge,
+        "judge_answered_seconds_ago": None if answered is None else round(time.monotonic() - answered, 3),
+        "in_flight": service.places.taken,
+        "limit": service.places.limit,
+    }
 
 
 @router.get("/metrics", tags=["watching"], response_class=Response)
@@ -213,21 +188,17 @@ async def refuse(request: Request, error: Exception) -> Response:
     match error:
         case RequestValidationError():
             line = describe_problem(error.errors())
-        case UnknownRewardError():
-            body = describe_unknown(error.rewards, request.scope["visit"].route)
-            return respond(body, 503, RETRY_UNKNOWN)
         case ModelError():
             status, line = 502, f"the judge cannot be used: {error}"
         case SourceError():
             # Nothing is wrong with the request, and paths on this machine are not its sender's business.
             log_error("no journal", route=request.scope["visit"].route, text=line)
             status, line, headers = 503, "the server cannot keep replies; its log says why", RETRY_UNKNOWN
-        case HTTPException():
-            status, line, headers = error.status_code, error.detail, error.headers
-            if status == 404:
-                line = f"no such route; rewards are at POST {', '.join(REWARD_ROUTES)}"
-            elif status == 405:
-                line = "wrong method for this route; rewards are asked for with POST"
+        case HTTPException(detail=dict()):
+            return respond(error.detail, error.status_code, error.headers)
+        case StarletteHTTPException():
+            status, headers = error.status_code, error.headers
+            line = _FRAMEWORK_LINES.get(status, error.detail)
         case ProRubricError():
             pass  # its own line, as a 422
         case _:
@@ -237,7 +208,7 @@ async def refuse(request: Request, error: Exception) -> Response:
 
 def make_app(service: Service) -> FastAPI:
     """The routes as an ASGI application. /openapi.json describes them; a docs page would load scripts from a CDN."""
-    errors = (RequestValidationError, UnknownRewardError, ProRubricError, HTTPException, Exception)
+    errors = (RequestValidationError, ProRubricError, StarletteHTTPException, Exception)
     app = FastAPI(
         title="ProRubric",
         description=_ABOUT,
@@ -260,12 +231,13 @@ def render_reward(reward: Reward) -> dict[str, Any]:
 def describe_unknown(rewards: Sequence[Reward], route: str) -> dict[str, Any]:
     """Which rewards are unknown, why, and within which bounds; `/score` also gives the others."""
     unknown = [
-        UnknownReward(index=index, task=one.parts.task_id, low=one.low, high=one.high, reasons=[*one.parts.unknown])
+        {"index": index, "task": one.parts.task_id, "low": one.low, "high": one.high, "reasons": one.parts.unknown}
         for index, one in enumerate(rewards)
         if one.value is None
     ]
-    line = f"{len(unknown)} of {len(rewards)} rewards unknown; first: {shorten(unknown[0].reasons[0], 200)}"
-    body: dict[str, Any] = {"error": line, "unknown": [one.model_dump() for one in unknown]}
+    first = next(one.parts.unknown[0] for one in rewards if one.value is None)
+    line = f"{len(unknown)} of {len(rewards)} rewards unknown; first: {shorten(first, 200)}"
+    body = {"error": line, "unknown": unknown}
     return {**body, "rewards": [render_reward(reward) for reward in rewards]} if route == "/score" else body
 
 

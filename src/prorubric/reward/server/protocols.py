@@ -1,4 +1,4 @@
-"""The bodies that trainers send, each read as the same thing (which task, which text, how many tokens); the answers.
+"""The bodies that trainers send, each read as the same thing: which task, which text, how many tokens.
 
 Pydantic refuses a body of the wrong shape, `ConfigError` one of the right shape that makes no sense. Whether a task
 exists is found out later, by the reward.
@@ -19,8 +19,9 @@ from prorubric.text.show import count, shorten
 _REFERENCE = (
     "the id of a task in the server's file; or a task itself, as an object or as JSON text; or a row with either"
 )
-_EXAMPLES = parse_json(Path(__file__).with_name("examples.json").read_bytes())
-"""Example bodies by route, for /openapi.json."""
+_OPENAPI = parse_json(Path(__file__).with_name("openapi.json").read_bytes())
+"""Example bodies and the schemas of answers by route, for /openapi.json."""
+_EXAMPLES = _OPENAPI["examples"]
 
 
 def _require_reference(value: Any) -> Any:
@@ -162,52 +163,14 @@ class VerifyRequest(BaseModel):
         return [RewardRequest(task, self.response.read_last_message(), count if is_count else None)]
 
 
-class Scored(BaseModel):
-    """One reward and how it came about."""
-
-    value: float
-    low: float
-    high: float
-    parts: dict[str, Any]
-
-
-class ScoredSeveral(BaseModel):
-    """Several rewards, in the order of the responses."""
-
-    rewards: list[Scored]
+def _list_answers(route: str) -> dict[int | str, dict[str, Any]]:
+    problems = {status: (line, _OPENAPI["problem"]) for status, line in _OPENAPI["problems"].items()}
+    answers = {"200": ("An answer", _OPENAPI["answers"][route]), **(problems if route in _OPENAPI["examples"] else {})}
+    return {
+        status: {"description": line, "content": {"application/json": {"schema": schema}}}
+        for status, (line, schema) in answers.items()
+    }
 
 
-class OpenRlhfRewards(BaseModel):
-    """What OpenRLHF reads."""
-
-    rewards: list[float]
-    scores: list[float]
-    extra_logs: dict[str, Any]
-
-
-class UnknownReward(BaseModel):
-    """A reward that is unknown: its bounds, and why."""
-
-    index: int
-    task: str
-    low: float
-    high: float
-    reasons: list[str]
-
-
-class Problem(BaseModel):
-    """What is wrong, in one line."""
-
-    error: str
-    unknown: list[UnknownReward] = []
-
-
-class Health(BaseModel):
-    """Whether the server is alive and whether its judge is."""
-
-    status: str
-    judge: str
-    """`answering`, `failing`, or `not asked yet`."""
-    judge_answered_seconds_ago: float | None
-    in_flight: int
-    limit: int
+ANSWERS = {route: _list_answers(route) for route in _OPENAPI["answers"]}
+"""What each route answers, for /openapi.json."""
