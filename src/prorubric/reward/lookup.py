@@ -55,12 +55,11 @@ class Lookup:
         stream = load_tasks(path, format, strict=True)
         for task in stream:
             known = self.tasks.setdefault(task.id, task)
-            if known != task:
-                raise SourceError(
-                    f"{path}:{stream.line}: the id {task.id!r} already belongs to another task; make ids unique"
-                )
             if known is task:
                 self._check(task)
+            elif known != task:
+                line = f"the id {task.id!r} already belongs to another task; make ids unique"
+                raise SourceError(line, place=f"{path}:{stream.line}")
         if not self.tasks:
             raise SourceError(f"{path}: the file has no tasks, so there is nothing to reward")
 

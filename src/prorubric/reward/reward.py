@@ -210,10 +210,8 @@ class RubricReward:
         charge, penalty = self.config.overlong, 0.0
         if charge is not None and not validation:
             if tokens is None:
-                raise ConfigError(
-                    f"task {task.id!r}: overlong is set and the length of the response is not known; "
-                    "pass tokens, its number of tokens"
-                )
+                line = "overlong is set and the length of the response is not known; pass tokens, its number of tokens"
+                raise ConfigError(line, place=f"task {task.id!r}")
             penalty = overlong_penalty(tokens, charge.limit, charge.buffer, charge.factor)
         return RewardRequest(task, request.text, tokens), 0.0 - penalty
 

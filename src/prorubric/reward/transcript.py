@@ -31,10 +31,8 @@ def split_query(query: str, prompt: str) -> str:
     tail = prompt[-_TAIL:]
     start = query.find(tail) if tail.strip() and prompt.count(tail) == 1 else -1
     if start < 0:
-        raise ConfigError(
-            f"the query {shorten(query)!r} neither begins with its prompt nor contains the end of it; "
-            "send query = prompt + response, with the same prompt in prompts"
-        )
+        line = f"the query {shorten(query)!r} neither begins with its prompt nor contains the end of it"
+        raise ConfigError(line, remedy="send query = prompt + response, with the same prompt in prompts")
     return query[start + len(tail) :]
 
 

@@ -8,11 +8,11 @@ and give it advantage 0, as long as they have one reward function. Nearly everyw
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -215,14 +215,11 @@ def make_grpo_config(
     return load_trainer("trl", "The paper's settings for TRL", "trl").GRPOConfig(**{**settings, **overrides})
 
 
-@dataclass(frozen=True, slots=True)
-class TrlData:
-    """Prompts for TRL, and those that were left out."""
+class TrlData(NamedTuple):
+    """A `datasets.Dataset` of prompts, and the tasks whose prompt is too long, with its length in tokens."""
 
     dataset: Any
-    """A `datasets.Dataset` with the columns `prompt`, `task_id` and, with `carry`, `task`."""
     left_out: dict[str, int]
-    """Tasks whose prompt is too long, with its length in tokens."""
 
 
 def make_dataset(

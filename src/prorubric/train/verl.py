@@ -149,15 +149,13 @@ class GroupRewardManager:
 
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any = None, **_: Any) -> None:  # noqa: ARG002 - verl's
         if config.reward.num_workers != 1:
-            raise ConfigError(
-                f"reward.num_workers is {config.reward.num_workers}: verl spreads the responses of a group over all "
-                "workers, and none of them would see it whole; set reward.num_workers=1"
-            )
+            reason = "verl spreads the responses of a group over all workers, and none of them would see it whole"
+            place = f"reward.num_workers is {config.reward.num_workers}"
+            raise ConfigError(reason, remedy="set reward.num_workers=1", place=place)
         if ((config.reward.get("reward_kwargs") or {}).get("overlong_buffer_cfg") or {}).get("enable"):
-            raise ConfigError(
-                "reward.reward_kwargs.overlong_buffer_cfg belongs to verl's dapo manager; GroupRewardManager charges "
-                "for length itself: set overlong in reward.custom_reward_function.reward_kwargs instead"
-            )
+            own = "set overlong in reward.custom_reward_function.reward_kwargs instead"
+            remedy = f"GroupRewardManager charges for length itself: {own}"
+            raise ConfigError("reward.reward_kwargs.overlong_buffer_cfg belongs to verl's dapo manager", remedy=remedy)
         self._tokenizer, self._data = tokenizer, config.data
         self._rewarder = _find_rewarder(config.reward.custom_reward_function.get("reward_kwargs") or {})
         self._column = self._rewarder.options.reward.column
@@ -219,10 +217,9 @@ class GroupRewardManager:
     def _validation_ids(self) -> set[str]:
         validation, training = (set(self._read_names(self._data[key])) for key in ("val_files", "train_files"))
         if both := sorted(validation & training):
-            raise ConfigError(
-                f"{len(both)} tasks are in both data.train_files and data.val_files, such as {both[0]!r}, so training "
-                "cannot be told from validation; hold tasks out, or give each row its split in extra_info"
-            )
+            line = f"{len(both)} tasks are in both data.train_files and data.val_files, such as {both[0]!r}"
+            remedy = "hold tasks out, or give each row its split in extra_info"
+            raise ConfigError(f"{line}, so training cannot be told from validation", remedy=remedy)
         return validation
 
     def _read_names(self, files: Any) -> Iterator[str]:

@@ -76,16 +76,12 @@ def read_token(options: ServerOptions) -> SecretStr | None:
     value = os.environ.get(options.token_variable, "").strip()
     if not value:
         if not is_loopback(options.host):
-            raise ConfigError(
-                f"--host {options.host} is not loopback, so anyone could ask; put a token into the environment "
-                f"variable {options.token_variable}, or serve on 127.0.0.1"
-            )
+            remedy = f"put a token into the environment variable {options.token_variable}, or serve on 127.0.0.1"
+            raise ConfigError(f"--host {options.host} is not loopback, so anyone could ask", remedy=remedy)
         return None
     if len(value) < _SHORTEST_TOKEN or not value.isascii() or not value.isprintable() or " " in value:
-        raise ConfigError(
-            f"{options.token_variable}: a token has at least {_SHORTEST_TOKEN} printable ASCII characters and no "
-            "space; make one with: openssl rand -hex 32"
-        )
+        line = f"a token has at least {_SHORTEST_TOKEN} printable ASCII characters and no space"
+        raise ConfigError(line, remedy="make one with: openssl rand -hex 32", place=options.token_variable)
     return SecretStr(value)
 
 

@@ -61,12 +61,10 @@ class ScoreRequest(BaseModel):
         """What is asked for, in order."""
         if (self.response is None) == (self.responses is None):
             raise ConfigError("give either response or responses, and not both")
+        if self.tokens is not None and isinstance(self.tokens, list) == (self.responses is None):
+            raise ConfigError("tokens is one number with response and a list with responses")
         texts = [self.response or ""] if self.responses is None else self.responses
-        tokens: Sequence[int | None] = [None] * len(texts)
-        if self.tokens is not None:
-            if isinstance(self.tokens, list) != (self.responses is not None):
-                raise ConfigError("tokens is one number with response and a list with responses")
-            tokens = self.tokens if isinstance(self.tokens, list) else [self.tokens]
+        tokens = self.tokens if isinstance(self.tokens, list) else [self.tokens] * len(texts)
         if len(tokens) != len(texts):
             numbers = f"{count(len(texts), 'response')}, but {count(len(tokens), 'number')} of tokens"
             raise ConfigError(f"{numbers}; give one for each")
@@ -131,9 +129,8 @@ class PolicyResponse(BaseModel):
         if isinstance(content, str):
             return content
         if not isinstance(content, list):
-            raise ConfigError(
-                f"the content of the last message is {shorten(repr(content))}; give a text, or a list of parts"
-            )
+            shown = shorten(repr(content))
+            raise ConfigError(f"the content of the last message is {shown}; give a text, or a list of parts")
         said = ""
         for part in content:
             text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
