@@ -49,8 +49,8 @@ class TrlReward:
     def __init__(self, config: RewardConfig, name: str = "rubric_reward", *, check_trainer: bool = True) -> None:
         self.reward = RubricReward(config)
         self.check_trainer = check_trainer
-        self.on_rewards: Callable[[Sequence[RewardRequest], Sequence[Reward]], None] | None = None
-        """Called with every training batch; `watch_rewards` sets it."""
+        self.watched: list[tuple[RewardRequest, Reward]] | None = None
+        """Collects training batches once `watch_rewards` has set it."""
         self.__name__ = name
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -78,8 +78,8 @@ class TrlReward:
         tokens = [None] * len(texts) if completion_ids is None else [len(ids) for ids in completion_ids]
         rewards = self.reward(tasks, texts, tokens=tokens, validation=validation)
 
-        if self.on_rewards and not validation:
-            self.on_rewards([*map(RewardRequest, tasks, texts, tokens)], rewards)
+        if self.watched is not None and not validation:
+            self.watched += zip(map(RewardRequest, tasks, texts, tokens), rewards, strict=True)
         if log_metric:
             _log_means(rewards, log_metric)
         if log_extra:  # columns of the table that TRL writes with `log_completions`
@@ -290,15 +290,10 @@ class _Watch:
 
     def __init__(self, reward: TrlReward, config: MonitorConfig, second: SecondOpinion | None, stop: bool) -> None:
         self._config, self._second, self._stop = config, second, stop
-        self._cases: list[RewardRequest] = []
-        self._rewards: list[Reward] = []
+        self._seen: list[tuple[RewardRequest, Reward]] = []
+        reward.watched = self._seen
         self.monitor: Monitor | None = None
         """Set in the first process once training has begun."""
-        reward.on_rewards = self._collect
-
-    def _collect(self, cases: Sequence[RewardRequest], rewards: Sequence[Reward]) -> None:
-        self._cases.extend(cases)
-        self._rewards.extend(rewards)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - the trainer's
         if state.is_world_process_zero:
@@ -306,10 +301,9 @@ class _Watch:
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - the trainer's
         gather = import_module("accelerate.utils").gather_object
-        opinions = self._second.ask(self._cases) if self._second and self._cases else []
-        rewards, opinions = gather(list(self._rewards)), gather(opinions)
-        self._cases.clear()
-        self._rewards.clear()
+        opinions = self._second.ask([case for case, _ in self._seen]) if self._second and self._seen else []
+        rewards, opinions = gather([reward for _, reward in self._seen]), gather(opinions)
+        self._seen.clear()
         alarms: Sequence[object] = ()
         if self.monitor and rewards:
             alarms = self.monitor.record(state.global_step, rewards, appropriateness=opinions or None).alarms
