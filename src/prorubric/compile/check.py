@@ -33,8 +33,8 @@ _INLINE_NUMBER = re.compile(r"(?<!\w)\((?:\d{1,2}|[a-h])\)\s|(?<![\w(])\d\)\s")
 _REMARK = re.compile(r"\([^()]{3,}\)")
 # A demand that begins with a mention, with or without its subject: "The answer lists …", "Must mention …".
 _MENTION = re.compile(
-    r"\W*(?:(?:the|an?|this|any)\s+)?(?:(?:good|strong|ideal|complete)\s+)?(?:(?:answer|response|reply|text|it)\s+)?"
-    r"(?:(?:must|should|shall|has\s+to|needs\s+to|also|\w+ly)\s+)*"
+    r"\W*+(?:(?:the|an?|this|any)\s+)?+(?:(?:good|strong|ideal|complete)\s+)?+(?:(?:answer|response|reply|text|it)\s+)?+"
+    r"(?:(?:must|should|shall|has\s+to|needs\s+to|also|\w+ly)\s+)*+"
     r"(?:mentions?|names?|lists?|includes?|contains?|cites?|references?|(?:refers?|touch(?:es)?)\s+(?:to|on))\b",
     re.IGNORECASE,
 )
@@ -122,7 +122,7 @@ def _check_text(
     count = len(sentences) - sum(sentence.is_rest for sentence in sentences)
     if not _SENTENCES[0] <= count <= _SENTENCES[1]:
         yield "sentences", f"the description has {count} sentence(s); write 2 to 5."
-    is_list = len(_BULLET.findall(text)) >= 2
+    is_list = "\n" in text and len(_BULLET.findall(text)) >= 2
     is_numbered = ")" in text and len(_INLINE_NUMBER.findall(_REMARK.sub("", text))) >= 3
     mentions = sum(bool(_MENTION.match(sentence)) for sentence in demands)
     if is_list or is_numbered or (mentions >= 2 and mentions * 2 > len(demands)):

@@ -76,7 +76,7 @@ def split_clauses(description: str) -> list[Sentence]:
     found: list[Sentence] = []
     is_listing = False
     for piece in split_sentences(description):
-        whole = _LINE_BREAK.sub(" ", piece.strip())
+        whole = _LINE_BREAK.sub(" ", piece.strip()) if "\n" in piece else piece.strip()
         if not whole:
             continue
         is_item = is_listing and bool(_PATTERNS["item"].match(whole.lower()))

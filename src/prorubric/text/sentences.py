@@ -15,8 +15,12 @@ LARGEST_TABLE = 250_000
 """Pairs of sentences; comparing more would take minutes."""
 
 _CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*(?:\n\s*|\Z)|\Z)", re.MULTILINE | re.DOTALL)
-# A run of full stops is looked at once, from its first: a text may consist of nothing else.
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*\s+|[。！？]+[”’」』）】]*\s*|\n\s*")
+# One set of signs first, which is what `re` can search for fast. A run of full stops is looked at once, from its first:
+# a text may consist of nothing else.
+_END = re.compile(
+    r"[.!?…。！？\n](?:(?<=\n)\s*|(?<=[。！？])[。！？]*[”’」』）】]*\s*"
+    r"|(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*\s+)"
+)
 _ENDS = tuple(".!?…。！？")
 _CLOSING = "\"'”’»)]*_」』）】"
 # "Peter J." and "U.S." go on; "vitamin C." and "etc." end a sentence if a capital letter follows.
@@ -25,6 +29,7 @@ _OPEN_END = re.compile(
     r"|(?:\b[A-Z]\w*[.,]?\s|\.)[A-Z]\.)\W*\w?$"
 )
 _LONGEST_TAIL = 32
+_LONGEST_ABBREVIATION = 7
 _FAILS = re.compile(r"fails?\b", re.IGNORECASE)
 _HEADING_OR_ROW = re.compile(r"\s*([#|])")
 _LIST_MARK = re.compile(r"\W*(?:\d{1,3}|[a-zA-Z])[.)]\s+")
@@ -66,7 +71,9 @@ def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
         return True
     if continues or is_clause or end[0][0] not in ".…":
         return continues
-    tail = text[max(start, end.start() - _LONGEST_TAIL) : end.end() + 1]
+    # Only an initial needs the name before it.
+    length = _LONGEST_TAIL if text[end.start() - 1].isupper() else _LONGEST_ABBREVIATION
+    tail = text[max(start, end.start() - length) : end.end() + 1]
     return bool(_OPEN_END.search(tail) or _LIST_MARK.fullmatch(text, start, end.end()))
 
 
