@@ -40,9 +40,7 @@ class TestDimensions:
         bare = {name: task.model_copy(update={"protocol": None}) for name, task in list(TASKS.items())[:2]}
         ready, maker = asyncio.run(add_dimensions({**TASKS, **bare}, None, AuditConfig("tasks.jsonl"), rejects))
         assert list(ready) == list(TASKS)
-        assert (
-            maker == "the file's own for 10, rules (runs of neighbouring criteria, no model; the weak baseline) for 2"
-        )
+        assert maker == "the file's own for 10, rules (a baseline without a model) for 2"
 
 
 class TestSchemes:

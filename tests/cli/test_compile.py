@@ -21,7 +21,7 @@ def test_rules_compile_a_file_and_say_what_they_are(folder: Path) -> None:
     assert done.returncode == 0
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert lines[0] == "generator: rules (runs of neighbouring criteria, no model: a weak baseline)"
+    assert lines[0] == "generator: rules (a baseline without a model)"
     assert lines[1] == "6 rows: 6 kept, 0 repaired, 0 excluded, 0 rejected"
     assert lines[-2:] == ["tasks: out.jsonl", "manifest: out.manifest.json"]
 

@@ -1,5 +1,6 @@
 """Two compilations of the same tasks: how far they agree, and what became of every row."""
 
+import asyncio
 import math
 import tracemalloc
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from prorubric import Criterion, Message, ProtocolRubric, Rubric, Task, load_samples, save_tasks
 from prorubric.compile.compare import Mean, adjusted_rand, balance, compare_tasks, describe_protocol
-from prorubric.compile.rules import draft_by_rules
+from prorubric.compile.compiler import Compiler
 
 PLAIN = "The reader knows what to do."
 CLAUSE = "The reader knows what to do. Fails if it waits."
@@ -224,9 +225,7 @@ def test_more_groups_than_a_byte_counts_are_compared(tmp_path: Path) -> None:
 
 def test_rules_agree_little_with_dimensions_made_by_hand(tmp_path: Path) -> None:
     by_hand = list({answer.task.id: answer.task for answer in load_samples()}.values())
-    by_rules = [
-        task.model_copy(update={"protocol": ProtocolRubric.of(task.rubric, draft_by_rules(task))}) for task in by_hand
-    ]
+    by_rules = [asyncio.run(Compiler(None).compile(task)).task for task in by_hand]
     a, b = save(tmp_path / "a.jsonl", *by_rules), save(tmp_path / "b.jsonl", *by_hand)
     result = compare_tasks(a, b)
     assert result.agreement is not None

@@ -193,9 +193,7 @@ class TestDimensions:
         bare = [task.model_copy(update={"protocol": None}) for task in tasks[:3]]
         save_tasks(files / "tasks.jsonl", [*bare, *tasks[3:]])
         result = run_audit(make_config(files))
-        assert result.dimensions_from == (
-            "the file's own for 9, rules (runs of neighbouring criteria, no model; the weak baseline) for 3"
-        )
+        assert result.dimensions_from == ("the file's own for 9, rules (a baseline without a model) for 3")
         assert result.rules_dimensions
         assert all(task.protocol for task in load_tasks(files / "run/tasks.jsonl"))
 

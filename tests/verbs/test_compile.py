@@ -119,7 +119,7 @@ def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
     assert (result.kept, result.calls) == (30, 0)
     assert not (folder / "out.journal.sqlite").exists()
     made = next(iter(load_tasks(folder / "out.jsonl")))
-    assert made.meta["compile"] == {"state": "kept", "generator": "rules/3", "attempts": 1}
+    assert made.meta["compile"] == {"state": "kept", "generator": "rules/4", "attempts": 1}
 
 
 def test_transforms_alone_make_no_calls_and_need_no_generator(folder: Path) -> None:

@@ -12,6 +12,7 @@ from prorubric.cli.output import JsonFlag, make_table, print_line, say, show, sh
 from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareTasksResult, compare_tasks
 from prorubric.compile.compiler import RULES
+from prorubric.compile.rules import LABEL
 from prorubric.errors import ConfigError
 from prorubric.text.show import count
 from prorubric.verbs.compile import (
@@ -69,9 +70,8 @@ def _print_estimate(estimate: CompileEstimate, console: Console) -> None:
 
 
 def _print_generator(generator: str, console: Console) -> None:
-    about = " (runs of neighbouring criteria, no model: a weak baseline)" if generator == RULES else ""
     if generator:
-        print_line(console, f"generator: {generator}{about}")
+        print_line(console, f"generator: {LABEL if generator == RULES else generator}")
 
 
 def _print_result(result: CompileResult, console: Console) -> None:

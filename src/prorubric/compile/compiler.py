@@ -13,7 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BeforeValidator, Field, JsonValue
 
 from prorubric.compile.check import TEXT_CHECKS, TextCheck, find_exclusion, find_faults, find_text_faults
-from prorubric.compile.draft import Draft, DraftDimension, Fault, parse_draft
+from prorubric.compile.draft import Draft, Fault, parse_draft
 from prorubric.compile.prompt import (
     Domain,
     GeneratorPrompt,
@@ -35,8 +35,8 @@ State = Literal["kept", "repaired", "excluded"]
 LINEAGE = "compile"
 """The key of a task's `meta` that records how its dimensions were made."""
 RULES = "rules"
-"""The generator that is not a model: runs of neighbouring criteria. A weak baseline, labelled as such."""
-RULES_IDENTITY = "rules/3"
+"""The generator that is not a model, but a baseline."""
+RULES_IDENTITY = "rules/4"
 """The generator's name in compiled tasks; changes with anything in `rules` that changes a group or a text."""
 
 FoundT = TypeVar("FoundT")
@@ -162,9 +162,7 @@ class Compiler:
         if n < 2:
             return self._finish(task, Asked(None), Fault("fewer than two criteria"))
         if self.model is None:
-            parts = draft_by_rules(task)
-            rows = [DraftDimension(part["name"], part["description"], tuple(part["indices"])) for part in parts]
-            candidate = self._examine(Draft(tuple(rows)), task)
+            candidate = self._examine(draft_by_rules(task), task)
             asked = Asked(candidate, 1, ((*candidate.structure, *candidate.text),))
             return self._finish(task, asked, self._repair(candidate, n))
         candidates: list[_Candidate] = []
