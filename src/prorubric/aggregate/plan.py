@@ -5,10 +5,9 @@ for. A plan holds numbers only: `ScoringPlan.value` is the scheme itself, and `b
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from prorubric.aggregate.arithmetic import add_ascending, clip, hold_together
 from prorubric.aggregate.schemes import Scheme, find_scheme
 from prorubric.errors import SchemeError
 from prorubric.judge.forms import BOOLEAN
@@ -45,9 +44,11 @@ class ScoringPlan:
                 (verdict - low) / (high - low) for verdict, (low, high) in zip(verdicts, self.ranges, strict=True)
             ]
         if self.groups is not None:
-            scaled = hold_together(scaled, self.penalties, self.groups)
-        total = add_ascending(weight * value for weight, value in zip(self.weights, scaled, strict=True))
-        return clip(total / self.positive_weight)
+            # A group holds if all of its criteria comply; a penalty complies if its verdict is false.
+            comply = [bool(value) != penalty for value, penalty in zip(scaled, self.penalties, strict=True)]
+            scaled = [float(all(comply[i] for i in group)) for group in self.groups]
+        total = _add_ascending(weight * value for weight, value in zip(self.weights, scaled, strict=True))
+        return min(max(total / self.positive_weight, 0.0), 1.0)
 
 
 def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
@@ -84,5 +85,17 @@ def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
         tuple(penalties),
         tuple(groups) if groups else None,
         tuple(weights),
-        add_ascending(weight for weight in weights if weight > 0),
+        _add_ascending(weight for weight in weights if weight > 0),
     )
+
+
+def _add_ascending(terms: Iterable[float]) -> float:
+    """The sum of the terms, added from the lowest to the highest.
+
+    A reward must not depend on the order of the criteria, and floating-point addition depends on its order. Ascending
+    order also keeps the sum monotone: complying with one more criterion never scores less, not even by a rounding error.
+    """
+    total = 0.0
+    for term in sorted(terms):
+        total += term
+    return total

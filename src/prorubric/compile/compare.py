@@ -8,11 +8,11 @@ read first and only its outlines are kept (labels, a digest, a few numbers, no t
 
 import hashlib
 import math
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.rejects import Rejects
@@ -23,27 +23,6 @@ from prorubric.text.failures import has_failure_clause
 _EXAMPLES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolFigures:
-    """What one compilation of one task looks like."""
-
-    dimensions: int
-    size_balance: float | None
-    """Entropy of the dimensions' shares of the criteria, divided by its largest value: 1 = all of the same size.
-
-    None for a single dimension, which cannot be in or out of balance.
-    """
-    weight_balance: float | None
-    """The same for the shares of the weight."""
-    failure_clauses: float
-    """The share of dimensions whose description has an explicit failure clause."""
-    words: float
-    """Mean number of words in a description, separated by white space."""
-
-
-_FIGURES = tuple(one.name for one in fields(ProtocolFigures))
-
-
 class Mean(Record):
     """A figure over the tasks that have it."""
 
@@ -52,6 +31,14 @@ class Mean(Record):
     highest: float
     tasks: int
     """How many tasks have the figure."""
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Self | None:
+        """The mean of the values that are known; None if there are none."""
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        return cls(mean=sum(known) / len(known), lowest=min(known), highest=max(known), tasks=len(known))
 
 
 class SideSummary(Record):
@@ -89,13 +76,29 @@ class CompareTasksResult(Record):
     b: SideSummary
 
 
-@dataclass(frozen=True, slots=True)
-class _Outline:
+class ProtocolFigures(NamedTuple):
+    """What one compilation of one task looks like."""
+
+    dimensions: int
+    size_balance: float | None
+    """Entropy of the dimensions' shares of the criteria, divided by its largest value: 1 = all of the same size.
+
+    None for a single dimension, which cannot be in or out of balance.
+    """
+    weight_balance: float | None
+    """The same for the shares of the weight."""
+    failure_clauses: float
+    """The share of dimensions whose description has an explicit failure clause."""
+    words: float
+    """Mean number of words in a description, separated by white space."""
+
+
+class _Outline(NamedTuple):
     """What is kept of a task: nothing that grows with its texts."""
 
     rubric: bytes
     """A digest of texts and weights in order; tags may have been added since."""
-    labels: Sequence[int] = b""
+    labels: tuple[int, ...] = ()
     """The dimension of each criterion."""
     figures: ProtocolFigures | None = None
     """None for a task that is not compiled."""
@@ -108,34 +111,23 @@ class _Side:
     path: Path
     tasks: int = 0
     rejects: Rejects = field(default_factory=lambda: Rejects(keep=False))
-    figures: dict[str, "array[float]"] = field(default_factory=lambda: {name: array("d") for name in _FIGURES})
+    figures: list[ProtocolFigures] = field(default_factory=list)
 
     def read(self) -> Iterator[Task]:
         for task in load_tasks(self.path, on_reject=self.rejects.add):
             self.tasks += 1
             yield task
 
-    def add(self, found: ProtocolFigures) -> None:
-        for name, values in self.figures.items():
-            value = getattr(found, name)
-            if value is not None:
-                values.append(value)
-
     def summarize(self) -> SideSummary:
-        counts = Counter(map(int, self.figures["dimensions"]))
+        counts = Counter(found.dimensions for found in self.figures)
+        means = {name: Mean.of(getattr(found, name) for found in self.figures) for name in ProtocolFigures._fields}
         return SideSummary(
             path=str(self.path),
             tasks=self.tasks,
             rejected=dict(self.rejects.kinds.most_common()),
             dimension_counts={str(count): tasks for count, tasks in sorted(counts.items())},
-            **{name: _summarize(values) for name, values in self.figures.items()},
+            **means,
         )
-
-
-def _summarize(values: Sequence[float]) -> Mean | None:
-    if not values:
-        return None
-    return Mean(mean=sum(values) / len(values), lowest=min(values), highest=max(values), tasks=len(values))
 
 
 def compare_tasks(path_a: Path, path_b: Path) -> CompareTasksResult:
@@ -156,7 +148,8 @@ def compare_tasks(path_a: Path, path_b: Path) -> CompareTasksResult:
             leave_out(task, "the id comes again in B; the first was used")
         else:
             outlines[task.id] = _outline(task)
-    agreement, only_in_a = array("d"), 0
+    agreement: list[float] = []
+    only_in_a = 0
     for task in a.read():
         is_known, mine, other = task.id in outlines, _outline(task), outlines.get(task.id)
         outlines[task.id] = None
@@ -171,11 +164,11 @@ def compare_tasks(path_a: Path, path_b: Path) -> CompareTasksResult:
             leave_out(task, f"not compiled in {' and '.join(missing)}")
         else:
             agreement.append(adjusted_rand(mine.labels, other.labels))
-            a.add(mine.figures)
-            b.add(other.figures)
+            a.figures.append(mine.figures)
+            b.figures.append(other.figures)
     return CompareTasksResult(
         compared=len(agreement),
-        agreement=_summarize(agreement),
+        agreement=Mean.of(agreement),
         same_partition=agreement.count(1.0),
         only_in_a=only_in_a,
         only_in_b=sum(outline is not None for outline in outlines.values()),
@@ -198,8 +191,7 @@ def _outline(task: Task) -> _Outline:
     for number, dimension in enumerate(task.protocol.dimensions):
         for index in dimension.indices:
             labels[index - 1] = number
-    small = bytes(labels) if max(labels) < 256 else tuple(labels)
-    return _Outline(digest.digest(), small, describe_protocol(task.protocol))
+    return _Outline(digest.digest(), tuple(labels), describe_protocol(task.protocol))
 
 
 def adjusted_rand(first: Sequence[int], second: Sequence[int]) -> float:
