@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Rubric, Task, load_samples, score
 from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.aggregate.schemes import find_scheme
-from prorubric.compile.bake import TRANSFORMS, Transform, bake
+from prorubric.compile.bake import Transform, bake
 from prorubric.compile.compiler import Compiled, Compiler
 from prorubric.compile.work import CompilePlan, CompileWorker
 from prorubric.errors import SchemeError
@@ -142,13 +142,13 @@ class TestLineage:
     )
 
     def about(self, task: Task, name: Transform) -> dict[str, Any]:
-        told = TRANSFORMS[name](task).meta["baked"]
+        told = bake(task, (name,)).meta["baked"]
         assert isinstance(told, list)
         assert isinstance(told[-1], dict)
         return told[-1]
 
     def test_criteria_that_weigh_nothing_leave_the_rubric_and_stay_on_record(self) -> None:
-        baked = TRANSFORMS["weighted"](self.TASK)
+        baked = bake(self.TASK, ("weighted",))
         assert [(c.text, c.weight) for c in baked.rubric.criteria] == [
             ("criterion 0", 15.0),
             ("criterion 2", -2.0),
@@ -181,7 +181,7 @@ class TestLineage:
         }
 
     def test_the_score_of_weighted_by_hand(self) -> None:
-        baked = TRANSFORMS["weighted"](self.TASK)
+        baked = bake(self.TASK, ("weighted",))
         assert score([True, False, True], baked, "additive").value == (15 - 4) / 15
 
     def test_descriptions_are_kept_and_what_was_removed_is_counted(self) -> None:
@@ -202,7 +202,7 @@ class TestLineage:
             "removed": [2, 0],
             "restored": [2],
         }
-        baked = TRANSFORMS["no-failure"](task).protocol
+        baked = bake(task, ("no-failure",)).protocol
         assert baked is not None
         assert [dimension.description for dimension in baked.dimensions] == [
             "The parent knows after the first lines that the baby goes in.",
@@ -211,7 +211,7 @@ class TestLineage:
 
     def test_raw_and_keeps_names_groups_and_the_old_descriptions(self) -> None:
         assert self.about(self.TASK, "raw-and") == {"transform": "raw-and", "descriptions": ["holds", "holds"]}
-        baked = TRANSFORMS["raw-and"](self.TASK).protocol
+        baked = bake(self.TASK, ("raw-and",)).protocol
         assert baked is not None
         assert [(d.name, d.indices) for d in baked.dimensions] == [("dimension 0", (1, 3)), ("dimension 1", (2, 4, 5))]
         assert baked.dimensions[0].description.splitlines()[1:] == [
@@ -228,7 +228,7 @@ class TestLineage:
         task = self.TASK.model_copy(update={"meta": {"k1": {"name": "All", "description": "It holds."}}})
         assert self.about(task, "k1") == {"transform": "k1", "dimensions": old}
         assert self.about(task.model_copy(update={"protocol": None}), "k1") == {"transform": "k1", "dimensions": []}
-        baked = TRANSFORMS["k1"](task).protocol
+        baked = bake(task, ("k1",)).protocol
         assert baked is not None
         assert [(d.name, d.description, d.indices, d.weight) for d in baked.dimensions] == [
             ("All", "It holds.", (1, 2, 3, 4, 5), 15.0)
@@ -240,13 +240,13 @@ class TestLineage:
             "transform": "rewritten",
             "criteria": [f"criterion {number}" for number in range(5)],
         }
-        baked = TRANSFORMS["rewritten"](task)
+        baked = bake(task, ("rewritten",))
         assert [(c.text, c.weight, c.tags) for c in baked.rubric.criteria] == [
             (text, c.weight, c.tags) for text, c in zip("abcde", self.TASK.rubric.criteria, strict=True)
         ]
 
     def test_the_fixed_criterion_weighs_the_mean_of_the_dimensions(self) -> None:
-        baked = TRANSFORMS["appropriateness"](self.TASK)
+        baked = bake(self.TASK, ("appropriateness",))
         added = baked.rubric.criteria[-1]
         assert (added.text, added.weight) == (APPROPRIATENESS_TEXT, 15 / 2)
         assert baked.rubric.criteria[:-1] == self.TASK.rubric.criteria
@@ -270,7 +270,7 @@ class TestRefusals:
     @pytest.mark.parametrize("name", ["raw-and", "no-failure", "k1-mechanical", "appropriateness"])
     def test_without_dimensions(self, name: Transform) -> None:
         with pytest.raises(SchemeError, match=f"^task 't': {name} needs dimensions and the task has none; compile"):
-            TRANSFORMS[name](self.PLAIN)
+            bake(self.PLAIN, (name,))
 
     @pytest.mark.parametrize(
         "one", [None, "text", {"name": "a"}, {"name": "a", "description": 5}, {"name": "a", "description": " "}]
@@ -278,28 +278,28 @@ class TestRefusals:
     def test_without_a_text_for_one(self, one: Any) -> None:
         task = self.PLAIN.model_copy(update={"meta": {"k1": one}})
         with pytest.raises(SchemeError, match=r"^task 't': k1 needs a text that is made for it; compile with --texts"):
-            TRANSFORMS["k1"](task)
+            bake(task, ("k1",))
 
     @pytest.mark.parametrize("restated", [None, ["a"], ["a", " "], ["a", 5]])
     def test_without_a_restated_text_for_each(self, restated: Any) -> None:
         task = self.PLAIN.model_copy(update={"meta": {"rewritten": restated}})
         with pytest.raises(SchemeError, match=r"^task 't': rewritten needs one restated text for each of the 2"):
-            TRANSFORMS["rewritten"](task)
+            bake(task, ("rewritten",))
 
     def test_without_labels(self) -> None:
         bare = Rubric(criteria=(Criterion(text="a", weight=1),))
         with pytest.raises(SchemeError, match=r"^task 't', criterion 1: weighted needs one label on every criterion"):
-            TRANSFORMS["weighted"](self.PLAIN.model_copy(update={"rubric": bare}))
+            bake(self.PLAIN.model_copy(update={"rubric": bare}), ("weighted",))
 
     def test_where_nothing_positive_is_left(self) -> None:
         task = make_task([5, 3, -1], labels=["needless", "formatting", "normal"])
         with pytest.raises(SchemeError, match=r"^task 't': weighted leaves no criterion with a positive weight"):
-            TRANSFORMS["weighted"](task)
+            bake(task, ("weighted",))
 
     def test_where_a_weight_becomes_infinite(self) -> None:
         task = make_task([1e308], labels=["critical"])
         with pytest.raises(SchemeError, match=r"criterion 1: weighted makes the weight larger than a float can be"):
-            TRANSFORMS["weighted"](task)
+            bake(task, ("weighted",))
 
     @pytest.mark.parametrize(("scheme", "names", "base"), [c for c in CONTROLS[:6] if c[1] != ("k1",)])
     @given(data=st.data())
@@ -322,7 +322,7 @@ class TestRefusals:
 def test_the_samples_lose_nothing_but_their_failure_sentences() -> None:
     for answer in load_samples():
         assert answer.task.protocol is not None
-        baked = TRANSFORMS["no-failure"](answer.task).protocol
+        baked = bake(answer.task, ("no-failure",)).protocol
         assert baked is not None
         for before, after in zip(answer.task.protocol.dimensions, baked.dimensions, strict=True):
             assert after.description == remove_failure_clauses(before.description).text

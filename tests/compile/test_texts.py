@@ -12,7 +12,7 @@ from prorubric import Criterion, Message, ProtocolRubric, Rubric, ScriptedModel,
 from prorubric.compile.compiler import Compiled, Compiler, GeneratorConfig
 from prorubric.compile.draft import Fault
 from prorubric.compile.prompt import Question, find_domain, load_generator_prompt, render_generator_prompt
-from prorubric.compile.texts import QUESTIONS, TEXTS, TextName, add_texts, make_text_schema, parse_text
+from prorubric.compile.texts import QUESTIONS, TextName, add_texts, make_text_schema, parse_text
 from prorubric.compile.work import CompilePlan, CompileWorker
 from prorubric.judge.readings import list_items
 from prorubric.judge.texts import list_rewritten, read_one
@@ -95,12 +95,12 @@ class TestGood:
         assert Task.model_validate_json(made.task.model_dump_json()) == made.task
 
     def test_all_three_in_one_go_each_from_one_call(self) -> None:
-        made, requests = add(ONE, REWRITTEN, LABELLED, names=TEXTS)
+        made, requests = add(ONE, REWRITTEN, LABELLED, names=tuple(QUESTIONS))
         assert made.task.meta == {"id": 7, "k1": ONE, "rewritten": RESTATED}
         assert made.task.rubric.criteria[0].tags == ("level:example", "label:critical")
         assert (made.failed_texts, len(requests)) == ({}, 3)
 
-    @pytest.mark.parametrize("name", TEXTS)
+    @pytest.mark.parametrize("name", tuple(QUESTIONS))
     def test_each_has_its_own_question_in_the_domain_of_the_task(self, name: TextName) -> None:
         _, requests = add(GOOD[name], names=(name,))
         assert requests == [
@@ -218,7 +218,7 @@ class TestBroken:
         assert made.task == add(GOOD[name], names=(name,))[0].task
         assert (made.failed_texts, made.faults, len(requests)) == ({}, (fault,), 2)
 
-    @pytest.mark.parametrize("name", TEXTS)
+    @pytest.mark.parametrize("name", tuple(QUESTIONS))
     def test_a_call_without_a_reply_is_the_reason(self, name: TextName) -> None:
         failure = Failure("timeout", "too slow")
         made, requests = add(failure, names=(name,))
@@ -226,7 +226,7 @@ class TestBroken:
         assert len(requests) == 1
 
     def test_one_that_fails_does_not_keep_the_others_back(self) -> None:
-        made, _ = add(ONE, "no", LABELLED, names=TEXTS, reasks=0)
+        made, _ = add(ONE, "no", LABELLED, names=tuple(QUESTIONS), reasks=0)
         assert made.failed_texts == {
             "rewritten": Fault("no object", "There is no complete JSON object in the reply."),
         }
@@ -244,7 +244,7 @@ values = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sa
 
 
 @given(
-    name=st.sampled_from(TEXTS),
+    name=st.sampled_from(tuple(QUESTIONS)),
     reply=st.text(max_size=40)
     | st.dictionaries(st.sampled_from(["name", "description", "criteria", "labels"]), values).map(json.dumps)
     | st.dictionaries(st.sampled_from(["0", "1", "2", "3", "4", "x"]), values).map(
@@ -266,7 +266,7 @@ def test_nothing_is_ever_in_the_task_that_the_reply_did_not_say(name: TextName, 
         assert labels == [f"label:{said['labels'][key].strip()}" for key in "123"]
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", tuple(QUESTIONS))
 def test_the_schema_asks_for_exactly_what_is_read(name: TextName) -> None:
     schema = make_text_schema(name, 3)
     assert schema["required"] == list(GOOD[name])

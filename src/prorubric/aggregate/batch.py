@@ -30,7 +30,7 @@ class PlanTable:
 
     scheme: Scheme
     is_boolean: bool
-    counts_T: npt.NDArray[np.intp]
+    counts_T: Integers
     """How many verdicts a response to the task has."""
     low_T_M: Floats
     high_T_M: Floats
@@ -83,13 +83,11 @@ def score_batch(
     table, `unknown_R_M` is true for missing verdicts (their values in `verdicts_R_M` are ignored).
     """
     if verdicts_R_M.ndim != 2 or len(verdicts_R_M) != len(task_R):
-        raise SchemeError(
-            f"verdicts have shape {verdicts_R_M.shape} for {len(task_R)} responses; give one row for each"
-        )
+        shape = verdicts_R_M.shape
+        raise SchemeError(f"verdicts have shape {shape} for {len(task_R)} responses; give one row for each")
     if unknown_R_M is not None and unknown_R_M.shape != verdicts_R_M.shape:
-        raise SchemeError(
-            f"unknown has shape {unknown_R_M.shape}, verdicts have {verdicts_R_M.shape}; make them the same"
-        )
+        shapes = f"unknown has shape {unknown_R_M.shape}, verdicts have {verdicts_R_M.shape}"
+        raise SchemeError(shapes, remedy="make them the same")
     if len(task_R) and (task_R.min() < 0 or task_R.max() >= len(table.counts_T)):
         raise SchemeError(f"a response names a task outside 0..{len(table.counts_T) - 1}; check the task numbers")
     needed, columns = int(table.counts_T[task_R].max(initial=0)), verdicts_R_M.shape[1]
@@ -110,7 +108,7 @@ def _score_block(
     ignored = _rows(table.padding_T_M, task, width)
     if unknown is not None:
         unknown = unknown & ~ignored
-        ignored = ignored | unknown
+        ignored |= unknown
     known = _scale(verdicts, ignored, table, task)
     # The padding is 0 out of [0, 1] and weighs nothing, so only real unknowns are settled.
     if unknown is None or not unknown.any():
@@ -128,16 +126,17 @@ def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task
         # Booleans need no check, and 0 or 1 times a weight is what the float would give.
         plain: Booleans = np.logical_and(verdicts, ~ignored)
         return plain
-    if table.is_boolean:
-        values: Floats = np.where(ignored, 0.0, verdicts)
-        # A number equals its square only if it is 0 or 1.
-        _check(values * values == values, verdicts, "true or false (1 or 0)", table)
-        return values
     low, high = _rows(table.low_T_M, task, verdicts.shape[1]), _rows(table.high_T_M, task, verdicts.shape[1])
     values = np.where(ignored, low, verdicts)
     # A verdict whose range is 0..1 is a boolean; one with a wider range may lie anywhere in it.
     fine = (values >= low) & (values <= high) & ((high != 1) | (values == 0) | (values == 1))
-    _check(fine, verdicts, "levels 0 to 3, marks 1 to 10, appropriateness 0 or 1", table)
+    if not fine.all():
+        row, column = (int(axis[0]) for axis in np.nonzero(~fine))
+        numbers = "levels 0 to 3, marks 1 to 10, appropriateness 0 or 1"
+        raise SchemeError(
+            f"{table.scheme.name}: a verdict is {float(verdicts[row, column])} (column {column}); allowed: "
+            f"{'true or false (1 or 0)' if table.is_boolean else numbers}, with unknowns marked in unknown_R_M"
+        )
     scaled: Floats = (values - low) / (high - low)
     return scaled
 
@@ -174,12 +173,3 @@ def _stack_groups(plans: Sequence[ScoringPlan]) -> npt.NDArray[np.int16]:
 def _pad(rows: Sequence[Sequence[Any]], filling: Any) -> npt.NDArray[Any]:
     width = max(len(row) for row in rows)
     return np.array([[*row, *[filling] * (width - len(row))] for row in rows])
-
-
-def _check(fine: Booleans, verdicts: npt.NDArray[Any], allowed: str, table: PlanTable) -> None:
-    if not fine.all():
-        row, column = (int(axis[0]) for axis in np.nonzero(~fine))
-        raise SchemeError(
-            f"{table.scheme.name}: a verdict is {float(verdicts[row, column])} (column {column}); "
-            f"allowed: {allowed}, with unknowns marked in unknown_R_M"
-        )

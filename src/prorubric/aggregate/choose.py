@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
+from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
 from prorubric.aggregate.score import Score, score_plan
 from prorubric.errors import ConfigError, SchemeError
@@ -23,6 +23,7 @@ _BY_WORDS = ("additive", "conjunctive", "prorubric")
 """Groups of criteria hold for a judge that cannot read a dimension as well."""
 
 Readings = Mapping[str, Sequence[Verdict]]
+_remembered_plan = remember(1024)(make_scoring_plan)
 
 
 def check_judging(task: Task, name: str) -> None:
@@ -32,13 +33,8 @@ def check_judging(task: Task, name: str) -> None:
         list_items(task, reading)
 
 
-def check_scoring(task: Task, name: str) -> None:
-    """Raise `SchemeError` if verdicts on a task cannot be scored under a scheme."""
-    make_scoring_plan(task, name)
-
-
 def choose_schemes(
-    names: str, tasks: Sequence[Task], check: Callable[[Task, str], None], judge: str = ""
+    names: str, tasks: Sequence[Task], check: Callable[[Task, str], object], judge: str = ""
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """The schemes that a user asked for, checked against the tasks before anything is spent.
 
@@ -74,10 +70,19 @@ def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, s
 
 def score_readings(readings: Readings, task: Task, schemes: Sequence[str]) -> dict[str, Score]:
     """The scores of one response under several schemes, from one set of verdicts."""
-    return {name: score_plan(_pick(readings, name), _plan(task, name)) for name in schemes}
+    scores = {}
+    for name in schemes:
+        wanted = [reading.name for reading in find_scheme(name).readings]
+        if missing := [reading for reading in wanted if reading not in readings]:
+            raise SchemeError(
+                f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
+            )
+        verdicts = [verdict for reading in wanted for verdict in readings[reading]]
+        scores[name] = score_plan(verdicts, _remembered_plan(task, name))
+    return scores
 
 
-def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], None]) -> str | None:
+def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], object]) -> str | None:
     """Why a scheme does not fit, in the same words for every scheme with the same remedy."""
     for task in tasks:
         try:
@@ -86,18 +91,3 @@ def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str]
             needs = find_scheme(name).needs - ({"dimensions"} if task.protocol else set())
             return next((f"there are tasks without {need}; {_REMEDIES[need]}" for need in sorted(needs)), str(error))
     return None
-
-
-def _pick(readings: Readings, name: str) -> list[Verdict]:
-    names = [reading.name for reading in find_scheme(name).readings]
-    missing = [reading for reading in names if reading not in readings]
-    if missing:
-        raise SchemeError(
-            f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
-        )
-    return [verdict for reading in names for verdict in readings[reading]]
-
-
-@remember(1024)
-def _plan(task: Task, name: str) -> ScoringPlan:
-    return make_scoring_plan(task, name)

@@ -45,8 +45,7 @@ class ScoringPlan:
             ]
         if self.groups is not None:
             # A group holds if all of its criteria comply; a penalty complies if its verdict is false.
-            comply = [bool(value) != penalty for value, penalty in zip(scaled, self.penalties, strict=True)]
-            scaled = [float(all(comply[i] for i in group)) for group in self.groups]
+            scaled = [float(all(bool(scaled[i]) != self.penalties[i] for i in group)) for group in self.groups]
         total = _add_ascending(weight * value for weight, value in zip(self.weights, scaled, strict=True))
         return min(max(total / self.positive_weight, 0.0), 1.0)
 
@@ -93,7 +92,7 @@ def _add_ascending(terms: Iterable[float]) -> float:
     """The sum of the terms, added from the lowest to the highest.
 
     A reward must not depend on the order of the criteria, and floating-point addition depends on its order. Ascending
-    order also keeps the sum monotone: complying with one more criterion never scores less, not even by a rounding error.
+    order also keeps the sum monotone: complying with one more criterion never scores less, not even by rounding.
     """
     total = 0.0
     for term in sorted(terms):

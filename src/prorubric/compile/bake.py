@@ -9,9 +9,7 @@ For `X+appropriateness` bake X and then `appropriateness`; only `weighted`, whic
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
-
-from pydantic import JsonValue
+from typing import Any, Literal, cast
 
 from prorubric.errors import SchemeError
 from prorubric.judge.texts import (
@@ -25,7 +23,7 @@ from prorubric.judge.texts import (
     render_group,
 )
 from prorubric.rubric.labels import LABEL_TAG, find_label, relabel
-from prorubric.rubric.records import Criterion, ProtocolRubric, Rubric, Task
+from prorubric.rubric.records import Criterion, Dimension, ProtocolRubric, Rubric, Task
 from prorubric.text.failures import remove_failure_clauses
 
 Transform = Literal["raw-and", "no-failure", "k1", "k1-mechanical", "weighted", "rewritten", "appropriateness"]
@@ -35,43 +33,59 @@ DESCRIBING: tuple[Transform, ...] = ("raw-and", "no-failure", "k1", "k1-mechanic
 NEEDS_DIMENSIONS: tuple[Transform, ...] = ("raw-and", "no-failure", "k1-mechanical", "appropriateness")
 
 
-def bake_raw_and(task: Task) -> Task:
+Change = tuple[dict[str, Any], dict[str, Any]]
+"""What a transform replaces, for the record, and the fields of the task that change."""
+
+
+def bake(task: Task, names: Sequence[Transform]) -> Task:
+    """Apply transforms in this order; `SchemeError` if one does not fit the task or those before it."""
+    for name in names:
+        place = f"task {task.id!r}"
+        conflict = find_conflict(list_baked(task), name)
+        if conflict is not None:
+            raise SchemeError(conflict, place=place)
+        if name in NEEDS_DIMENSIONS and task.protocol is None:
+            kind = f"{name} needs dimensions and the task has none"
+            raise SchemeError(kind, remedy="compile them first", place=place)
+        before, update = _TRANSFORMS[name](task)
+        baked = [*_read_baked(task), {"transform": name, **before}]
+        task = task.model_copy(update={**update, "meta": {**task.meta, BAKED: baked}})
+    return task
+
+
+def _bake_raw_and(task: Task) -> Change:
     """Each dimension's description is its criteria word for word, under "all must hold"."""
-    texts = [render_group(task.rubric, dimension) for dimension in _require(task, "raw-and").dimensions]
-    return _replace_descriptions(task, "raw-and", texts)
+    return _replace_descriptions(task, [render_group(task.rubric, dimension) for dimension in _dimensions(task)])
 
 
-def bake_no_failure(task: Task) -> Task:
+def _bake_no_failure(task: Task) -> Change:
     """Descriptions without their explicit failure sentences, with counts of what matched."""
-    stripped = [remove_failure_clauses(d.description) for d in _require(task, "no-failure").dimensions]
-    return _replace_descriptions(
-        task,
-        "no-failure",
-        [one.text for one in stripped],
-        matched=[one.matched for one in stripped],
-        removed=[one.removed for one in stripped],
-        restored=[number for number, one in enumerate(stripped, 1) if one.restored],
-    )
+    stripped = [remove_failure_clauses(dimension.description) for dimension in _dimensions(task)]
+    before, update = _replace_descriptions(task, [one.text for one in stripped])
+    before["matched"] = [one.matched for one in stripped]
+    before["removed"] = [one.removed for one in stripped]
+    before["restored"] = [number for number, one in enumerate(stripped, 1) if one.restored]
+    return before, update
 
 
-def bake_k1(task: Task) -> Task:
+def _bake_k1(task: Task) -> Change:
     """One dimension for everything, in the generator's own words for it."""
     one = read_one(task)
     if one is None:
         remedy = "compile with --texts k1 first"
         raise SchemeError("k1 needs a text that is made for it", remedy=remedy, place=f"task {task.id!r}")
-    return _replace_dimensions(task, "k1", *one)
+    return _replace_dimensions(task, *one)
 
 
-def bake_k1_mechanical(task: Task) -> Task:
+def _bake_k1_mechanical(task: Task) -> Change:
     """One dimension for everything, merged from the existing dimensions."""
-    return _replace_dimensions(task, "k1-mechanical", WHOLE_NAME, merge_dimensions(_require(task, "k1-mechanical")))
+    return _replace_dimensions(task, WHOLE_NAME, merge_dimensions(cast("ProtocolRubric", task.protocol)))
 
 
-def bake_weighted(task: Task) -> Task:
-    """Weights by label. Criteria whose weight becomes 0 leave the rubric and stay in `meta`."""
+def _bake_weighted(task: Task) -> Change:
+    """Weights by label. Criteria whose weight becomes 0 leave the rubric and stay on record."""
     kept: list[Criterion] = []
-    dropped: list[JsonValue] = []
+    dropped: list[dict[str, Any]] = []
     for index, criterion in enumerate(task.rubric.criteria, 1):
         place = f"task {task.id!r}, criterion {index}"
         weight = relabel(criterion, place)
@@ -81,62 +95,46 @@ def bake_weighted(task: Task) -> Task:
         if weight:
             kept.append(criterion.model_copy(update={"weight": weight}))
         else:
-            about: dict[str, JsonValue] = {"index": index, "criterion": criterion.text, "weight": criterion.weight}
+            about = {"index": index, "criterion": criterion.text, "weight": criterion.weight}
             dropped.append({**about, "tags": [*criterion.tags], "label": find_label(criterion, place)})
     if not any(criterion.weight > 0 for criterion in kept):
         kind = "weighted leaves no criterion with a positive weight"
         raise SchemeError(kind, remedy="drop the task", place=f"task {task.id!r}")
     before = {"weights": [*task.rubric.weights], "dropped": dropped, "dimensions": _list_dimensions(task)}
     # Dimensions are for all criteria of the old rubric; they say nothing about the new one.
-    return _record(task, "weighted", before, rubric=Rubric(criteria=tuple(kept)), protocol=None)
+    return before, {"rubric": Rubric(criteria=tuple(kept)), "protocol": None}
 
 
-def bake_rewritten(task: Task) -> Task:
+def _bake_rewritten(task: Task) -> Change:
     """Each criterion in its restated form, with its own weight."""
-    criteria = tuple(
-        criterion.model_copy(update={"text": text})
-        for criterion, text in zip(task.rubric.criteria, list_rewritten(task), strict=True)
-    )
-    before = {"criteria": [criterion.text for criterion in task.rubric.criteria]}
-    return _record(task, "rewritten", before, rubric=Rubric(criteria=criteria))
+    criteria = task.rubric.criteria
+    pairs = zip(criteria, list_rewritten(task), strict=True)
+    restated = tuple(criterion.model_copy(update={"text": text}) for criterion, text in pairs)
+    return {"criteria": [criterion.text for criterion in criteria]}, {"rubric": Rubric(criteria=restated)}
 
 
-def bake_appropriateness(task: Task) -> Task:
+def _bake_appropriateness(task: Task) -> Change:
     """Add the fixed criterion, as its own dimension with the mean weight of the others."""
-    count = len(_require(task, "appropriateness"))
-    for entry in _read_baked(task):
-        # The mean is over the task's own dimensions, also after k1 has merged them.
-        if str(entry.get("transform")).startswith("k1") and entry.get("dimensions"):
-            count = len(entry["dimensions"])
-            break
+    # The mean is over the task's own dimensions, also after k1 has merged them.
+    merged = [entry for entry in _read_baked(task) if str(entry.get("transform")).startswith("k1")]
+    count = len((merged[0].get("dimensions") if merged else None) or _dimensions(task))
     # A label, because `weighted` may follow and must find one on every criterion.
     tags = ("appropriateness", f"{LABEL_TAG}normal")
     added = Criterion(text=APPROPRIATENESS_TEXT, weight=task.rubric.total_weight / count, tags=tags)
     rubric = Rubric(criteria=(*task.rubric.criteria, added))
     own = {"name": APPROPRIATENESS_NAME, "description": APPROPRIATENESS_DESCRIPTION, "indices": (len(rubric),)}
-    protocol = ProtocolRubric.of(rubric, [*_list_dimensions(task), own])
-    return _record(task, "appropriateness", {}, rubric=rubric, protocol=protocol)
+    return {}, {"rubric": rubric, "protocol": ProtocolRubric.of(rubric, [*_list_dimensions(task), own])}
 
 
-TRANSFORMS: dict[Transform, Callable[[Task], Task]] = {
-    "raw-and": bake_raw_and,
-    "no-failure": bake_no_failure,
-    "k1": bake_k1,
-    "k1-mechanical": bake_k1_mechanical,
-    "weighted": bake_weighted,
-    "rewritten": bake_rewritten,
-    "appropriateness": bake_appropriateness,
+_TRANSFORMS: dict[Transform, Callable[[Task], Change]] = {
+    "raw-and": _bake_raw_and,
+    "no-failure": _bake_no_failure,
+    "k1": _bake_k1,
+    "k1-mechanical": _bake_k1_mechanical,
+    "weighted": _bake_weighted,
+    "rewritten": _bake_rewritten,
+    "appropriateness": _bake_appropriateness,
 }
-
-
-def bake(task: Task, names: Sequence[Transform]) -> Task:
-    """Apply transforms in this order; `SchemeError` if one does not fit the task or those before it."""
-    for name in names:
-        conflict = find_conflict(list_baked(task), name)
-        if conflict is not None:
-            raise SchemeError(conflict, place=f"task {task.id!r}")
-        task = TRANSFORMS[name](task)
-    return task
 
 
 def find_conflict(before: Sequence[str], name: str) -> str | None:
@@ -155,9 +153,11 @@ def find_conflict(before: Sequence[str], name: str) -> str | None:
 
 def forget_descriptions(task: Task) -> Task:
     """The task without the records of transforms whose descriptions are about to be replaced."""
+    if BAKED not in task.meta:
+        return task
     kept = [entry for entry in _read_baked(task) if entry.get("transform") not in DESCRIBING]
-    meta = {key: value for key, value in task.meta.items() if key != BAKED}
-    return task.model_copy(update={"meta": {**meta, BAKED: kept} if kept else meta}) if BAKED in task.meta else task
+    others = {key: value for key, value in task.meta.items() if key != BAKED}
+    return task.model_copy(update={"meta": {**others, BAKED: kept} if kept else others})
 
 
 def list_baked(task: Task) -> list[str]:
@@ -174,37 +174,26 @@ def count_failure_sentences(task: Task) -> dict[str, int]:
     return {}
 
 
-def _require(task: Task, name: str) -> ProtocolRubric:
-    if task.protocol is None:
-        kind = f"{name} needs dimensions and the task has none"
-        raise SchemeError(kind, remedy="compile them first", place=f"task {task.id!r}")
-    return task.protocol
-
-
-def _replace_descriptions(task: Task, name: str, texts: Sequence[str], **about: JsonValue) -> Task:
+def _replace_descriptions(task: Task, texts: Sequence[str]) -> Change:
     old = _list_dimensions(task)
     rows = [{**row, "description": text} for row, text in zip(old, texts, strict=True)]
-    before = {"descriptions": [row["description"] for row in old], **about}
-    return _record(task, name, before, protocol=ProtocolRubric.of(task.rubric, rows))
+    before = {"descriptions": [row["description"] for row in old]}
+    return before, {"protocol": ProtocolRubric.of(task.rubric, rows)}
 
 
-def _replace_dimensions(task: Task, name: str, title: str, description: str) -> Task:
-    row = {"name": title, "description": description, "indices": range(1, len(task.rubric) + 1)}
-    before = {"dimensions": _list_dimensions(task)}
-    return _record(task, name, before, protocol=ProtocolRubric.of(task.rubric, [row]))
+def _replace_dimensions(task: Task, name: str, description: str) -> Change:
+    row = {"name": name, "description": description, "indices": range(1, len(task.rubric) + 1)}
+    return {"dimensions": _list_dimensions(task)}, {"protocol": ProtocolRubric.of(task.rubric, [row])}
+
+
+def _dimensions(task: Task) -> tuple[Dimension, ...]:
+    return task.protocol.dimensions if task.protocol else ()
 
 
 def _list_dimensions(task: Task) -> list[dict[str, Any]]:
-    dimensions = () if task.protocol is None else task.protocol.dimensions
-    return [{"name": d.name, "description": d.description, "indices": [*d.indices]} for d in dimensions]
+    return [{"name": d.name, "description": d.description, "indices": [*d.indices]} for d in _dimensions(task)]
 
 
 def _read_baked(task: Task) -> list[dict[str, Any]]:
     entries = task.meta.get(BAKED)
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-
-
-def _record(task: Task, name: str, before: dict[str, Any], **update: object) -> Task:
-    """The task with what changes, and what it replaces in `meta`."""
-    baked = [*_read_baked(task), {"transform": name, **before}]
-    return task.model_copy(update={**update, "meta": {**task.meta, BAKED: baked}})

@@ -7,6 +7,7 @@ correct them, and a draft that still has them when the retries are used up is ke
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
 from prorubric.compile.draft import Draft, DraftDimension, Fault
@@ -94,8 +95,6 @@ _EXCLUSIONS = {
 
 def find_text_faults(draft: Draft, task: Task, checks: Sequence[TextCheck] = TEXT_CHECKS) -> list[Fault]:
     """What is wrong with the texts, according to these checks."""
-    if not checks:
-        return []
     items = [criterion.text.casefold() for criterion in task.rubric.criteria]
     item_words = frozenset(list_words("\n".join(items)))
     return [
@@ -130,7 +129,7 @@ def _check_text(
     words = list_words(text.casefold())
     known = [word for word in words if word in item_words]
     own_items = [items[index - 1] for index in dimension.indices if 1 <= index <= len(items)]
-    if _quotes_items(words, known, own_items):
+    if _quotes_items(words, len(known), own_items):
         yield "quotes", "the description repeats items word for word; say in other words what they demand together."
     # Two content words, or as many as there are, must come from the checklist or else from the conversation.
     if len(set(filter(is_content, known))) < _FEWEST_SHARED:
@@ -141,18 +140,17 @@ def _check_text(
             yield "generic", "the description would fit any question; say what it means for this one."
 
 
-def _quotes_items(words: Sequence[str], known: Sequence[str], items: Sequence[str]) -> bool:
+def _quotes_items(words: Sequence[str], known: int, items: Sequence[str]) -> bool:
     """True if most runs of five words are in one of the items, word for word."""
     count = len(words) - _QUOTED_RUN + 1
     # Each run begins with another word: no more runs can be quoted than words are known. Most texts stop here.
-    if count < _QUOTED_RUN or len(known) <= _MOST_QUOTED * count:
+    if count < _QUOTED_RUN or known <= _MOST_QUOTED * count:
         return False
-    theirs = {run for item in items for run in _list_runs(list_words(item))}
-    return sum(run in theirs for run in _list_runs(words)) / count > _MOST_QUOTED
-
-
-def _list_runs(words: Sequence[str]) -> list[tuple[str, ...]]:
-    return [tuple(words[start : start + _QUOTED_RUN]) for start in range(len(words) - _QUOTED_RUN + 1)]
+    own, *theirs = (
+        [tuple(text[start : start + _QUOTED_RUN]) for start in range(len(text) - _QUOTED_RUN + 1)]
+        for text in (words, *map(list_words, items))
+    )
+    return sum(map(set(chain.from_iterable(theirs)).__contains__, own)) / count > _MOST_QUOTED
 
 
 def list_words(text: str) -> list[str]:

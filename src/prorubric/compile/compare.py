@@ -81,16 +81,12 @@ class ProtocolFigures(NamedTuple):
 
     dimensions: int
     size_balance: float | None
-    """Entropy of the dimensions' shares of the criteria, divided by its largest value: 1 = all of the same size.
-
-    None for a single dimension, which cannot be in or out of balance.
-    """
+    """1 if all have as many criteria, less the more they differ; None for a single dimension."""
     weight_balance: float | None
-    """The same for the shares of the weight."""
     failure_clauses: float
     """The share of dimensions whose description has an explicit failure clause."""
     words: float
-    """Mean number of words in a description, separated by white space."""
+    """Mean number of words in a description."""
 
 
 class _Outline(NamedTuple):

@@ -87,7 +87,7 @@ class Compiled:
     exclusion: Fault | None = None
     attempts: int = 0
     faults: tuple[Fault, ...] = ()
-    """What the generator was told to correct, over all attempts."""
+    """Over all attempts."""
     repairs: tuple[str, ...] = ()
     text_faults: tuple[Fault, ...] = ()
     """Those that the kept draft still has."""

@@ -40,8 +40,6 @@ _CUT_SHORT = {
     "length": Fault("cut off", "The reply was cut off before the JSON object ended; write shorter descriptions."),
     "content_filter": Fault("filtered", "The reply was filtered before the JSON object ended."),
 }
-_EMPTY_REPLY = Fault("empty reply", "The reply is empty.")
-_NO_OBJECT = Fault("no object", "There is no complete JSON object in the reply.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +76,23 @@ def find_object(reply: Reply, keys: Collection[str] = ()) -> dict[str, Any] | Fa
     """
     every, is_open = find_objects(reply.text)
     if is_open or not every:
-        is_empty = not reply.text.strip()
-        return _CUT_SHORT.get(reply.finish or "", _EMPTY_REPLY if is_empty else _NO_OBJECT)
+        if reply.finish in _CUT_SHORT:
+            return _CUT_SHORT[reply.finish]
+        if not reply.text.strip():
+            return Fault("empty reply", "The reply is empty.")
+        return Fault("no object", "There is no complete JSON object in the reply.")
     chosen = [root for root in every if any(key in keys for key, _ in root)] or every
     try:
         objects: list[dict[str, Any]] = [_read_value(root) for root in chosen]
     except _UnclearError as unclear:
-        return unclear.fault
+        return Fault(*unclear.args)
     if any(other != objects[0] for other in objects[1:]):
         return Fault("two objects", "The reply holds JSON objects that differ; give one.")
     return objects[0]
 
 
 class _UnclearError(Exception):
-    def __init__(self, kind: str, detail: str) -> None:
-        super().__init__(detail)
-        self.fault = Fault(kind, detail)
+    """Raised with a kind and a detail."""
 
 
 def _read_value(value: Any, depth: int = 0) -> Any:
@@ -157,14 +156,11 @@ def _read_plain(text: str) -> dict[str, Any] | None:
 
 
 def _read_index(value: Any) -> int | None:
-    if type(value) is int and 0 <= value <= _LARGEST_INDEX:
-        return value
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value)
         return int(match[1]) if match else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST_INDEX:
-        return None
-    return int(value) if value == int(value) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and abs(value) <= _LARGEST_INDEX and value == int(value) else None
 
 
 def _read_weight(value: Any) -> float | None:

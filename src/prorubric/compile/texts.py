@@ -24,8 +24,6 @@ from prorubric.text.failures import has_failure_clause
 from prorubric.text.show import is_blank, shorten
 
 TextName = Literal["k1", "rewritten", "labels"]
-TEXTS: tuple[TextName, ...] = ("k1", "rewritten", "labels")
-
 QUESTIONS: dict[TextName, Question] = {"k1": "one", "rewritten": "restate", "labels": "label"}
 _KEYS: dict[TextName, str] = {"k1": "description", "rewritten": "criteria", "labels": "labels"}
 
@@ -65,10 +63,8 @@ def parse_text(reply: Reply, name: TextName, n: int) -> dict[str, str] | Fault:
     found = find_object(reply, (_KEYS[name],))
     if isinstance(found, Fault):
         return found
-    return _read_one(found) if name == "k1" else _read_each(found, name, n)
-
-
-def _read_one(found: Mapping[str, Any]) -> dict[str, str] | Fault:
+    if name != "k1":
+        return _read_each(found, name, n)
     texts = {key: found.get(key) for key in ("name", "description")}
     for key, text in texts.items():
         if not isinstance(text, str) or is_blank(text):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from prorubric.aggregate.choose import ALL, check_scoring, choose_schemes, score_readings
+from prorubric.aggregate.choose import ALL, choose_schemes, score_readings
+from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_tasks
@@ -100,7 +101,7 @@ def score_run(config: ScoreConfig) -> ScoredRun:
     first = next(iter(read_verdicts(config.run)), None)
     if first is None:
         raise SourceError(f"{config.run}: the run holds no verdicts; there is nothing to score")
-    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_scoring)
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), make_scoring_plan)
     needed = {name: [reading.name for reading in find_scheme(name).readings] for name in schemes}
     there = [name for name in schemes if set(needed[name]) <= first.verdicts.keys()]
     missing = [name for name in schemes if name not in there]
