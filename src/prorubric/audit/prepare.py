@@ -73,7 +73,7 @@ def open_models(config: AuditConfig, models: Models, journal: Journal) -> AuditM
     """The models with their replies kept in a journal."""
 
     def open_text(spec: str) -> Model:
-        return models.open_text(spec, journal)
+        return require_text(models.open(spec, journal))
 
     return AuditModels(
         judge=models.open(config.judge, journal),
