@@ -26,6 +26,7 @@ from .rubric.records import Rubric as Rubric
 from .rubric.records import Task as Task
 from .rubric.save import save_responses as save_responses
 from .rubric.save import save_tasks as save_tasks
+from .rubric.verdict import NotApplicable as NotApplicable
 from .rubric.verdict import Unknown as Unknown
 from .rubric.verdict import Verdict as Verdict
 from .verbs.audit import audit_rewards as audit_rewards

@@ -24,7 +24,7 @@ from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Response, Task
-from prorubric.rubric.verdict import NO_REPLY, Unknown, Verdict
+from prorubric.rubric.verdict import NO_REPLY, NotApplicable, Unknown, Verdict
 
 CANARY = TEXTS["canary"]
 """An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
@@ -315,10 +315,10 @@ def _describe_failure(failure: Failure) -> Unknown:
 
 
 def _mean(draws: Sequence[Verdict]) -> Verdict:
-    """The mean of several draws; unknown if one of them is."""
+    """The mean of several draws; unknown, or not applicable, if one of them is."""
     total = 0.0
     for verdict in draws:
-        if isinstance(verdict, Unknown):
+        if isinstance(verdict, Unknown | NotApplicable):
             return verdict
         total += verdict
     return total / len(draws)

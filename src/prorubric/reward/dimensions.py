@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from prorubric.judge.readings import find_reading
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
 
 DimensionVerdict = bool | float | None
 
@@ -26,9 +26,10 @@ def judge_dimensions(task: Task, verdicts: Mapping[str, Sequence[Verdict]]) -> d
         verdict: DimensionVerdict
         if reading.about == "dimension":
             own = given[place]
-            verdict = None if isinstance(own, Unknown) else own
+            verdict = None if isinstance(own, Unknown | NotApplicable) else own
         else:
             members = [(given[index - 1], task.rubric.criteria[index - 1].weight < 0) for index in dimension.indices]
+            members = [member for member in members if not isinstance(member[0], NotApplicable)]
             known = [said != is_penalty for said, is_penalty in members if not isinstance(said, Unknown)]
             verdict = False if not all(known) else True if len(known) == len(members) else None
         seen[dimension.name] += 1  # two dimensions of one task may have the same name

@@ -1,7 +1,8 @@
 """Verdicts: what a judge said about one item. *Unknown* is a separate outcome, never met and never unmet.
 
 A verdict is `True` or `False` (the behaviour is present or not, also for a negative weight), a level 0..3 or a mark
-1..10 for the schemes that read one, or `Unknown(reason)`. In files an unknown verdict is the object
+1..10 for the schemes that read one, `NotApplicable(reason)` if the item does not apply to the answer, or
+`Unknown(reason)` if there is no verdict. In files the last two are objects, `{"not_applicable": reason}` and
 `{"unknown": reason, "kind": kind}`, which no reader can mistake for a number.
 """
 
@@ -56,7 +57,16 @@ class Unknown(Record):
         return reason
 
 
-Verdict = bool | int | float | Unknown
+class NotApplicable(Record):
+    """A verdict: the item does not apply to this answer. It leaves the sum, and what the sum is divided by."""
+
+    reason: Annotated[str, Field(strict=True)] = ""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason=reason)
+
+
+Verdict = bool | int | float | NotApplicable | Unknown
 
 
 class UnknownCounts:
@@ -89,16 +99,21 @@ def is_unknown(verdict: Verdict) -> TypeGuard[Unknown]:
 
 
 def parse_verdict(value: JsonValue) -> Verdict:
-    """Read a verdict from JSON: true, false, a number, or `{"unknown": reason, …}`."""
+    """Read a verdict from JSON: true, false, a number, `{"not_applicable": reason}`, or `{"unknown": reason, …}`."""
     if isinstance(value, bool | int | float):
         return value
+    if isinstance(value, dict) and value.keys() == {"not_applicable"} and isinstance(value["not_applicable"], str):
+        return NotApplicable(str(value["not_applicable"]))
     if isinstance(value, dict) and isinstance(value.get("unknown"), str) and value.keys() <= _JSON_KEYS:
         return Unknown(value["unknown"], **{key: found for key, found in value.items() if key != "unknown"})  # type: ignore[arg-type]
-    raise RubricError(f'a verdict is {show(value)}; allowed: true, false, a number, or {{"unknown": "the reason"}}')
+    allowed = 'true, false, a number, {"not_applicable": "why"}, or {"unknown": "the reason"}'
+    raise RubricError(f"a verdict is {show(value)}; allowed: {allowed}")
 
 
 def render_verdict(verdict: Verdict) -> JsonValue:
     """The verdict as JSON; `parse_verdict` gives it back."""
+    if isinstance(verdict, NotApplicable):
+        return {"not_applicable": verdict.reason}
     if not isinstance(verdict, Unknown):
         return verdict
     return {"unknown": verdict.reason, **verdict.model_dump(exclude={"reason"}, exclude_defaults=True)}
