@@ -1,0 +1,81 @@
+"""`convert` with answers, verdicts and labels that the rows carry."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prorubric import NotApplicable
+from prorubric.datasets.load import load_responses
+from prorubric.datasets.people_labels import load_labels
+from prorubric.errors import ConfigError
+from prorubric.rubric.verdict import Unknown, parse_verdict, render_verdict
+from prorubric.verbs.convert import ConvertConfig, convert_tasks
+from tests.datasets.rows import ROWS, write_jsonl
+
+JUDGED: dict[str, Any] = {
+    "q": "Is it safe?",
+    "items": [{"what": "Says no", "met": True}, {"what": "Says why", "met": "unclear"}],
+    "answer": "No.",
+}
+
+
+def convert(folder: Path, row: dict[str, Any], **options: Any) -> Any:
+    source = write_jsonl(folder / "in.jsonl", row)
+    return convert_tasks(ConvertConfig(tasks=str(source), out=folder / "out.jsonl", **options))
+
+
+def test_answers_become_responses_named_by_their_model(tmp_path: Path) -> None:
+    result = convert(tmp_path, ROWS["profbench"], responses=tmp_path / "answers.jsonl")
+    found = [(r.task_id, r.sample, r.model, r.text) for r in load_responses(tmp_path / "answers.jsonl")]
+    assert result.answers == 2
+    assert found == [("Fin-0", 0, "o3", "Memo A"), ("Fin-0", 1, "grok4", "Memo B")]
+
+
+def test_labels_of_several_answers_are_told_apart(tmp_path: Path) -> None:
+    convert(tmp_path, ROWS["profbench"], labels=tmp_path / "labels.jsonl")
+    found = [(item.response, item.statement, item.labels) for item in load_labels(tmp_path / "labels.jsonl")]
+    assert found == [("Memo A", "Gives the estimate.", (True,)), ("Memo B", "Gives the estimate.", (False,))]
+
+
+def test_labels_of_several_people_stay_together(tmp_path: Path) -> None:
+    convert(tmp_path, ROWS["healthbench-meta"], labels=tmp_path / "labels.jsonl")
+    (item,) = load_labels(tmp_path / "labels.jsonl")
+    assert (item.response, item.labels, item.messages[0].content) == ("Rest.", (True, False), "I have a cold.")
+
+
+def test_the_last_turn_of_a_conversation_is_the_answer(tmp_path: Path) -> None:
+    convert(tmp_path, ROWS["wildchecklists"], responses=tmp_path / "answers.jsonl")
+    found = [(r.model, r.text) for r in load_responses(tmp_path / "answers.jsonl")]
+    assert found == [("chosen", "Snow falls."), ("rejected", "No.")]
+
+
+def test_what_a_judge_said_is_read_and_never_guessed(tmp_path: Path) -> None:
+    mapping = ("prompt=q", "criteria=items", "text=what", "response=answer", "verdict=met")
+    convert(tmp_path, JUDGED, map=mapping, verdicts=tmp_path / "verdicts.jsonl")
+    (row,) = map(json.loads, (tmp_path / "verdicts.jsonl").read_text().splitlines())
+    assert [*map(parse_verdict, row["verdicts"]["criteria"])] == [True, Unknown("the file says 'unclear'")]
+
+
+def test_answers_without_a_mapping_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--responses needs a mapping that names the answers"):
+        convert(tmp_path, ROWS["plain"], responses=tmp_path / "answers.jsonl")
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl"}
+
+
+def test_a_mapping_that_does_not_name_them_is_told_which_field(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--verdicts: the mapping does not say where they are; add verdict=…"):
+        convert(tmp_path, ROWS["profbench"], verdicts=tmp_path / "verdicts.jsonl")
+
+
+def test_unused_fields_are_in_the_manifest(tmp_path: Path) -> None:
+    convert(tmp_path, ROWS["plain"])
+    manifest = json.loads((tmp_path / "out.manifest.json").read_text())
+    assert (manifest["unused"], manifest["unused_share"]) == ({"difficulty": 1}, None)
+
+
+def test_not_applicable_survives_a_file() -> None:
+    assert parse_verdict(render_verdict(NotApplicable("no code was asked for"))) == NotApplicable(
+        "no code was asked for"
+    )
