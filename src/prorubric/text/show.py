@@ -22,4 +22,7 @@ def count(number: int, noun: str) -> str:
 
 def is_blank(text: str) -> bool:
     """True if the text has nothing to read: white space, zero-width marks, control characters."""
+    first = text.lstrip()[:1]
+    if first and first.isprintable():  # nearly always, and three times as fast
+        return False
     return not any(character.isprintable() and not character.isspace() for character in text)
