@@ -84,8 +84,8 @@ def test_every_move_has_a_sentence_of_its_own_and_a_price(name: str) -> None:
 
 def test_an_answer_reads_as_its_sentences() -> None:
     moves = make_world("triage-v1").moves
-    row = [moves.number("decide", 3), moves.number("name", 0), moves.number("for", 0)]
-    assert " ".join(moves.sentences[move] for move in row) == (
+    row = np.array([moves.number("decide", 3), moves.number("name", 0), moves.number("for", 0), 0, 0])
+    assert moves.render(row) == (
         "Call an ambulance now. Think of a heart attack too. "
         "A heart attack: of weight here, because it gets worse with effort."
     )

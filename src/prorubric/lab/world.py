@@ -161,6 +161,10 @@ class Moves:
         """The number of one move."""
         return int(self.at[kind].start) + index
 
+    def render(self, row: Ints) -> str:
+        """The text of one answer."""
+        return " ".join(self.sentences[move] for move in row if move != END)
+
 
 class World:
     """A world with everything its seed settles. Axes: F families, V levels, I items, J findings, X tests."""
