@@ -224,12 +224,12 @@ def _is_table(path: str | Path) -> bool:
 
 def _recognise(path: str | Path, rows: Iterator[Row]) -> tuple[Source, Iterator[Row]]:
     """The source whose rows these are, from the first readable row, and all rows again."""
-    sources = [make_source(name) for name in ((plain.NAME,) if _is_table(path) else FORMATS[1:])]
+    formats = (plain.NAME,) if _is_table(path) else FORMATS[1:]
     seen: list[Row] = []
     for row in rows:
         seen.append(row)
         if row.value is not None:
-            for source in sources:
+            for source in map(make_source, formats):
                 if source.fits(row.value):
                     return source, chain(seen, rows)
         if len(seen) == _ROWS_TO_RECOGNISE:

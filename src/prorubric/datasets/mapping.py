@@ -18,7 +18,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from prorubric.errors import ConfigError, InvalidValueError, RubricError, SourceError
-from prorubric.files.yaml_rows import read_yaml
 from prorubric.rubric.base import Record
 
 MAPPINGS = frozenset(file.name.removesuffix(".yaml") for file in files(__package__).joinpath("mappings").iterdir())
@@ -133,14 +132,17 @@ def make_mapping(fields: Mapping[str, Any], place: str) -> RowMapping:
 @cache
 def load_built_in(name: str) -> RowMapping:
     """One of the mappings that come with the package."""
+    import yaml  # noqa: PLC0415 - most files need no mapping
+
     text = files(__package__).joinpath("mappings", f"{name}.yaml").read_text("utf-8")
-    (row,) = read_yaml(Path(f"{name}.yaml"), text)
-    return make_mapping(row.value or {}, name)
+    return make_mapping(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)), name)  # noqa: S506 - both are safe
 
 
 def _read_mapping_file(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"--map {path}: no such file; give a mapping file, or pairs such as prompt=question")
+    from prorubric.files.yaml_rows import read_yaml  # noqa: PLC0415 - most runs need no mapping
+
     rows = list(read_yaml(path, path.read_text("utf-8")))
     if len(rows) != 1 or rows[0].value is None:
         raise SourceError(f"{path}: a mapping is one object, with prompt and criteria; found {len(rows)} rows")
