@@ -75,10 +75,11 @@ def _run(arguments: list[str], cwd: str, environment: dict[str, str], files: lis
         os.dup2(file, number)
     os.closerange(3, max(files) + 1)
     sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8")
+    encoding = environment.get("PYTHONIOENCODING", "utf-8")
     for number, name in ((1, "stdout"), (2, "stderr")):
         raw = io.BufferedWriter(io.FileIO(number, "wb", closefd=False))
         errors = "strict" if number == 1 else "backslashreplace"
-        wrapper = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=number == 2 or os.isatty(1))
+        wrapper = io.TextIOWrapper(raw, encoding=encoding, errors=errors, line_buffering=number == 2 or os.isatty(1))
         setattr(sys, name, wrapper)
     os.chdir(cwd)
     os.environ.clear()

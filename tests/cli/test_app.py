@@ -106,7 +106,7 @@ class TestMisuse:
             (["lint", "a.jsonl", "--fail-on", "info"], "prorubric lint: --fail-on: Input should be 'error', 'warning'"),
             (["lint", "a.jsonl", "--max-compensation", "nan"], "prorubric lint: --max-compensation: Input should be"),
             (["lint", "a.jsonl", "--format", "csv"], "prorubric lint: --format: Input should be 'auto', 'tasks'"),
-            (["convert", "a.jsonl"], "prorubric convert: --out is missing; see prorubric convert --help"),
+            (["convert", "a.jsonl"], "prorubric: no output is named; give a file such as tasks.jsonl, o"),
             (["demo", "here"], "prorubric demo: unexpected argument: 'here'; see prorubric demo --help"),
         ],
     )

@@ -308,7 +308,7 @@ class TestBadRequests:
             ("/score", {"task": True, "response": "x"}, "task: does not name a task; give the id of a task"),
             ("/score", {"task": "task 0", "response": 5}, "response: Input should be a valid string (got 5)"),
             ("/score", {"task": "task 0", "response": "x", "token": 5}, "token: Extra inputs are not permitted"),
-            ("/score", {"task": "task 0", "responses": ["x"], "tokens": [1, 2]}, "1 responses, but 2 numbers of to"),
+            ("/score", {"task": "task 0", "responses": ["x"], "tokens": [1, 2]}, "1 response, but 2 numbers of to"),
             ("/score", {"task": "task 0", "responses": ["x"], "tokens": 1}, "tokens is one number with response"),
             ("/score", {"task": {"id": "t", "messages": [], "rubric": []}, "response": "x"}, "the task in the row"),
             ("/score", ["task 0"], "the body: Input should be a valid dictionary"),
