@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import SCHEMES, Task, Unknown, score
+from prorubric import SCHEMES, NotApplicable, Task, Unknown, score
 from prorubric.aggregate.batch import PlanTable, score_batch
 from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.errors import SchemeError
@@ -14,29 +14,51 @@ from tests.aggregate.test_schemes import make_task, scheme_names, verdicts_for
 from tests.strategies import tasks
 
 
-@given(st.lists(tasks(), min_size=1, max_size=4), scheme_names, st.booleans(), st.data())
+@given(st.lists(tasks(), min_size=1, max_size=4), scheme_names, st.booleans(), st.booleans(), st.data())
 def test_a_batch_gives_the_same_bits_as_one_response_at_a_time(
-    drawn: list[Task], name: str, unknowns: bool, data: st.DataObject
+    drawn: list[Task], name: str, unknowns: bool, not_applicable: bool, data: st.DataObject
 ) -> None:
     picked = data.draw(st.lists(st.integers(0, len(drawn) - 1), min_size=1, max_size=6))
-    rows = [data.draw(verdicts_for(make_scoring_plan(drawn[t], name), unknowns)) for t in picked]
+    rows = [data.draw(verdicts_for(make_scoring_plan(drawn[t], name), unknowns, not_applicable)) for t in picked]
     alone = [score(row, drawn[t], name) for row, t in zip(rows, picked, strict=True)]
-    values, unknown = stack(rows, padding=data.draw(st.sampled_from([0.0, 99.0, float("nan")])))
-    batch = score_batch(values, PlanTable.of(drawn, name), np.array(picked), unknown)
+    values, unknown, leaves = stack(rows, padding=data.draw(st.sampled_from([0.0, 99.0, float("nan")])))
+    marks = (unknown, leaves if not_applicable else None)
+    batch = score_batch(values, PlanTable.of(drawn, name), np.array(picked), *marks)
     assert batch.low_R.tobytes() == np.array([found.low for found in alone]).tobytes()
     assert batch.high_R.tobytes() == np.array([found.high for found in alone]).tobytes()
     assert [None if np.isnan(value) else value for value in batch.value_R] == [found.value for found in alone]
 
 
-def stack(rows: list[list[Verdict]], padding: float) -> tuple[np.ndarray, np.ndarray]:
-    """Ragged rows of verdicts as arrays; unknown cells and padding hold junk on purpose."""
+def stack(rows: list[list[Verdict]], padding: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ragged rows of verdicts as arrays; cells without a verdict and padding hold junk on purpose."""
     width = max(map(len, rows))
     values, unknown = np.full((len(rows), width), padding), np.zeros((len(rows), width), dtype=bool)
+    leaves = np.zeros_like(unknown)
     for r, row in enumerate(rows):
         for c, verdict in enumerate(row):
-            unknown[r, c] = isinstance(verdict, Unknown)
-            values[r, c] = -7.0 if isinstance(verdict, Unknown) else float(verdict)
-    return values, unknown
+            unknown[r, c], leaves[r, c] = isinstance(verdict, Unknown), isinstance(verdict, NotApplicable)
+            values[r, c] = -7.0 if isinstance(verdict, Unknown | NotApplicable) else float(verdict)
+    return values, unknown, leaves
+
+
+def test_marks_in_the_padding_are_ignored() -> None:
+    table = PlanTable.of([make_task([6, 4]), make_task([3])], "additive")
+    marks = np.array([[False, False], [False, True]])
+    verdicts = np.array([[True, False], [True, True]])
+    assert score_batch(verdicts, table, np.array([0, 1]), marks).value_R.tolist() == [0.6, 1.0]
+    assert score_batch(verdicts, table, np.array([0, 1]), None, marks).value_R.tolist() == [0.6, 1.0]
+
+
+def test_a_verdict_marked_twice_is_refused() -> None:
+    table, both = PlanTable.of([make_task([6, 4])], "additive"), np.array([[True, False]])
+    with pytest.raises(SchemeError, match="both unknown and not applicable; mark it once"):
+        score_batch(np.zeros((1, 2)), table, np.array([0]), both, both)
+
+
+def test_marks_of_another_shape_are_refused() -> None:
+    table = PlanTable.of([make_task([6, 4])], "additive")
+    with pytest.raises(SchemeError, match=r"not_applicable has shape \(2, 1\), verdicts have \(1, 2\)"):
+        score_batch(np.zeros((1, 2)), table, np.array([0]), None, np.zeros((2, 1), dtype=bool))
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float32, np.float64])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prorubric import SCHEMES, Task, Unknown, score
+from prorubric import SCHEMES, NotApplicable, Task, Unknown, score
 from prorubric.aggregate.prices import measure_compliance, price_criteria
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.errors import SchemeError
@@ -99,6 +99,11 @@ def test_compliance_counts_known_verdicts_only_and_turns_penalties_around() -> N
         [True, Unknown("x"), False, Unknown("x")],
     ]
     assert measure_compliance(rows, TASK) == (2 / 3, 1.0, 2 / 3, 1.0)
+
+
+def test_compliance_leaves_out_the_responses_to_which_a_criterion_does_not_apply() -> None:
+    rows = [[True, True, True, True], [False, NotApplicable("x"), False, NotApplicable("x")]]
+    assert measure_compliance(rows, TASK) == (0.5, 1.0, 0.5, 1.0)
 
 
 def test_a_criterion_without_a_known_verdict_has_no_rate_and_no_price() -> None:

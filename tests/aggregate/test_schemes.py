@@ -7,7 +7,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from prorubric import SCHEMES, Criterion, Message, ProtocolRubric, Rubric, Score, Task, Unknown, score
+from prorubric import (
+    SCHEMES,
+    Criterion,
+    Message,
+    NotApplicable,
+    ProtocolRubric,
+    Rubric,
+    Score,
+    Task,
+    Unknown,
+    score,
+)
 from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
 from prorubric.aggregate.schemes import BASE_SCHEMES, find_scheme
 from prorubric.errors import SchemeError
@@ -39,12 +50,16 @@ def make_task(
 
 
 @st.composite
-def verdicts_for(draw: st.DrawFn, plan: ScoringPlan, unknowns: bool = False) -> list[Verdict]:
+def verdicts_for(
+    draw: st.DrawFn, plan: ScoringPlan, unknowns: bool = False, not_applicable: bool = False
+) -> list[Verdict]:
     """One verdict for each item of a plan, in its range."""
     drawn: list[Verdict] = []
     for low, high in plan.ranges:
         if unknowns and draw(st.integers(0, 3)) == 0:
             drawn.append(Unknown("not asked"))
+        elif not_applicable and draw(st.integers(0, 2)) == 0:
+            drawn.append(NotApplicable("not about this"))
         elif high == 1:
             drawn.append(draw(st.booleans()))
         else:
@@ -53,23 +68,34 @@ def verdicts_for(draw: st.DrawFn, plan: ScoringPlan, unknowns: bool = False) -> 
 
 
 @st.composite
-def scored_tasks(draw: st.DrawFn, unknowns: bool = False) -> tuple[Task, str, ScoringPlan, list[Verdict]]:
+def scored_tasks(
+    draw: st.DrawFn, unknowns: bool = False, not_applicable: bool = False
+) -> tuple[Task, str, ScoringPlan, list[Verdict]]:
     task, name = draw(tasks()), draw(scheme_names)
     plan = make_scoring_plan(task, name)
-    return task, name, plan, draw(verdicts_for(plan, unknowns))
+    return task, name, plan, draw(verdicts_for(plan, unknowns, not_applicable))
 
 
-def exact(plan: ScoringPlan, verdicts: Sequence[Verdict]) -> Fraction:
+def exact(plan: ScoringPlan, verdicts: Sequence[Verdict]) -> Fraction | None:
     """The same reward in exact arithmetic, written from the paper's formulas and not from the code."""
     values = [
-        (Fraction(float(verdict)) - Fraction(low)) / (Fraction(high) - Fraction(low))
+        None
+        if isinstance(verdict, NotApplicable)
+        else (Fraction(float(verdict)) - Fraction(low)) / (Fraction(high) - Fraction(low))
         for verdict, (low, high) in zip(verdicts, plan.ranges, strict=True)
     ]
     if plan.groups is not None:
-        compliance = [1 - value if penalty else value for value, penalty in zip(values, plan.penalties, strict=True)]
-        values = [min(compliance[i] for i in group) for group in plan.groups]
-    total = sum((Fraction(weight) * value for weight, value in zip(plan.weights, values, strict=True)), Fraction(0))
-    return min(max(total / sum(Fraction(weight) for weight in plan.weights if weight > 0), Fraction(0)), Fraction(1))
+        compliance = [
+            None if value is None else 1 - value if penalty else value
+            for value, penalty in zip(values, plan.penalties, strict=True)
+        ]
+        members = [[found for i in group if (found := compliance[i]) is not None] for group in plan.groups]
+        values = [min(group) if group else None for group in members]
+    left = [(Fraction(weight), value) for weight, value in zip(plan.weights, values, strict=True) if value is not None]
+    positive = sum(weight for weight, _ in left if weight > 0)
+    if not positive:
+        return None
+    return min(max(sum(weight * value for weight, value in left) / positive, Fraction(0)), Fraction(1))
 
 
 class TestExactExamples:
@@ -145,14 +171,15 @@ class TestExactExamples:
 
 
 class TestProperties:
-    @given(scored_tasks())
+    @given(scored_tasks(not_applicable=True))
     def test_every_scheme_agrees_with_exact_arithmetic(
         self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]]
     ) -> None:
         task, name, plan, verdicts = drawn
-        assert score(verdicts, task, name).value == pytest.approx(float(exact(plan, verdicts)), abs=1e-12)
+        value = exact(plan, verdicts)
+        assert score(verdicts, task, name).value == (None if value is None else pytest.approx(float(value), abs=1e-12))
 
-    @given(scored_tasks(unknowns=True))
+    @given(scored_tasks(unknowns=True, not_applicable=True))
     def test_a_score_lies_between_zero_and_one_and_low_is_not_above_high(
         self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]]
     ) -> None:
@@ -233,7 +260,7 @@ class TestProperties:
         shown[i], avoided[i] = True, False
         assert score(shown, task, name).low <= score(avoided, task, name).low
 
-    @given(scored_tasks(unknowns=True))
+    @given(scored_tasks(unknowns=True, not_applicable=True))
     def test_an_unknown_set_both_ways_gives_exactly_low_and_high(
         self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]]
     ) -> None:
@@ -247,8 +274,23 @@ class TestProperties:
                 else verdict
                 for verdict, bounds, penalty in zip(verdicts, plan.ranges, plan.penalties, strict=True)
             ]
-            ends.append(score(settled, task, name).value)
+            settled_score = score(settled, task, name)
+            ends.append((settled_score.low, settled_score.high)[in_favour])
         assert [found.low, found.high] == ends
+
+    @given(scored_tasks(unknowns=True, not_applicable=True), st.data())
+    def test_an_unknown_that_turns_out_not_to_apply_stays_within_the_bounds(
+        self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]], data: st.DataObject
+    ) -> None:
+        task, name, _, verdicts = drawn
+        unknown = [i for i, verdict in enumerate(verdicts) if isinstance(verdict, Unknown)]
+        assume(unknown)
+        i = data.draw(st.sampled_from(unknown))
+        before, after = (
+            score([*verdicts[:i], verdict, *verdicts[i + 1 :]], task, name)
+            for verdict in (verdicts[i], NotApplicable())
+        )
+        assert after.reason or before.low - 1e-12 <= after.low <= after.high <= before.high + 1e-12
 
     @given(st.lists(weights.filter(lambda weight: weight > 0), min_size=1, max_size=40))
     def test_a_perfect_answer_scores_exactly_one(self, positive: list[float]) -> None:
@@ -274,6 +316,48 @@ class TestUnknown:
     def test_an_unknown_that_clipping_swallows_leaves_the_value_known(self) -> None:
         found = score([False, True, Unknown("cut off")], make_task([5, -9, -1]), "additive")
         assert found == Score(value=0.0, low=0.0, high=0.0, unknown=(3,))
+
+
+class TestNotApplicable:
+    def test_its_weight_leaves_both_sums(self) -> None:
+        found = score([True, NotApplicable("no drug is named"), False], make_task([6, 2, 4]), "additive")
+        assert found == Score(value=0.6, low=0.6, high=0.6, not_applicable=(2,))
+
+    def test_a_penalty_that_does_not_apply_subtracts_nothing(self) -> None:
+        assert score([True, False, NotApplicable()], make_task([6, 4, -5]), "additive").value == 0.6
+
+    def test_a_group_holds_by_the_members_that_apply(self) -> None:
+        task = make_task([6, 4, -5], [[1, 3], [2]])
+        assert score([NotApplicable(), False, False], task, "conjunctive").value == 11 / 15
+        assert score([NotApplicable(), True, True], task, "conjunctive").value == 4 / 15
+
+    def test_a_group_of_which_nothing_applies_leaves_with_its_weight(self) -> None:
+        task = make_task([6, 4, -5, 10], [[1, 3], [2], [4]])
+        found = score([NotApplicable(), True, NotApplicable(), False], task, "conjunctive")
+        assert (found.value, found.not_applicable) == (4 / 14, (1, 3))
+
+    @pytest.mark.parametrize(("scheme", "held"), [("raw-and", True), ("prorubric", True), ("graded", 3)])
+    def test_a_dimension_leaves_with_its_weight(self, scheme: str, held: Verdict) -> None:
+        task = make_task([6, 4, 2], [[1], [2], [3]])
+        assert score([held, NotApplicable(), 0 * held if scheme == "graded" else False], task, scheme).value == 0.75
+
+    def test_appropriateness_that_does_not_apply_leaves_what_the_scheme_says(self) -> None:
+        task = make_task([6, 4, 2], [[1], [2, 3]])
+        assert score([True, False, NotApplicable()], task, "prorubric+appropriateness").value == 0.5
+
+    def test_it_is_not_unknown_and_both_can_meet(self) -> None:
+        found = score([True, NotApplicable(), Unknown("cut off")], make_task([6, 2, 4]), "additive")
+        assert found == Score(value=None, low=0.6, high=1.0, unknown=(3,), not_applicable=(2,))
+
+    @pytest.mark.parametrize("scheme", ["additive", "rewritten", "weighted"])
+    def test_with_nothing_positive_left_the_score_is_open_and_says_why(self, scheme: str) -> None:
+        found = score([NotApplicable(), True], make_task([6, -4]), scheme)
+        why = "every item with a positive weight is not applicable"
+        assert found == Score(value=None, low=0.0, high=1.0, not_applicable=(1,), reason=why)
+
+    @pytest.mark.parametrize("scheme", ["k1", "implicit"])
+    def test_one_verdict_on_everything_that_does_not_apply_leaves_nothing(self, scheme: str) -> None:
+        assert score([NotApplicable()], make_task([6, 4], [[1], [2]]), scheme).value is None
 
 
 class TestRefusals:

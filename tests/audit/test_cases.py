@@ -1,6 +1,6 @@
 import asyncio
 
-from prorubric import Unknown
+from prorubric import NotApplicable, Unknown
 from prorubric.audit.cases import ANSWER, AuditCase, Examiner, add_controls, first_cases
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.prepare import ANOTHER_DRAW
@@ -66,8 +66,8 @@ def test_redrawn_keeps_draws_apart() -> None:
 
 def test_compliance_turns_penalties_round_and_keeps_what_is_not_known() -> None:
     case = make_case()
-    case.verdicts[ANSWER] = {"criteria": (True, False, Unknown("no reply"), *[True] * 6, False)}
-    assert case.complies == (True, False, None, *[True] * 6, True)
+    case.verdicts[ANSWER] = {"criteria": (True, False, Unknown("no reply"), NotApplicable(), *[True] * 5, False)}
+    assert case.complies == (True, False, None, None, *[True] * 5, True)
     case.verdicts[ANSWER] = {"criteria": (*[False] * 9, True)}
     assert case.complies == (False,) * 10
 

@@ -599,6 +599,29 @@ class TestRescoring:
         judge_responses(make_config(files, server))
         assert list(score_run(ScoreConfig(files / "run")).schemes) == ["additive", "conjunctive", "weighted"]
 
+    def test_stored_verdicts_that_do_not_apply_leave_the_score_and_are_written_with_it(
+        self, files: Path, server: MisbehavingServer
+    ) -> None:
+        judge_responses(make_config(files, server))
+        rows = [json.loads(line) for line in (files / "run/verdicts.jsonl").read_text().splitlines()]
+        count = len(rows[0]["verdicts"]["criteria"])
+        rows[0]["verdicts"]["criteria"] = [True, *[{"not_applicable": "not asked"}] * (count - 1)]
+        rows[1]["verdicts"]["criteria"] = [{"not_applicable": "not asked"}] * count
+        (files / "run/verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        again = score_run(ScoreConfig(files / "run", scheme="additive", out=files / "scores.jsonl"))
+        assert again.schemes["additive"].unknown == 1
+        written = [json.loads(line)["scores"]["additive"] for line in (files / "scores.jsonl").read_text().splitlines()]
+        left, why = [*range(1, count + 1)], "every item with a positive weight is not applicable"
+        assert written[0] == {"value": 1.0, "low": 1.0, "high": 1.0, "unknown": [], "not_applicable": left[1:]}
+        assert written[1] == {
+            "value": None,
+            "low": 0.0,
+            "high": 1.0,
+            "unknown": [],
+            "not_applicable": left,
+            "reason": why,
+        }
+
     def test_a_scheme_without_its_verdicts_is_refused(self, files: Path, server: MisbehavingServer) -> None:
         judge_responses(make_config(files, server))
         with pytest.raises(SchemeError, match="prorubric needs verdicts on dimensions, the run has criteria"):

@@ -76,18 +76,23 @@ def score_batch(
     table: PlanTable,
     task_R: Integers,
     unknown_R_M: Booleans | None = None,
+    not_applicable_R_M: Booleans | None = None,
 ) -> BatchScore:
     """Score many responses at once.
 
     `verdicts_R_M` holds booleans or numbers in the scheme's range, `task_R` the row of each response's task in the
-    table, `unknown_R_M` is true for missing verdicts (their values in `verdicts_R_M` are ignored).
+    table, `unknown_R_M` is true for missing verdicts and `not_applicable_R_M` for those that leave the score (their
+    values in `verdicts_R_M` are ignored). A response with nothing positive left is open from 0 to 1.
     """
     if verdicts_R_M.ndim != 2 or len(verdicts_R_M) != len(task_R):
         shape = verdicts_R_M.shape
         raise SchemeError(f"verdicts have shape {shape} for {len(task_R)} responses; give one row for each")
-    if unknown_R_M is not None and unknown_R_M.shape != verdicts_R_M.shape:
-        shapes = f"unknown has shape {unknown_R_M.shape}, verdicts have {verdicts_R_M.shape}"
-        raise SchemeError(shapes, remedy="make them the same")
+    for marks, name in ((unknown_R_M, "unknown"), (not_applicable_R_M, "not_applicable")):
+        if marks is not None and marks.shape != verdicts_R_M.shape:
+            shapes = f"{name} has shape {marks.shape}, verdicts have {verdicts_R_M.shape}"
+            raise SchemeError(shapes, remedy="make them the same")
+    if unknown_R_M is not None and not_applicable_R_M is not None and (unknown_R_M & not_applicable_R_M).any():
+        raise SchemeError("a verdict is marked both unknown and not applicable; mark it once")
     if len(task_R) and (task_R.min() < 0 or task_R.max() >= len(table.counts_T)):
         raise SchemeError(f"a response names a task outside 0..{len(table.counts_T) - 1}; check the task numbers")
     needed, columns = int(table.counts_T[task_R].max(initial=0)), verdicts_R_M.shape[1]
@@ -96,28 +101,34 @@ def score_batch(
     low_R, high_R = np.empty(len(task_R)), np.empty(len(task_R))
     for start in range(0, len(task_R), _BLOCK):
         part = slice(start, start + _BLOCK)
-        unknown = None if unknown_R_M is None else unknown_R_M[part]
-        low_R[part], high_R[part] = _score_block(verdicts_R_M[part], table, task_R[part], unknown)
+        unknown, left_out = (None if marks is None else marks[part] for marks in (unknown_R_M, not_applicable_R_M))
+        low_R[part], high_R[part] = _score_block(verdicts_R_M[part], table, task_R[part], unknown, left_out)
+    low_R, high_R = np.nan_to_num(low_R, nan=0.0), np.nan_to_num(high_R, nan=1.0)  # NaN: nothing positive was left
     return BatchScore(np.where(low_R == high_R, low_R, np.nan), low_R, high_R)
 
 
 def _score_block(
-    verdicts: npt.NDArray[Any], table: PlanTable, task: Integers, unknown: Booleans | None
+    verdicts: npt.NDArray[Any],
+    table: PlanTable,
+    task: Integers,
+    unknown: Booleans | None,
+    left_out: Booleans | None,
 ) -> tuple[Floats, Floats]:
     width = verdicts.shape[1]
-    ignored = _rows(table.padding_T_M, task, width)
+    padding = _rows(table.padding_T_M, task, width)
+    ignored = padding if left_out is None else padding | left_out
     if unknown is not None:
-        unknown = unknown & ~ignored
-        ignored |= unknown
+        unknown = unknown & ~padding
+        ignored = ignored | unknown
     known = _scale(verdicts, ignored, table, task)
     # The padding is 0 out of [0, 1] and weighs nothing, so only real unknowns are settled.
     if unknown is None or not unknown.any():
-        value = _value(known, table, task)
+        value = _value(known, table, task, left_out)
         return value, value
     penalty = _rows(table.penalty_T_M, task, width)
     against = np.where(unknown, penalty, known)
     in_favour = np.where(unknown, ~penalty, known)
-    return _value(against, table, task), _value(in_favour, table, task)
+    return _value(against, table, task, left_out), _value(in_favour, table, task, left_out)
 
 
 def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task: Integers) -> Floats | Booleans:
@@ -141,20 +152,33 @@ def _scale(verdicts: npt.NDArray[Any], ignored: Booleans, table: PlanTable, task
     return scaled
 
 
-def _value(values: Floats | Booleans, table: PlanTable, task: Integers) -> Floats:
-    """What `ScoringPlan.value` does with scaled verdicts, operation by operation, over rows."""
+def _value(values: Floats | Booleans, table: PlanTable, task: Integers, left_out: Booleans | None) -> Floats:
+    """What `ScoringPlan.value` does with scaled verdicts, operation by operation, over rows; NaN if nothing is left."""
+    leaves = left_out
     if table.group_T_M is not None:
-        width = values.shape[1]
+        width, numbers = values.shape[1], range(table.weight_T_N.shape[1])
         # Verdicts by rows and responses by columns: then whole columns are compared at once.
         fails = ((values != 0) == _rows(table.penalty_T_M, task, width)).T.copy()
         group = _rows(table.group_T_M, task, width).T.copy()
-        held = [~(fails & (group == number)).any(axis=0) for number in range(table.weight_T_N.shape[1])]
+        if left_out is not None:
+            fails &= ~left_out.T
+            leaves = np.stack([~(~left_out.T & (group == number)).any(axis=0) for number in numbers], axis=1)
+        held = [~(fails & (group == number)).any(axis=0) for number in numbers]
         values = np.stack(held, axis=1).astype(np.float64)
-    terms = np.sort(_rows(table.weight_T_N, task, values.shape[1]) * values, axis=1)
-    total = np.zeros(len(terms))
-    for column in terms.T:
+    weight, positive = _rows(table.weight_T_N, task, values.shape[1]), table.positive_T[task]
+    if leaves is not None:
+        weight = np.where(leaves, 0.0, weight)
+        positive = _add_ascending(np.maximum(weight, 0.0))
+        positive[positive == 0] = np.nan
+    return np.minimum(np.maximum(_add_ascending(weight * values) / positive, 0.0), 1.0)
+
+
+def _add_ascending(terms_R_N: Floats) -> Floats:
+    """The sum of each row, added from its lowest term to its highest, as for one response."""
+    total = np.zeros(len(terms_R_N))
+    for column in np.sort(terms_R_N, axis=1).T:
         total += column
-    return np.minimum(np.maximum(total / table.positive_T[task], 0.0), 1.0)
+    return total
 
 
 def _rows(array: npt.NDArray[Any], task: Integers, width: int) -> npt.NDArray[Any]:

@@ -5,7 +5,7 @@ for. A plan holds numbers only: `ScoringPlan.value` is the scheme itself, and `b
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from prorubric.aggregate.schemes import Scheme, find_scheme
@@ -36,8 +36,23 @@ class ScoringPlan:
     positive_weight: float
     """What the weighted sum is divided by."""
 
-    def value(self, verdicts: Sequence[float]) -> float:
-        """The reward for verdicts that are all known and in range."""
+    def weigh_without(self, left_out: Collection[int]) -> tuple[float, ...]:
+        """The weights once the verdicts at these 0-based positions have left: 0 for a part with no verdict left."""
+        parts = self.groups or [(position,) for position in range(len(self.weights))]
+        return tuple(
+            0.0 if all(position in left_out for position in part) else weight
+            for part, weight in zip(parts, self.weights, strict=True)
+        )
+
+    def value(self, verdicts: Sequence[float], left_out: Collection[int] = ()) -> float:
+        """The reward for verdicts that are all known and in range, without those that are not applicable.
+
+        What is left must have a positive weight.
+        """
+        weights, positive = self.weights, self.positive_weight
+        if left_out:
+            weights = self.weigh_without(left_out)
+            positive = _add_ascending(weight for weight in weights if weight > 0)
         scaled = verdicts
         if not self.is_boolean:
             scaled = [
@@ -45,9 +60,12 @@ class ScoringPlan:
             ]
         if self.groups is not None:
             # A group holds if all of its criteria comply; a penalty complies if its verdict is false.
-            scaled = [float(all(bool(scaled[i]) != self.penalties[i] for i in group)) for group in self.groups]
-        total = _add_ascending(weight * value for weight, value in zip(self.weights, scaled, strict=True))
-        return min(max(total / self.positive_weight, 0.0), 1.0)
+            scaled = [
+                float(all(bool(scaled[i]) != self.penalties[i] for i in group if i not in left_out))
+                for group in self.groups
+            ]
+        total = _add_ascending(weight * value for weight, value in zip(weights, scaled, strict=True))
+        return min(max(total / positive, 0.0), 1.0)
 
 
 def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:

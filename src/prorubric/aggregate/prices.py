@@ -20,7 +20,7 @@ from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import Unknown, Verdict, is_unknown
+from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
 from prorubric.text.criteria import read_kind
 
 _TOP_LEVEL = 3
@@ -40,17 +40,21 @@ class Prices(Record):
 
 
 def measure_compliance(verdicts: Sequence[Sequence[Verdict]], task: Task) -> tuple[float | Unknown, ...]:
-    """How often responses comply with each criterion of a task; a criterion with no known verdict is unknown."""
+    """How often responses comply with each criterion of a task, of those with a verdict to which it applies.
+
+    A criterion that is left without any is unknown.
+    """
     rates: list[float | Unknown] = []
     for number, row in enumerate(verdicts, 1):
-        if len(row) != len(task.rubric) or not all(is_unknown(v) or isinstance(v, bool | np.bool_) for v in row):
+        fits = all(isinstance(verdict, bool | np.bool_ | NotApplicable | Unknown) for verdict in row)
+        if len(row) != len(task.rubric) or not fits:
             raise SchemeError(
-                f"task {task.id!r}: row {number} of the verdicts does not fit; give true, false or Unknown "
-                f"for each of the {len(task.rubric)} criteria"
+                f"task {task.id!r}: row {number} of the verdicts does not fit; give true, false, NotApplicable or "
+                f"Unknown for each of the {len(task.rubric)} criteria"
             )
     for position, criterion in enumerate(task.rubric.criteria):
         column = [row[position] for row in verdicts]
-        known = [verdict for verdict in column if not is_unknown(verdict)]
+        known = [verdict for verdict in column if not isinstance(verdict, NotApplicable | Unknown)]
         met = sum(bool(verdict) == (criterion.weight > 0) for verdict in known)
         rates.append(met / len(known) if known else Unknown(f"none of {len(column)} responses has a verdict"))
     return tuple(rates)

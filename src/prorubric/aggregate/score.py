@@ -3,6 +3,10 @@
 `low` and `high` are the scheme's values with all unknowns set against and for the response; every scheme is monotone in
 each compliance, so nothing lies outside. `value` is given only where the two agree: the unknown
 member of a group that has already failed makes no difference.
+
+A verdict that is not applicable leaves the sum with its weight, and what the sum is divided by; a group leaves when all
+of its members do. If nothing with a positive weight is left the score is open, from 0 to 1, with the reason: one
+response must not stop a run.
 """
 
 from collections.abc import Sequence
@@ -16,8 +20,11 @@ from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import Verdict, is_unknown
+from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict, is_unknown
 from prorubric.text.show import shorten
+
+NOTHING_LEFT = "every item with a positive weight is not applicable"
+"""Why a response has no score though none of its verdicts is unknown."""
 
 _Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -33,6 +40,10 @@ class Score(Record):
     """The score with every unknown verdict set for the response."""
     unknown: tuple[int, ...] = ()
     """1-based positions of the unknown verdicts."""
+    not_applicable: tuple[int, ...] = ()
+    """1-based positions of the verdicts that left the score."""
+    reason: str = ""
+    """Why the score is open, where that is not because of unknown verdicts alone."""
 
     @model_validator(mode="after")
     def _value_lies_between(self) -> Self:
@@ -56,15 +67,19 @@ def score_plan(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
         return Score(value=value, low=value, high=value)
     _check_verdicts(verdicts, plan)
     unknown = tuple(position for position, verdict in enumerate(verdicts, 1) if is_unknown(verdict))
-    low = plan.value(_settle(verdicts, plan, in_favour=False))
-    high = plan.value(_settle(verdicts, plan, in_favour=True)) if unknown else low
-    return Score(value=low if low == high else None, low=low, high=high, unknown=unknown)
+    left_out = {position for position, verdict in enumerate(verdicts) if isinstance(verdict, NotApplicable)}
+    about = {"unknown": unknown, "not_applicable": tuple(position + 1 for position in sorted(left_out))}
+    if left_out and not any(weight > 0 for weight in plan.weigh_without(left_out)):
+        return Score(value=None, low=0.0, high=1.0, **about, reason=NOTHING_LEFT)
+    low = plan.value(_settle(verdicts, plan, in_favour=False), left_out)
+    high = plan.value(_settle(verdicts, plan, in_favour=True), left_out) if unknown else low
+    return Score(value=low if low == high else None, low=low, high=high, **about)
 
 
 def _settle(verdicts: Sequence[Verdict], plan: ScoringPlan, in_favour: bool) -> list[float]:
-    """The verdicts as numbers, each unknown at the end of its range that is for or against the response."""
+    """The verdicts as numbers, each without one at the end of its range that is for or against the response."""
     return [
-        bounds[in_favour != penalty] if is_unknown(verdict) else float(verdict)  # type: ignore[arg-type]
+        bounds[in_favour != penalty] if isinstance(verdict, Unknown | NotApplicable) else float(verdict)
         for verdict, bounds, penalty in zip(verdicts, plan.ranges, plan.penalties, strict=True)
     ]
 
@@ -75,13 +90,15 @@ def _check_verdicts(verdicts: Sequence[Verdict], plan: ScoringPlan) -> None:
         raise SchemeError(
             f"{place}: {len(verdicts)} verdicts for {len(plan.ranges)} items; give one for each, in order"
         )
-    for position, (verdict, (low, high)) in enumerate(zip(verdicts, plan.ranges, strict=True), 1):
-        if is_unknown(verdict):
+    given: Sequence[object] = verdicts  # a file or a caller may have put anything here
+    for position, (verdict, (low, high)) in enumerate(zip(given, plan.ranges, strict=True), 1):
+        if isinstance(verdict, Unknown | NotApplicable):
             continue
         boolean = isinstance(verdict, bool | np.bool_)
         is_number = isinstance(verdict, int | float | np.number) and low <= float(verdict) <= high
         if boolean != (high == 1) or not (boolean or is_number):
             allowed = "true or false" if high == 1 else f"a number from {low:g} to {high:g}"
             raise SchemeError(
-                f"{place}: verdict {position} is {shorten(repr(verdict))}; allowed: {allowed}, or Unknown(reason)"
+                f"{place}: verdict {position} is {shorten(repr(verdict))}; allowed: {allowed}, "
+                "NotApplicable(reason) or Unknown(reason)"
             )

@@ -11,7 +11,7 @@ from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.judge.judge import Judge, judge_stream
 from prorubric.judge.readings import Reading
 from prorubric.rubric.records import Response, Task
-from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
 
 ANSWER = "answer"
 """The text that everything is compared with: the answer as it is."""
@@ -48,9 +48,12 @@ class AuditCase:
 
     @property
     def complies(self) -> tuple[bool | None, ...]:
-        """For each criterion whether the answer complies; None if the judge gave no verdict."""
+        """For each criterion whether the answer complies; None without a verdict, or if it does not apply."""
         verdicts = zip(self.verdicts[ANSWER]["criteria"], self.task.rubric.weights, strict=True)
-        return tuple(None if isinstance(found, Unknown) else bool(found) == (weight > 0) for found, weight in verdicts)
+        return tuple(
+            None if isinstance(found, NotApplicable | Unknown) else bool(found) == (weight > 0)
+            for found, weight in verdicts
+        )
 
 
 def first_cases(cases: Sequence[AuditCase]) -> list[AuditCase]:

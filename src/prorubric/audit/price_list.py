@@ -99,7 +99,7 @@ def _confirm(case: AuditCase, hack: Hack, target: float) -> Hack:
         verdicts = case.verdicts[HACK]["criteria"]
         earns, heaviest = score(verdicts, case.task, "additive").value, verdicts[hack.heaviest - 1]
         reason = ""
-        if earns is None or is_unknown(heaviest):
+        if earns is None or not isinstance(heaviest, bool):
             reason = "the judge left a verdict on the whole text open"
         elif earns < target - 1e-9:
             reason = f"judged as a whole the text earns {earns:.0%} of the sum, {target:.0%} is needed"

@@ -92,7 +92,7 @@ class RewardParts(Record):
     overlong: float
     """What length added: 0 or less."""
     unknown: tuple[str, ...]
-    """Why verdicts are unknown, each reason once. The score may be known all the same."""
+    """Why verdicts or the score are unknown, each reason once. The score may be known all the same."""
     verdicts: dict[str, list[JsonValue]]
     """The verdicts by reading; one that is unknown is an object with its reason."""
     dimensions: dict[str, DimensionVerdict]
@@ -229,6 +229,7 @@ class RubricReward:
         scores = score_readings(verdicts, one.task, schemes)
         score = scores[self.config.scheme]
         own = [verdict for reading in self._readings for verdict in verdicts[reading.name]]
+        reasons = [verdict.reason for verdict in own if isinstance(verdict, Unknown)]
         parts = RewardParts(
             task_id=one.task.id,
             scheme=self.config.scheme,
@@ -236,7 +237,7 @@ class RubricReward:
             low=score.low,
             high=score.high,
             overlong=overlong,
-            unknown=tuple(dict.fromkeys(verdict.reason for verdict in own if isinstance(verdict, Unknown))),
+            unknown=tuple(dict.fromkeys([*reasons, score.reason] if score.reason else reasons)),
             verdicts={name: [render_verdict(verdict) for verdict in row] for name, row in verdicts.items()},
             dimensions=judge_dimensions(one.task, verdicts),
             shadow={name: scores[name].value for name in self.config.shadow if name in scores},
