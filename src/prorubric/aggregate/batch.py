@@ -48,6 +48,9 @@ class PlanTable:
         if not tasks:
             raise SchemeError("no tasks to score; give at least one")
         plans = [make_scoring_plan(task, scheme) for task in tasks]
+        if plans[0].own is not None:
+            name = plans[0].scheme.name
+            raise SchemeError(f"{name} is a function for one response at a time; use score or score_plan for each")
         return cls(
             scheme=plans[0].scheme,
             is_boolean=plans[0].is_boolean,

@@ -8,6 +8,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from prorubric.aggregate.own import OwnPlan
 from prorubric.aggregate.schemes import Scheme, find_scheme
 from prorubric.errors import SchemeError
 from prorubric.judge.forms import BOOLEAN
@@ -35,6 +36,8 @@ class ScoringPlan:
     """The weight of each group, or of each verdict."""
     positive_weight: float
     """What the weighted sum is divided by."""
+    own: OwnPlan | None = None
+    """The user's function, which is called in place of the formula."""
 
     def weigh_without(self, left_out: Collection[int]) -> tuple[float, ...]:
         """The weights once the verdicts at these 0-based positions have left: 0 for a part with no verdict left."""
@@ -44,11 +47,19 @@ class ScoringPlan:
             for part, weight in zip(parts, self.weights, strict=True)
         )
 
+    def has_left(self, left_out: Collection[int]) -> bool:
+        """True if there is something to score without the verdicts at these 0-based positions."""
+        if self.own is not None:
+            return len(left_out) < len(self.ranges)
+        return any(weight > 0 for weight in self.weigh_without(left_out))
+
     def value(self, verdicts: Sequence[float], left_out: Collection[int] = ()) -> float:
         """The reward for verdicts that are all known and in range, without those that are not applicable.
 
         What is left must have a positive weight.
         """
+        if self.own is not None:
+            return self.own.value([bool(v) for v in verdicts] if self.is_boolean else verdicts, left_out)
         weights, positive = self.weights, self.positive_weight
         if left_out:
             weights = self.weigh_without(left_out)
@@ -89,12 +100,12 @@ def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
         ranges.append(BOOLEAN.scale)
     if not math.isfinite(sum(map(abs, weights))):
         raise SchemeError(f"task {task.id!r}: {found.name} adds the weights up past the largest float; scale them down")
-    if not any(weight > 0 for weight in weights):
+    if found.own is None and not any(weight > 0 for weight in weights):
         raise SchemeError(
             f"task {task.id!r}: {found.name} divides by the positive weights and there are none; "
             "use a scheme that groups criteria, or drop the task"
         )
-    return ScoringPlan(
+    plan = ScoringPlan(
         task.id,
         found,
         tuple(ranges),
@@ -103,7 +114,13 @@ def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
         tuple(groups) if groups else None,
         tuple(weights),
         _add_ascending(weight for weight in weights if weight > 0),
+        # A copy, because plans are remembered as long as their task lives.
+        OwnPlan(found.own, task.model_copy()) if found.own else None,
     )
+    if plan.own is not None:
+        # A function that fails is found now, with every item met, and not by the first answer.
+        plan.value([bounds[not penalty] for bounds, penalty in zip(ranges, penalties, strict=True)])
+    return plan
 
 
 def _add_ascending(terms: Iterable[float]) -> float:

@@ -63,6 +63,8 @@ def measure_compliance(verdicts: Sequence[Sequence[Verdict]], task: Task) -> tup
 def price_criteria(task: Task, compliance: Sequence[float | Unknown], scheme: str | Scheme) -> Prices:
     """The price of every criterion of a task, from measured rates of compliance."""
     plan = make_scoring_plan(task, scheme)
+    if plan.scheme.pays is None:
+        raise SchemeError(f"{plan.scheme.name} has no formula for prices; compare its scores of two answers instead")
     if len(compliance) != len(task.rubric):
         raise SchemeError(
             f"task {task.id!r}: {len(compliance)} rates for {len(task.rubric)} criteria; give one for each"

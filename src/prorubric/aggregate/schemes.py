@@ -1,16 +1,19 @@
 """The schemes by name: what each one asks a judge to read, and how it weighs the verdicts.
 
-A scheme turns verdicts into one number in [0, 1]. Any of them can carry `+appropriateness`: one fixed criterion
+A scheme turns verdicts into one number in [0, 1]. A name with a colon is a function of the user's,
+`pkg.module:function` (see `own`). Any of the others can carry `+appropriateness`: one fixed criterion
 (answers what was asked, stays in scope, suits the asker) is judged on its own, as the last verdict, and joins the
 weighted mean; failing it zeroes nothing else.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
+from prorubric.aggregate.own import OwnFunction, load_own
 from prorubric.errors import SchemeError
-from prorubric.judge.readings import READINGS, Reading
+from prorubric.judge.readings import READINGS, Reading, list_items
 from prorubric.rubric.labels import relabel
 from prorubric.rubric.records import Task
 
@@ -35,6 +38,10 @@ def _as_a_whole(task: Task) -> list[float]:
     return [task.rubric.total_weight]
 
 
+def _by_item(reading: Reading, task: Task) -> list[float]:
+    return _as_a_whole(task) if reading.is_joint else [item.weight for item in list_items(task, reading)]
+
+
 @dataclass(frozen=True, slots=True)
 class Scheme:
     """One way to turn verdicts into a number."""
@@ -47,9 +54,11 @@ class Scheme:
     """The weight of each part of the weighted mean."""
     joins: bool = False
     """Verdicts on criteria count by dimension: one that fails takes its dimension with it."""
-    pays: Literal["each", "share", "together", "level"] = "each"
+    pays: Literal["each", "share", "together", "level"] | None = "each"
     """What one more criterion met is worth: its own weight, its share of all weight, something only if the rest of its
-    group holds, or a part of a level."""
+    group holds, or a part of a level; None if no formula says."""
+    own: OwnFunction | None = None
+    """The user's function that takes the verdicts; the weights only tell penalties then."""
 
     @property
     def appropriateness(self) -> bool:
@@ -96,11 +105,20 @@ SCHEMES = tuple(base + suffix for suffix in ("", _SUFFIX) for base in BASE_SCHEM
 
 
 def find_scheme(name: str) -> Scheme:
-    """The scheme with this name; raises `SchemeError` with the names that exist."""
+    """The scheme with this name; raises `SchemeError` with the names that exist.
+
+    `ConfigError` if it is the import path of a function that cannot be used.
+    """
+    if ":" in name:
+        own = load_own(name)
+        return Scheme(name, (own.reading,), partial(_by_item, own.reading), pays=None, own=own)
     base = _BASES.get(name.removesuffix(_SUFFIX))
     if base is None:
         known = ", ".join(BASE_SCHEMES)
-        raise SchemeError(f"no scheme is called {name!r}; known: {known}, each also as <name>{_SUFFIX}")
+        raise SchemeError(
+            f"no scheme is called {name!r}; known: {known}, each also as <name>{_SUFFIX}, "
+            "and your own function as pkg.module:function"
+        )
     return base if base.name == name else replace(base, name=name, readings=(*base.readings, READINGS[APPROPRIATENESS]))
 
 

@@ -69,10 +69,19 @@ def score_plan(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
     unknown = tuple(position for position, verdict in enumerate(verdicts, 1) if is_unknown(verdict))
     left_out = {position for position, verdict in enumerate(verdicts) if isinstance(verdict, NotApplicable)}
     about = {"unknown": unknown, "not_applicable": tuple(position + 1 for position in sorted(left_out))}
-    if left_out and not any(weight > 0 for weight in plan.weigh_without(left_out)):
+    if left_out and not plan.has_left(left_out):
         return Score(value=None, low=0.0, high=1.0, **about, reason=NOTHING_LEFT)
+    if unknown and plan.own is not None and not plan.own.function.is_monotone:
+        reason = f"{plan.scheme.name} gives no bounds: it does not say monotone = True"
+        return Score(value=None, low=0.0, high=1.0, **about, reason=reason)
     low = plan.value(_settle(verdicts, plan, in_favour=False), left_out)
     high = plan.value(_settle(verdicts, plan, in_favour=True), left_out) if unknown else low
+    if low > high:
+        raise SchemeError(
+            f"{plan.scheme.name} says monotone = True and gives {low:g} with the unknown verdicts against the answer, "
+            f"{high:g} with them for it; remove that or fix the function",
+            place=f"task {plan.task_id!r}",
+        )
     return Score(value=low if low == high else None, low=low, high=high, **about)
 
 

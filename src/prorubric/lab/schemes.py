@@ -1,17 +1,15 @@
 """The rewards that the lab can train with: the project's schemes, their variants, and your own function.
 
 A name is a scheme of `aggregate` (`prorubric+appropriateness`), `length-matched` (additive under half the limit), a
-scheme with a KL weight (`additive-kl-0.01`), or the import path of a function, `pkg.module:function`, which takes the
-verdicts on one answer and its task and returns a finite number. Its attribute `reads` may name another reading of the
-judge than the criteria. If it cannot be imported, that is a `ConfigError`; if it fails, a `SchemeError`.
+scheme with a KL weight (`additive-kl-0.01`), or the import path of a function, `pkg.module:function` (see
+`aggregate.own`), which may return any finite number here.
 """
 
 import hashlib
 import importlib
 import inspect
-import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,16 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from prorubric.aggregate.batch import PlanTable, score_batch
+from prorubric.aggregate.own import load_own
 from prorubric.aggregate.schemes import APPROPRIATENESS, SCHEMES, find_scheme
-from prorubric.errors import ConfigError, SchemeError
+from prorubric.errors import ConfigError
 from prorubric.lab.checklist import Checklists
 from prorubric.lab.facts import Facts
 from prorubric.lab.judges import READINGS, judge_reading
 from prorubric.lab.world import Floats
-from prorubric.rubric.records import Task
-from prorubric.text.show import shorten
 
-OwnScheme = Callable[[Sequence[Any], Task], float]
 Scorer = Callable[[Facts, int], Floats]  # answers and the judge's seed to one score for each answer
 
 LENGTH_MATCHED = "length-matched"
@@ -91,8 +87,8 @@ def find_lab_scheme(name: str) -> LabScheme:
 def check_lab_scheme(name: str) -> None:
     """Refuse, before any run, a name that does not lead to a scheme or to a function that could be one."""
     scheme = find_lab_scheme(name)
-    if scheme.is_own:
-        _load_own(scheme.base)
+    if scheme.is_own and (reading := load_own(scheme.base).reading.name) not in READINGS:
+        raise ConfigError(f"{scheme.base}: its attribute reads is {reading!r}; the lab knows {', '.join(READINGS)}")
 
 
 def hash_own(name: str) -> str | None:
@@ -103,7 +99,7 @@ def hash_own(name: str) -> str | None:
     scheme = find_lab_scheme(name)
     if not scheme.is_own:
         return None
-    function: Any = _load_own(scheme.base)[0]
+    function: Any = load_own(scheme.base).function
     files = {getattr(importlib.import_module(scheme.base.partition(":")[0]), "__file__", None)}
     while isinstance(function, partial):
         function = function.func
@@ -136,46 +132,12 @@ def make_scorer(scheme: LabScheme, lists: Checklists) -> Scorer:
 
 
 def _score_own(path: str, lists: Checklists) -> Scorer:
-    function, reading = _load_own(path)
-    by_criterion = reading.startswith("criteria")
+    own = load_own(path)
+    by_criterion = own.reading.name.startswith("criteria")
     counts = [len(task.rubric) if by_criterion else len(task.protocol or ()) for task in lists.tasks]
 
-    def score_one(verdicts: list[Any], task: Task) -> float:
-        try:
-            value: object = function(verdicts, task)
-        except Exception as error:
-            raise SchemeError(f"{path} raised {_describe(error)} for task {task.id!r}; fix the function") from error
-        if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
-            raise SchemeError(
-                f"{path} returned {shorten(repr(value))} for task {task.id!r}; return a finite number for every answer"
-            )
-        return float(value)
-
     def score(facts: Facts, seed: int) -> Floats:
-        judged = zip(judge_reading(facts, reading, seed).tolist(), facts.row_R.tolist(), strict=True)
-        return np.array([score_one(verdicts[: counts[row]], lists.tasks[row]) for verdicts, row in judged])
+        judged = zip(judge_reading(facts, own.reading.name, seed).tolist(), facts.row_R.tolist(), strict=True)
+        return np.array([own(verdicts[: counts[row]], lists.tasks[row]) for verdicts, row in judged])
 
     return score
-
-
-def _load_own(path: str) -> tuple[OwnScheme, str]:
-    """A function by its import path, and the reading that it wants."""
-    module_name, _, name = path.partition(":")
-    remedy = "give your own scheme as pkg.module:function"
-    try:
-        module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may do anything while it is imported
-        raise ConfigError(f"{path} cannot be imported: {_describe(error)}; {remedy}") from None
-    if not hasattr(module, name):
-        raise ConfigError(f"{path}: module {module.__name__!r} has no attribute {name!r}; {remedy}")
-    function: OwnScheme = getattr(module, name)
-    if not callable(function):
-        raise ConfigError(f"{path} is not a function; give one that takes verdicts and a task and returns a number")
-    reading = getattr(function, "reads", "criteria")
-    if reading not in READINGS:
-        raise ConfigError(f"{path}: its attribute reads is {reading!r}; known readings: {', '.join(READINGS)}")
-    return function, reading
-
-
-def _describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {shorten(str(error), 200)}"
