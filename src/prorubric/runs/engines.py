@@ -1,11 +1,11 @@
 """Where the work of a run is done: in this process, or in Ray actors on many machines.
 
-A `Job` travels to wherever the work is done, is given a model there, and returns the function that works on one item.
+A `Job` travels to wherever the work is done, is given its models there, and returns the function that works on one item.
 Results come back in the order of the items and are the same on every engine, and every reply is in the journal before
 it is used, so either engine can finish what the other began.
 """
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -16,14 +16,13 @@ from pydantic import Field
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_in_order
 from prorubric.rubric.base import config_record
-from prorubric.runs.models import AnyModel
 from prorubric.runs.run import Run, RunOptions
 from prorubric.runs.stop import Stop
 
 Engine = Literal["local", "ray"]
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
-Job = Callable[[AnyModel], Callable[[ItemT], Coroutine[Any, Any, ResultT]]]
+Job = Callable[..., Callable[[ItemT], Coroutine[Any, Any, ResultT]]]
 
 
 @config_record
@@ -43,21 +42,32 @@ class EngineOptions(RunOptions):
 
 
 async def run_job(
-    model: str, job: Job[ItemT, ResultT], items: Iterable[ItemT], run: Run, options: EngineOptions, journal_path: Path
+    model: str,
+    job: Job[ItemT, ResultT],
+    items: Iterable[ItemT],
+    run: Run,
+    options: EngineOptions,
+    journal_path: Path,
+    others: Sequence[str] = (),
 ) -> AsyncGenerator[ResultT, None]:
-    """The result for every item, in order. After a stop no item is begun, and those in flight are finished."""
+    """The result for every item, in order. After a stop no item is begun, and those in flight are finished.
+
+    The job is given the model, and the others after it.
+    """
     wanted = take_until_stopped(items, run.stop)
-    run.models.make(model)  # even for Ray: a wrong name fails before anything starts
+    models = (model, *others)
+    for name in models:
+        run.models.make(name)  # even for Ray: a wrong name fails before anything starts
     if options.engine == "ray":
         from prorubric.runs.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
 
         await run.models.close()
-        async with aclosing(run_on_ray(model, job, wanted, run, options, journal_path)) as results:
+        async with aclosing(run_on_ray(models, job, wanted, run, options, journal_path)) as results:
             async for result in results:
                 yield result
         return
     with Journal(journal_path) as journal:
-        work = job(run.models.open(model, journal))
+        work = job(*(run.models.open(name, journal) for name in models))
         try:
             async for result in run_in_order(map(work, wanted), options.window):
                 yield result

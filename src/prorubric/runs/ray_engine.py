@@ -37,20 +37,22 @@ _SHARED_LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute")
 
 
 class _WorkerActor:
-    """A worker with its own model."""
+    """A worker with its own models."""
 
-    def __init__(self, model: str, job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None) -> None:
-        self._stop, self._model = Stop(), model
+    def __init__(
+        self, models: tuple[str, ...], job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None
+    ) -> None:
+        self._stop = Stop()
         self._gate = Gate(self._stop, max_calls)
         self._models = Models(http, self._gate)
         actor = _import_ray().get_actor(journal)
         kept: Any = SimpleNamespace(find=actor.find.remote, keep=actor.keep.remote)
-        self._work = job(self._models.open(model, kept))
+        self._work = job(*(self._models.open(name, kept) for name in models))
 
-    async def run(self, items: list[Any]) -> tuple[list[Any], Usage, str]:
-        """The results, what they used, and why the worker has stopped, if it has."""
+    async def run(self, items: list[Any]) -> tuple[list[Any], dict[str, Usage], str]:
+        """The results, what they used by model, and why the worker has stopped, if it has."""
         results = await run_together(map(self._work, [] if self._stop.asked else items))
-        return results, self._gate.usage[self._model].take(), self._stop.reason
+        return results, {name: used.take() for name, used in self._gate.usage.items()}, self._stop.reason
 
     async def stop(self) -> None:
         self._stop.ask()
@@ -60,7 +62,12 @@ class _WorkerActor:
 
 
 async def run_on_ray(
-    model: str, job: Job[ItemT, ResultT], items: Iterator[ItemT], run: Run, options: EngineOptions, journal_path: Path
+    models: tuple[str, ...],
+    job: Job[ItemT, ResultT],
+    items: Iterator[ItemT],
+    run: Run,
+    options: EngineOptions,
+    journal_path: Path,
 ) -> AsyncGenerator[ResultT, None]:
     """The result for every item, in order, from actors."""
     ray = _import_ray()
@@ -74,16 +81,16 @@ async def run_on_ray(
     window = 2 * http.concurrency
     shard_size = max(1, min(_LARGEST_SHARD, window // _SHARDS_PER_WORKER))
     shards_at_once = -(-window // shard_size)
-    keeper, workers = _start_actors(ray, (model, job, http), journal_path, size, shards_at_once, most)
+    keeper, workers = _start_actors(ray, (models, job, http), journal_path, size, shards_at_once, most)
     run.stop.listeners += [worker.stop.remote for worker in workers]
     free: asyncio.Queue[Any] = asyncio.Queue()
     for worker in workers * shards_at_once:
         free.put_nowait(worker)
 
-    async def run_shard(shard: list[ItemT]) -> tuple[list[ResultT], Usage, str]:
+    async def run_shard(shard: list[ItemT]) -> tuple[list[ResultT], dict[str, Usage], str]:
         worker = await free.get()
         try:
-            done: tuple[list[ResultT], Usage, str] = await worker.run.remote(shard)
+            done: tuple[list[ResultT], dict[str, Usage], str] = await worker.run.remote(shard)
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayError as error:
@@ -91,7 +98,7 @@ async def run_on_ray(
         free.put_nowait(worker)
         return done
 
-    def deal() -> Iterator[Coroutine[Any, Any, tuple[list[ResultT], Usage, str]]]:
+    def deal() -> Iterator[Coroutine[Any, Any, tuple[list[ResultT], dict[str, Usage], str]]]:
         while shard := list(islice(items, shard_size)):
             yield run_shard(shard)
 
@@ -99,7 +106,8 @@ async def run_on_ray(
         # Twice as many as there is room for: a slow first shard must not keep the workers waiting.
         async with aclosing(run_in_order(deal(), 2 * shards_at_once * size)) as shards:
             async for results, usage, stopped in shards:
-                run.gate.usage[model].merge(usage)
+                for name, used in usage.items():
+                    run.gate.usage[name].merge(used)
                 run.gate.check_budget()
                 if stopped:
                     run.stop.ask(f"--max-calls {most} is reached")
