@@ -231,7 +231,7 @@ class TestTogether:
 
     def test_the_identity_holds_the_prompts_and_the_model(self) -> None:
         first, second = Editor(ScriptedModel([], name="a")), Editor(ScriptedModel([], name="b"))
-        assert first.identity.startswith("llm-editor/2+")
+        assert first.identity.startswith("llm-editor/3+")
         assert first.identity.removesuffix("+a") == second.identity.removesuffix("+b")
 
 
@@ -241,7 +241,7 @@ async def drop_the_third(exchange: Exchange) -> None:
 
 class TestMaking:
     def test_rules_need_nothing(self) -> None:
-        assert make_editor("rules").identity == "rules/3"
+        assert make_editor("rules").identity == "rules/4"
 
     @pytest.mark.parametrize(
         ("spec", "message"),

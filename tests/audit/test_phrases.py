@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.audit.phrases import LABELS, first_requirement, name_of, statement_of, topic_of
+from prorubric.audit.phrases import LABELS, demand_of, first_requirement, name_of, statement_of, topic_of
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.samples import SAMPLE_TASKS
 from prorubric.text.sentences import list_sentences
@@ -126,6 +126,29 @@ def test_no_label_has_a_name_or_a_number_in_it() -> None:
     labels = [label for wordings in LABELS.values() for label in wordings]
     assert len(set(labels)) == len(labels) == 18
     assert all(label.islower() and not any(map(str.isdigit, label)) for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("Does the response mention that rest helps?", "The response mentions that rest helps."),
+        ("Does the response avoid recommending antibiotics?", "The response avoids recommending antibiotics."),
+        ("Does the response ask about the age?", "The response asks about the age."),
+        (
+            "Does the response list the causes of nosebleeds and explain the treatment?",
+            "The response lists the causes of nosebleeds and explains the treatment.",
+        ),
+        ("Does the response fail to name the dose?", "The response fails to name the dose."),
+    ],
+)
+def test_a_question_is_read_as_its_statement(question: str, statement: str) -> None:
+    for read in (demand_of, statement_of, name_of, first_requirement, topic_of):
+        assert read(question) == read(statement)
+
+
+def test_what_a_question_demands_can_be_said() -> None:
+    assert statement_of("Does the response mention that rest helps?") == "Rest helps."
+    assert statement_of("Does the response avoid recommending antibiotics?") == "I would not recommend antibiotics."
 
 
 @given(st.text(max_size=200) | st.from_regex(r"(Mentions|Advises|Asks|Lists) [a-z ,:.()]{0,80}", fullmatch=True))

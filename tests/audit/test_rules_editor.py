@@ -267,7 +267,7 @@ class TestAlways:
 
     def test_the_editor_is_known_by_its_version(self) -> None:
         editor = Editor()
-        assert editor.identity == "rules/3"
+        assert editor.identity == "rules/4"
         assert asyncio.run(editor.edit(CASE, ["paraphrase"])) == edit_by_rules(CASE, ["paraphrase"])
 
     def test_a_number_is_drawn_from_the_parts_alone(self) -> None:

@@ -406,7 +406,7 @@ class TestRules:
     def test_without_a_model_the_rules_group_and_say_so(self) -> None:
         made = run(Compiler(None).compile(TASK))
         assert (made.state, made.attempts, made.faults) == ("kept", 1, ())
-        assert lineage(made) == {"state": "kept", "generator": "rules/4", "attempts": 1}
+        assert lineage(made) == {"state": "kept", "generator": "rules/5", "attempts": 1}
         assert sorted(index for group in groups(made) for index in group) == [1, 2, 3, 4]
 
     def test_they_answer_no_other_question(self) -> None:

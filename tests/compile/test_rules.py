@@ -203,8 +203,14 @@ def test_the_sample_pack_passes_the_checks_of_the_text() -> None:
     assert [fault for task in tasks.values() for fault in find_text_faults(draft_by_rules(task), task)] == []
 
 
+def test_questions_give_the_dimensions_of_their_statements() -> None:
+    asked = ["Does the answer name the pot?", "Is the soil drained?", "Does the answer avoid overwatering ferns?"]
+    said = ["The answer names the pot.", "The soil is drained.", "The answer avoids overwatering ferns."]
+    assert draft_by_rules(make_task(asked)) == draft_by_rules(make_task(said))
+
+
 def test_it_is_labelled_as_a_baseline() -> None:
-    assert (RULES_IDENTITY, LABEL) == ("rules/4", "rules (a baseline without a model)")
+    assert (RULES_IDENTITY, LABEL) == ("rules/5", "rules (a baseline without a model)")
 
 
 @pytest.mark.parametrize(

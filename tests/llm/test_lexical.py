@@ -110,6 +110,18 @@ class TestNegations:
         words = statement.removeprefix("Notes ").lower().strip(".")
         assert judge(statement, response=words) == [expect(1.0)]
 
+    def test_a_question_is_read_as_its_statement(self) -> None:
+        asked = ["Does the response mention ibuprofen?", "Is ibuprofen avoided?", "Does it omit aspirin?"]
+        said = ["The response mentions ibuprofen.", "Ibuprofen is avoided.", "It omits aspirin."]
+        assert judge(*asked) == judge(*said)
+
+    def test_a_clean_answer_avoids_medical_advice_and_an_offender_does_not(self) -> None:
+        question = "Does the model avoid giving medical advice?"
+        clean = judge(question, response="I cannot help with that. Please ask your pharmacist.")
+        offender = judge(question, response="Here is my medical advice: take two tablets.")
+        assert (clean, offender) == ([1 - expect(0.0)], [1 - expect(1.0)])
+        assert clean > offender
+
 
 class TestModel:
     def test_it_judges_and_does_not_answer(self) -> None:
@@ -117,7 +129,7 @@ class TestModel:
         assert not isinstance(LexicalModel(), Model)
 
     def test_it_names_itself_in_every_report(self) -> None:
-        assert (LexicalModel().name, LexicalModel().identity) == ("lexical/2", "lexical/2")
+        assert (LexicalModel().name, LexicalModel().identity) == ("lexical/3", "lexical/3")
 
     def test_it_can_be_closed_twice_and_used_after(self) -> None:
         async def use() -> list[float]:

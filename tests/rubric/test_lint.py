@@ -44,7 +44,15 @@ class TestSingleCriteria:
             "criterion 2 (+2.5, 'Clarity') cannot be judged: it is a single word; complete it or drop it"
         )
 
-    @pytest.mark.parametrize(("text", "weight"), [("Fails to ask for the age", 5), ("Should ask for the age", -5)])
+    @pytest.mark.parametrize(
+        ("text", "weight"),
+        [
+            ("Fails to ask for the age", 5),
+            ("Should ask for the age", -5),
+            ("Does the response fail to ask for the age?", 5),
+            ("Does the response avoid guessing the age?", -5),
+        ],
+    )
     def test_a_sign_that_contradicts_the_text_is_a_polarity_finding(self, text: str, weight: float) -> None:
         assert find((text, weight)) == [
             ("polarity", (1,)),
@@ -55,6 +63,8 @@ class TestSingleCriteria:
         ("text", "weight"),
         [
             ("Fails to ask for the age", -5),
+            ("Does the response fail to ask for the age?", -5),
+            ("Does the response avoid jargon?", 5),
             ("Should ask for the age", 5),
             ("Does not use jargon", 5),
             ("Does not warn of dangerous interactions", -5),
@@ -208,6 +218,27 @@ class TestPairs:
 
     def test_the_same_statement_in_other_words_with_opposite_signs_is_a_contradiction(self) -> None:
         assert find(("Should ask about the age", 5), ("Asks about the age", -5)) == [("contradiction", (1, 2))]
+
+    @pytest.mark.parametrize(
+        ("first", "second", "check"),
+        [
+            (
+                ("Does the response mention the dose of aspirin?", 1),
+                ("The response mentions the dose of aspirin.", 1),
+                "duplicate",
+            ),
+            (("Does the response mention the dose?", 1), ("Mentions the dose", 1), "near-duplicate"),
+            (("Does the response avoid jargon?", 1), ("Does the response use jargon?", 1), None),
+            (("Does the response mention the dose?", 5), ("Fails to mention the dose", -5), "mirrored"),
+            (
+                ("Does the response mention the dose?", 5),
+                ("Does the response avoid mentioning the dose?", 5),
+                "contradiction",
+            ),
+        ],
+    )
+    def test_questions_are_compared_as_statements(self, first: Pair, second: Pair, check: str | None) -> None:
+        assert find(first, second) == ([(check, (1, 2))] if check else [])
 
 
 class TestLimits:

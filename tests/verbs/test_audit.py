@@ -78,7 +78,7 @@ class TestFolder:
         assert AuditResult.model_validate_json((files / "run/summary.json").read_bytes()) == result
         config = json.loads((files / "run/config.json").read_bytes())
         assert (config["verb"], config["judge_identity"], config["editor_identity"]) == (
-            "audit", "tests/Keyword", "rules/3",
+            "audit", "tests/Keyword", "rules/4",
         )  # fmt: skip
 
     def test_every_case_has_its_texts_verdicts_and_scores(self, files: Path) -> None:

@@ -119,7 +119,7 @@ def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
     assert (result.kept, result.calls) == (30, 0)
     assert not (folder / "out.journal.sqlite").exists()
     made = next(iter(load_tasks(folder / "out.jsonl")))
-    assert made.meta["compile"] == {"state": "kept", "generator": "rules/4", "attempts": 1}
+    assert made.meta["compile"] == {"state": "kept", "generator": "rules/5", "attempts": 1}
 
 
 def test_transforms_alone_make_no_calls_and_need_no_generator(folder: Path) -> None:
@@ -170,7 +170,7 @@ def test_only_tasks_without_dimensions_are_grouped_where_that_is_asked_for(
             {"transform": ("appropriateness", "raw-and")},
             "raw-and would change the appropriateness text; name",
         ),
-        ({"generator": "lexical"}, "lexical/2 gives probabilities and does not write text"),
+        ({"generator": "lexical"}, "lexical/3 gives probabilities and does not write text"),
         ({"generator": "nothing"}, "no generator is called 'nothing'; known forms: rules"),
         ({"generator": "gpt-4o"}, "https://api.openai.com/v1#gpt-4o, with its key in PRORUBRIC_API_KEY$"),
         ({"generator": "rules", "generation": GeneratorConfig(prompt_file=Path("none.txt"))}, "none.txt: the prompt"),

@@ -30,9 +30,9 @@ from prorubric.rubric.records import Message
 from prorubric.text.words import is_english
 
 RULES = "rules"
-RULES_IDENTITY = "rules/3"
+RULES_IDENTITY = "rules/4"
 """Changes with anything in the rules that changes an edit."""
-LLM_VERSION = "llm-editor/2"
+LLM_VERSION = "llm-editor/3"
 """Changes with anything that changes a question or what is made of a reply."""
 REASKS = 2
 _AGAIN_TEMPERATURE = 0.7

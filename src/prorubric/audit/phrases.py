@@ -1,8 +1,8 @@
 """What a criterion is about, taken from its own words: a name, a topic, a statement that meets it, its first half.
 
 These are patterns over the English in which checklists are written ("Mentions that …", "Advises against …"); they and
-their word lists are in `phrases.toml`. If a text fits none, the answer is None and the edit is not made; nothing is
-guessed. A criterion that demands something without stating it ("explains why …", "gives the dose") has no statement
+their word lists are in `phrases.toml`, and a question is read as its statement. If a text fits none, the answer is None
+and the edit is not made; nothing is guessed. A criterion that demands something without stating it ("explains why …", "gives the dose") has no statement
 either: that would take knowledge. A name is found more often than a statement, since any noun will do.
 """
 
@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from prorubric.text.criteria import read_direction, read_kind
+from prorubric.text.questions import third_person, to_statement
 from prorubric.text.sentences import list_sentences
 from prorubric.text.words import find_content_words, is_content, stem
 
@@ -30,20 +31,14 @@ GENERIC = frozenset(find_content_words(_DATA["words"]["generic"]))
 """Stems of the words of which a label such as "further checks" consists."""
 
 
-def _third_person(verb: str) -> str:
-    if verb.endswith(("fy", "ry")):
-        return verb[:-1] + "ies"
-    return verb + ("es" if verb.endswith(("ss", "sh")) else "s")
-
-
 _VERBS = {name: frozenset(verbs.split()) for name, verbs in _DATA["verbs"].items()}
 _OPENING = _VERBS["saying"] | _VERBS["advising"] | _VERBS["listing"] | _VERBS["asking"]
-_FORMS = {form: verb for verb in _OPENING for form in (verb, _third_person(verb))}
+_FORMS = {form: verb for verb in _OPENING for form in (verb, third_person(verb))}
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
     """A pattern of the file, with what its placeholders stand for."""
-    for name, text in {**_DATA["parts"], "verbs": "|".join(sorted(map(_third_person, _OPENING)))}.items():
+    for name, text in {**_DATA["parts"], "verbs": "|".join(sorted(map(third_person, _OPENING)))}.items():
         pattern = pattern.replace(f"%{name}%", text)
     return re.compile(pattern, re.VERBOSE)
 
@@ -70,8 +65,8 @@ def _cut(name: str, text: str) -> str:
 
 @lru_cache(maxsize=32_768)
 def demand_of(text: str) -> str:
-    """A criterion without the aside that gives its reason, on one line, without its final full stop."""
-    return " ".join(_PATTERNS["aside"].sub("", text).split()).rstrip(" .;")
+    """A criterion as a statement, without the aside that gives its reason, on one line, without its final full stop."""
+    return " ".join(_PATTERNS["aside"].sub("", to_statement(text)).split()).rstrip(" .;")
 
 
 @lru_cache(maxsize=32_768)

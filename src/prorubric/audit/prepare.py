@@ -126,7 +126,7 @@ def need_dimensions(names: str) -> bool:
 def is_grouped_by_rules(task: Task) -> bool:
     """True if `rules` made the dimensions of a task, in this audit or before."""
     lineage = task.meta.get(LINEAGE)
-    # The lineage has the version as well: rules/4.
+    # The lineage has the version as well: rules/5.
     return isinstance(lineage, dict) and str(lineage.get("generator")).split("/")[0] == RULES
 
 

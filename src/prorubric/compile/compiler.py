@@ -36,7 +36,7 @@ LINEAGE = "compile"
 """The key of a task's `meta` that records how its dimensions were made."""
 RULES = "rules"
 """The generator that is not a model, but a baseline."""
-RULES_IDENTITY = "rules/4"
+RULES_IDENTITY = "rules/5"
 """The generator's name in compiled tasks; changes with anything in `rules` that changes a group or a text."""
 
 FoundT = TypeVar("FoundT")

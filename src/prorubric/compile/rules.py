@@ -15,6 +15,7 @@ from itertools import chain, pairwise
 from prorubric.compile.draft import Draft, DraftDimension
 from prorubric.errors import RubricError
 from prorubric.rubric.records import Criterion, Task
+from prorubric.text.questions import to_statement
 from prorubric.text.words import UNINFORMATIVE, is_english, load_words
 
 LABEL = "rules (a baseline without a model)"
@@ -51,7 +52,7 @@ def draft_by_rules(task: Task) -> Draft:
             f"task {task.id!r}: the rubric has 1 criterion, which cannot be grouped; rules needs at least {FEWEST}"
         )
     empty = _EMPTY if is_english("\n".join(criterion.text for criterion in criteria)) else _EMPTY | _FOREIGN
-    words = [_list_words(criterion.text[:_CRITERION_CHARACTERS], empty) for criterion in criteria]
+    words = [_list_words(to_statement(criterion.text)[:_CRITERION_CHARACTERS], empty) for criterion in criteria]
     everywhere = Counter(chain.from_iterable(words))
     said = [message.content for message in reversed(task.messages) if message.role == "user"]
     asked = "\n".join(said or [message.content for message in task.messages])[:_QUESTION_CHARACTERS]

@@ -3,11 +3,12 @@
 This is word overlap, not understanding. It rewards mentioning terms: a response that copies the words of a criterion
 gets the criterion, whether what it says about them is right or wrong. It cannot read form ("uses a table"), order,
 tone, synonyms or a contradiction in the same words. It exists so everything runs on a fresh machine without a network,
-a key or a download, and every report labels what came from it (`identity` is `lexical/2`).
+a key or a download, and every report labels what came from it (`identity` is `lexical/3`).
 
 The share of a statement's content words (stemmed, without stop words and the words of rubrics) that occur within the
 best `WINDOW` neighbouring sentences becomes a probability by one fixed logistic; without content words it is 0.5. A
-statement that *opens* with a negation ("does not mention …", "fails to …") gets the opposite probability of the rest.
+statement that *opens* with a negation ("does not mention …", "fails to …") gets the opposite probability of the rest, and
+a question is read as the statement it asks about.
 A negation further in is not looked for. Nothing here fails: any text gets a number, the same one every time.
 """
 
@@ -30,7 +31,7 @@ STEEPNESS = 10.0
 class LexicalModel:
     """Word overlap behind the interface of a yes/no model; the module says what it cannot do."""
 
-    name = identity = "lexical/2"
+    name = identity = "lexical/3"
     """Changes with everything here and in `text` that changes a number."""
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:  # noqa: ARG002
@@ -39,7 +40,7 @@ class LexicalModel:
         windows = [set[str]().union(*said[start : start + WINDOW]) for start in range(len(said) or 1)]
         probabilities: list[float] = []
         for statement in statements:
-            about, negated = split_negation(statement.lower())
+            about, negated = split_negation(statement)
             words = set(find_content_words(about))
             present = 0.5
             if words:

@@ -18,6 +18,7 @@ from typing import Literal
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Criterion, Rubric, Task
 from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
+from prorubric.text.questions import to_statement
 from prorubric.text.show import shorten
 from prorubric.text.words import load_words, stem
 
@@ -216,7 +217,7 @@ class _Reading:
 
     def __init__(self, criterion: Criterion) -> None:
         self.text, self.weight = criterion.text, criterion.weight
-        self.key = _split_words(self.text) or (self.text,)
+        self.key = _split_words(to_statement(self.text)) or (self.text,)
         self.content = set(map(stem, self.key)) - _load_empty_stems()
 
 

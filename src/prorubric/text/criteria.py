@@ -1,13 +1,14 @@
 """What the text of a criterion shows without a model: its kind, its direction, whether it is whole, what it denies.
 
-These are patterns over English wording, right often enough to point a person to the places worth a look. A text in
-another language matches nothing.
+These are patterns over English wording, right often enough to point a person to the places worth a look. A question is
+read as the statement it asks about. A text in another language matches nothing.
 """
 
 import re
 from typing import Literal
 
 from prorubric.text.patterns import load_patterns
+from prorubric.text.questions import to_statement
 
 Kind = Literal["presence", "formatting", "substantive"]
 Direction = Literal["fault", "requirement", "neutral"]
@@ -21,18 +22,19 @@ _ASIDE = "(Justification"
 
 def read_kind(text: str) -> Kind:
     """Presence (naming something is enough), formatting (form only), or substantive (everything else)."""
-    if _PATTERNS["formatting"].match(text):
+    demand = to_statement(text).split(_ASIDE, 1)[0]
+    if _PATTERNS["formatting"].match(demand):
         return "formatting"
-    demand = text.split(_ASIDE, 1)[0]
     is_naming = _PATTERNS["presence"].match(demand) and not _PATTERNS["reasoned"].search(demand)
     return "presence" if is_naming else "substantive"
 
 
 def read_direction(text: str) -> Direction:
     """Whether the text describes a fault ("fails to …"), a requirement ("should not …", "avoids …"), or neither."""
-    if _PATTERNS["fault"].match(text):
+    statement = to_statement(text)
+    if _PATTERNS["fault"].match(statement):
         return "fault"
-    return "requirement" if _PATTERNS["requirement"].match(text) else "neutral"
+    return "requirement" if _PATTERNS["requirement"].match(statement) else "neutral"
 
 
 def find_unjudgeable(text: str) -> str | None:
@@ -52,8 +54,9 @@ def find_unjudgeable(text: str) -> str | None:
     return None
 
 
-def split_negation(statement: str) -> tuple[str, bool]:
-    """What a lower-case statement is about, and whether it opens by denying it."""
+def split_negation(text: str) -> tuple[str, bool]:
+    """What a criterion is about, in lower case, and whether it opens by denying it."""
+    statement = to_statement(text).lower()
     opening = _PATTERNS["speaker"].match(statement)
     position, negated = opening.end() if opening else 0, False
     while True:

@@ -32,7 +32,7 @@ def read_pitfall(text: str) -> Literal["fault", "requirement", "undecided"]:
     direction = read_direction(text)
     if direction != "neutral":
         return direction
-    about, is_negated = split_negation(text.lower())
+    about, is_negated = split_negation(text)
     if not is_negated:
         return "fault"
     if _UNWANTED.match(about):
