@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from prorubric.rubric.checks import Check
 from prorubric.rubric.labels import LABEL_TAG, LABELS
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
 from prorubric.text.show import is_blank
@@ -24,12 +25,22 @@ json_values = st.recursive(
 )
 
 
+checks = st.one_of(
+    st.builds(Check, contains=texts | st.lists(texts, min_size=1, max_size=2).map(tuple)),
+    st.builds(
+        Check, regex=st.sampled_from(["(?i)dose", r"\bno\b", "^[A-Z]"]), python=st.sampled_from(["a:b", "a.b:c"])
+    ),
+    st.builds(Check, max_words=st.integers(5, 9), min_words=st.integers(0, 5), max_sentences=st.integers(0, 3)),
+    st.builds(Check, json=st.just(True) | st.fixed_dictionaries({"const": json_values, "type": st.just("object")})),
+)
+
+
 @st.composite
 def criteria(draw: st.DrawFn, penalties: bool = True) -> Criterion:
     label = f"label:{draw(st.sampled_from(LABELS))}"
     weight = draw(weights)
-    others = draw(st.lists(tags, max_size=2))
-    return Criterion(text=draw(texts), weight=weight if penalties else abs(weight), tags=(*others, label))
+    others, check = draw(st.lists(tags, max_size=2)), draw(st.none() | checks)
+    return Criterion(text=draw(texts), weight=weight if penalties else abs(weight), tags=(*others, label), check=check)
 
 
 @st.composite

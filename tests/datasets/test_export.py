@@ -499,3 +499,17 @@ def test_ten_times_the_tasks_take_the_same_memory(
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout))
     assert peaks[1] - peaks[0] < ALLOWED_GROWTH
+
+
+@pytest.mark.parametrize("checks", ["[]", '[{"max_words": 3}]', "{}"])
+def test_checks_that_do_not_match_the_criteria_of_a_healthbench_row_are_refused(tmp_path: Path, checks: str) -> None:
+    row: dict[str, Any] = healthbench.render(whole)
+    rest = {**json.loads(row["prorubric"]), "checks": json.loads(checks)}
+    line = reject_one(tmp_path, {**row, "prorubric": json.dumps(rest)})
+    assert "prorubric: not one check, or null, for each criterion" in line
+
+
+def test_upstream_never_sees_a_check() -> None:
+    rubric = [{"criterion": "Is short", "weight": 1, "check": {"max_words": 3}}]
+    row: dict[str, Any] = healthbench.render(parse_task({**TASK, "rubric": rubric, "protocol": None}))
+    assert row["rubrics"] == [{"criterion": "Is short", "points": 1, "tags": []}]

@@ -373,3 +373,37 @@ def test_the_example_table_is_read(tmp_path: Path) -> None:
     assert all(line in EXAMPLE_TABLE for line in (tmp_path / "t.csv").read_text().splitlines())
     (task,) = load_tasks(tmp_path / "t.csv", strict=True)
     assert (task.messages[0].content, task.rubric.weights) == ("How do I boil an egg?", (3.0,))
+
+
+def test_an_object_under_check_is_a_check_and_anything_else_a_tag(tmp_path: Path) -> None:
+    rubric = [
+        {"criterion": "Is short", "weight": 2, "check": {"max_words": 50}},
+        {"criterion": "Is JSON", "weight": 1, "Check": '{"json": true}'},
+        {"criterion": "Is polite", "weight": 1, "check": "by hand"},
+    ]
+    criteria = read_one(tmp_path, {"prompt": "?", "rubric": rubric}).rubric.criteria
+    assert [criterion.check and criterion.check.rules for criterion in criteria] == [
+        {"max_words": 50},
+        {"json": True},
+        None,
+    ]
+    assert [criterion.tags for criterion in criteria] == [(), (), ("check:by hand",)]
+    grouped = [{"name": "Form", "weight": 2, "criteria": rubric[:1]}]
+    (one,) = read_one(tmp_path, {"prompt": "?", "rubric": grouped}).rubric.criteria
+    assert (one.weight, one.tags, one.check) == (4.0, ("dimension:Form",), criteria[0].check)
+
+
+def test_a_check_that_is_misspelt_is_refused_by_its_criterion(tmp_path: Path) -> None:
+    rubric = [{"criterion": "Is short", "check": {"maxwords": 50}}]
+    line = "criterion 1: Check: no check has this name ('maxwords'); did you mean max_words?"
+    assert reject_one(tmp_path, {"prompt": "?", "rubric": rubric}, "plain").endswith(line)
+
+
+def test_a_table_may_have_a_column_of_checks(tmp_path: Path) -> None:
+    lines = ["prompt,criterion,weight,check", '?,Is short,3,"{""max_words"": 50}"', "?,Is polite,2,"]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    (task,) = load_tasks(tmp_path / "t.csv", strict=True)
+    assert [criterion.check and criterion.check.rules for criterion in task.rubric.criteria] == [
+        {"max_words": 50},
+        None,
+    ]

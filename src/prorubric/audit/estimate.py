@@ -25,6 +25,7 @@ from prorubric.audit.prepare import (
     wants_dimensions,
 )
 from prorubric.compile.compiler import RULES, GeneratorConfig
+from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import require_text
@@ -62,6 +63,7 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
     """Count the calls, tokens and money of an audit without making a call."""
     rejects = run.rejects
     everything = load_all_tasks(config, rejects)
+    check_functions(everything.values(), python=config.judging.python_checks)
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
     with open_existing(config.journal or config.out / JOURNAL) as journal:

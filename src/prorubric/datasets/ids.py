@@ -15,5 +15,5 @@ def hash_prompt(messages: Sequence[Message]) -> str:
 
 def make_id(messages: Sequence[Message], rubric: Rubric) -> str:
     """A name made from the content: the same prompt with another checklist is another task."""
-    items = [[criterion.text, criterion.weight] for criterion in rubric.criteria]
+    items = [[c.text, c.weight, *([c.check.rules] if c.check else [])] for c in rubric.criteria]
     return hashlib.sha256(render_json([hash_prompt(messages), items])).hexdigest()[:16]

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
 from difflib import get_close_matches
 from types import NoneType
@@ -58,6 +58,8 @@ class Item:
     tier: str | None
     """In lower case."""
     tags: tuple[str, ...]
+    check: Any = None
+    """The rules of its check, if it has one."""
 
 
 def unwrap_json(value: Any) -> Any:
@@ -147,7 +149,7 @@ def make_criterion(item: Item, position: int, default: float | None = None) -> C
         remedy = f"give one of {', '.join(WEIGHT_KEYS)}"
         raise RubricError("the weight is missing", show(item.text), remedy=remedy, place=place)
     try:
-        return Criterion(text=item.text, weight=weight, tags=item.tags)
+        return Criterion(text=item.text, weight=weight, tags=item.tags, check=item.check)
     except RubricError as error:
         raise error.at(place) from None
 
@@ -215,6 +217,7 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     if not parts and not texts:
         return given
     used = {*weights, *(("name", "dimension", parts) if parts else (texts[0], next(tiers, None)))}
+    used |= {"check"} if not parts and _read_check(entry) else set()
     rest = {key: value for key, value in entry.items() if key not in used | {"tags", "title"}}
     for key in rest:
         if key not in WEIGHT_KEYS and get_close_matches(key, WEIGHT_KEYS, cutoff=0.8):
@@ -264,7 +267,7 @@ def _read_entry(entry: Any) -> Iterator[Item]:
             raise RubricError("dimension and criterion are both negative", found, remedy="keep one minus")
         else:
             weight = outer * inner
-        yield Item(item.text, weight, item.tier, (*item.tags, *([f"dimension:{name}"] if name else [])))
+        yield replace(item, weight=weight, tags=(*item.tags, *([f"dimension:{name}"] if name else [])))
 
 
 def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
@@ -286,7 +289,12 @@ def _read_object(entry: Mapping[str, Any]) -> Item:
         tags = (*tags, f"title:{entry['title']}")
     if "verifier" in entry:
         tags = (*tags, *parse_tags({key: entry.get(key) for key in ("verifier", "function", "parameters")}))
-    return split_text(text, _read_weight(entry), tier, tags)
+    return replace(split_text(text, _read_weight(entry), tier, tags), check=_read_check(entry))
+
+
+def _read_check(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """An object under `check`, or JSON text of one, is a check; anything else under that name is not."""
+    return read_object(entry.get("check")) or None
 
 
 def _read_weight(entry: Mapping[str, Any]) -> float | None:

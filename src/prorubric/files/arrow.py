@@ -97,4 +97,10 @@ def _find_misfit(rows: list[dict[str, Any]], schema: pa.Schema, before: int, err
 
 def _as_cell(value: JsonValue, column: pa.DataType) -> JsonValue:
     """Free-form JSON goes into a text column as JSON: parquet has no type for it."""
-    return render_json(value).decode() if pa.types.is_string(column) and isinstance(value, dict | list) else value
+    if pa.types.is_string(column):
+        return render_json(value).decode() if isinstance(value, dict | list) else value
+    if pa.types.is_struct(column) and isinstance(value, dict):
+        return {part.name: _as_cell(value.get(part.name), part.type) for part in column}
+    if pa.types.is_list(column) and isinstance(value, list):
+        return [_as_cell(part, column.value_type) for part in value]
+    return value

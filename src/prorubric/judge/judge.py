@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.judge.checks import run_checks
 from prorubric.judge.forms import BOOLEAN, SIDE, VerdictForm
 from prorubric.judge.parse import parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
@@ -74,6 +75,8 @@ class JudgeConfig:
     """Models that give probabilities: the probability at or above which a verdict is true."""
     unknown_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """Models that give probabilities: a verdict closer to the threshold than this is unknown."""
+    python_checks: bool = False
+    """Let checks call the Python functions that the tasks file names; only for files that you trust."""
     prompt_file: Annotated[dict[str, Path], BeforeValidator(_name_prompt)] = field(default_factory=dict)
     """Your prompt in place of ours; --prompt-file.graded and so on for prompts other than binary."""
 
@@ -83,7 +86,8 @@ class Judgement:
     """The verdicts of one reading on one response, in the order of its items, filled in as replies are read."""
 
     verdicts: tuple[Verdict, ...] = ()
-    probabilities: tuple[float, ...] | None = None
+    probabilities: tuple[float | None, ...] | None = None
+    """None for an item that a check decided."""
     reasons: dict[int, str] = field(default_factory=dict)
     """By the index of the item."""
     calls: int = 0
@@ -109,7 +113,16 @@ class Judge:
     async def judge(self, task: Task, response: str, reading: str | Reading) -> Judgement:
         """The verdicts of one reading on one response."""
         wanted = find_reading(reading)
-        items = list_items(task, wanted)
+        checks = run_checks(task, response, wanted, list_items(task, wanted), python=self.config.python_checks)
+        found = await self._judge_items(task, response, wanted, checks.asked) if checks.asked else Judgement()
+        found.verdicts = checks.complete(found.verdicts)
+        if found.probabilities is not None and checks.decided:
+            given = dict(zip((item.index for item in checks.asked), found.probabilities, strict=True))
+            found.probabilities = tuple(given.get(item.index) for item in checks.items)
+        found.reasons |= checks.reasons
+        return found
+
+    async def _judge_items(self, task: Task, response: str, wanted: Reading, items: tuple[Item, ...]) -> Judgement:
         if self._yes_no is not None:
             return await self._judge_by_probability(self._yes_no, task, response, wanted, items)
         found = Judgement()
@@ -135,10 +148,12 @@ class Judge:
 
     async def judge_singly(self, task: Task, response: str, reading: str | Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
-        found = Judgement()
-        prompts = (self._render(self._prompts["single"], task, response, (item,)) for item in list_items(task, reading))
+        found, wanted = Judgement(), find_reading(reading)
+        checks = run_checks(task, response, wanted, list_items(task, wanted), python=self.config.python_checks)
+        prompts = (self._render(self._prompts["single"], task, response, (item,)) for item in checks.asked)
         asked = (self._ask_for_one(prompt, BOOLEAN, found, with_reason=True) for prompt in prompts)
-        found.verdicts = tuple(await run_together(asked))
+        found.verdicts = checks.complete(await run_together(asked))
+        found.reasons |= checks.reasons
         return found
 
     async def compare(self, task: Task, first: str, second: str) -> Comparison | Unknown:

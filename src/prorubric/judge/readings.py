@@ -48,6 +48,10 @@ class Reading:
     """One of `prompts/*.txt`."""
     is_joint: bool = False
     """True if there is one verdict on all items together."""
+    is_whole: bool = False
+    """True if its one item stands for all criteria together."""
+    shows_criteria: bool = False
+    """True if an item is nothing but criteria, so that the checks on all of them decide it."""
     is_averaged: bool = False
     """True if a verdict is the mean of several draws."""
     is_read_by_words: bool = False
@@ -79,6 +83,17 @@ def list_items(task: Task, reading: str | Reading) -> tuple[Item, ...]:
     return tuple(Item(index, text, weight) for index, (text, weight) in enumerate(texts, 1))
 
 
+def list_members(task: Task, reading: Reading) -> list[tuple[int, ...]]:
+    """The indices of the criteria that each item of a reading stands for; empty if its items stand for none."""
+    indices = range(1, len(task.rubric) + 1)
+    if reading.is_whole:
+        return [tuple(indices)]
+    if reading.about == "criterion":
+        return [(index,) for index in indices]
+    dimensions = task.protocol.dimensions if task.protocol and reading.about == "dimension" else ()
+    return [dimension.indices for dimension in dimensions]
+
+
 def _list_criteria(task: Task) -> Texts:
     return [(criterion.text, criterion.weight) for criterion in task.rubric.criteria]
 
@@ -103,11 +118,12 @@ _DESCRIBED = _list_dimensions(lambda _, dimension: dimension.description)
 READINGS = {
     reading.name: reading
     for reading in (
-        Reading("criteria", _list_criteria, "criterion", is_read_by_words=True),
+        Reading("criteria", _list_criteria, "criterion", shows_criteria=True, is_read_by_words=True),
         Reading(
             "criteria-rewritten",
             lambda task: list(zip(list_rewritten(task), task.rubric.weights, strict=True)),
             "criterion",
+            shows_criteria=True,
             is_read_by_words=True,
             needs="restated criteria",
         ),
@@ -115,6 +131,7 @@ READINGS = {
             "groups",
             _list_dimensions(lambda task, dimension: render_group(task.rubric, dimension)),
             "dimension",
+            shows_criteria=True,
             needs="dimensions",
         ),
         Reading("dimensions", _DESCRIBED, "dimension", needs="dimensions"),
@@ -124,7 +141,7 @@ READINGS = {
             "dimension",
             needs="dimensions",
         ),
-        Reading("one-dimension", _list_whole, "response", needs="dimensions"),
+        Reading("one-dimension", _list_whole, "response", is_whole=True, needs="dimensions"),
         Reading("levels", _DESCRIBED, "dimension", LEVEL, "graded", is_averaged=True, needs="dimensions"),
         Reading("mark", _list_criteria, "response", MARK, "holistic", is_joint=True, is_read_by_words=True),
         Reading(

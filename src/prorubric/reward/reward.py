@@ -19,6 +19,7 @@ from prorubric.aggregate.choose import Readings, score_readings
 from prorubric.aggregate.schemes import find_scheme, list_readings
 from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
+from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
@@ -140,6 +141,7 @@ class RubricReward:
         own = set(self._readings)
         self._free_schemes = tuple(name for name in self._schemes if own.issuperset(find_scheme(name).readings))
         self._lookup = Lookup(config.tasks, config.format, config.column, self._schemes)
+        check_functions(self._lookup.tasks.values(), python=config.judging.python_checks)
         self._turns = count()
         self._breaker = Breaker(config.max_unknown, config.min_batch)
         self._journal = config.journal and config.journal.absolute()

@@ -16,7 +16,7 @@ from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Respons
 from prorubric.text.show import show
 
 TASK_KEYS = ("id", "messages", "domain", "source", "rubric", "protocol", "reference", "meta")
-CRITERION_KEYS = ("criterion", "weight", "tags")
+CRITERION_KEYS = ("criterion", "weight", "tags", "check")
 _DIMENSION_KEYS = ("name", "description", "indices", "weight")
 _MESSAGE_KEYS = ("role", "content")
 
@@ -28,7 +28,8 @@ def parse_task(row: Mapping[str, Any]) -> Task:
     for position, item in enumerate(_items(row, "rubric", CRITERION_KEYS, "criterion"), 1):
         tags = item["tags"] if item.get("tags") is not None else ()
         try:
-            criteria.append(Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags))
+            check = _parse_object(item.get("check"), "check")
+            criteria.append(Criterion(text=item.get("criterion"), weight=item.get("weight"), tags=tags, check=check))
         except RubricError as error:
             raise error.at(f"criterion {position}") from None
     rubric = Rubric(criteria=tuple(criteria))
@@ -38,7 +39,9 @@ def parse_task(row: Mapping[str, Any]) -> Task:
     turns = _items(row, "messages", _MESSAGE_KEYS, "message")
     messages = tuple(Message(role=turn.get("role"), content=turn.get("content")) for turn in turns)
     texts = {key: row.get(key) for key in ("id", "domain", "source", "reference")}
-    return Task(**texts, messages=messages, rubric=rubric, protocol=protocol, meta=_parse_meta(row.get("meta")))
+    return Task(
+        **texts, messages=messages, rubric=rubric, protocol=protocol, meta=_parse_object(row.get("meta"), "meta") or {}
+    )
 
 
 def render_task(task: Task) -> dict[str, JsonValue]:
@@ -48,10 +51,7 @@ def render_task(task: Task) -> dict[str, JsonValue]:
         "messages": [{"role": message.role, "content": message.content} for message in task.messages],
         "domain": task.domain,
         "source": task.source,
-        "rubric": [
-            {"criterion": c.text, "weight": _render_weight(c.weight), "tags": list(c.tags)}
-            for c in task.rubric.criteria
-        ],
+        "rubric": [_render_criterion(criterion) for criterion in task.rubric.criteria],
         "reference": task.reference,
         "meta": dict(task.meta) or None,
     }
@@ -76,17 +76,23 @@ def render_response(response: Response) -> dict[str, JsonValue]:
     return {key: value for key, value in row.items() if value is not None}
 
 
-def _parse_meta(value: object) -> dict[str, Any]:
-    """Meta is an object, in parquet JSON text of one, or absent."""
+def _render_criterion(criterion: Criterion) -> dict[str, JsonValue]:
+    check: dict[str, JsonValue] = {"check": criterion.check.rules} if criterion.check else {}
+    weight = _render_weight(criterion.weight)
+    return {"criterion": criterion.text, "weight": weight, "tags": list(criterion.tags), **check}
+
+
+def _parse_object(value: object, name: str) -> dict[str, Any] | None:
+    """Meta and checks are objects, in parquet JSON text of one, or absent."""
     if value is None or value == "":
-        return {}
+        return None
     try:
-        meta = parse_json(value) if isinstance(value, str) else value
+        parsed = parse_json(value) if isinstance(value, str) else value
     except ValueError:
-        meta = None
-    if not isinstance(meta, dict):
-        raise RubricError("meta is not an object", show(value), remedy="give a JSON object or leave it out")
-    return meta
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise RubricError(f"{name} is not an object", show(value), remedy="give a JSON object or leave it out")
+    return parsed
 
 
 def _items(row: Mapping[str, Any], key: str, allowed: tuple[str, ...], name: str) -> list[Mapping[str, Any]]:

@@ -149,7 +149,8 @@ def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
     """Each criterion on its own."""
     for position, (criterion, kind) in enumerate(zip(rubric.criteria, kinds, strict=True), 1):
         text, adds = criterion.text, criterion.weight > 0
-        fault, direction = find_unjudgeable(text), read_direction(text)
+        fault = None if criterion.check else find_unjudgeable(text)  # what has a check is not judged
+        direction = read_direction(text)
         for check, applies, remark in (
             ("unjudgeable", fault, f"cannot be judged: {fault}; complete it or drop it"),
             ("polarity", direction == "fault" and adds, _FAULT_ADDS),

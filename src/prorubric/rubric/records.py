@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, JsonValue, field_validator, model_va
 
 from prorubric.errors import InvalidValueError, RubricError
 from prorubric.rubric.base import Record
+from prorubric.rubric.checks import Check
 from prorubric.text.show import is_blank, show
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -57,6 +58,8 @@ class Criterion(Record):
     """Finite and not 0. Negative: the criterion describes a behaviour to avoid, and a true verdict subtracts."""
     tags: tuple[_StrictText, ...] = ()
     """Free labels such as `level:consensus` or `label:critical`, kept from the source."""
+    check: Check | None = None
+    """Decides the criterion without a judge, if there is one."""
 
     @field_validator("weight", mode="before")
     @classmethod

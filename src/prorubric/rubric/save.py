@@ -11,6 +11,7 @@ from prorubric.rubric.forms import render_response, render_task
 from prorubric.rubric.records import Response, Task
 
 _TEXT, _TEXTS, _COUNT, _WEIGHT = pa.string(), pa.list_(pa.string()), pa.int64(), pa.float64()
+_CRITERION = {"criterion": _TEXT, "weight": _WEIGHT, "tags": _TEXTS, "check": _TEXT}
 _DIMENSION = {"name": _TEXT, "description": _TEXT, "indices": pa.list_(pa.int64()), "weight": _WEIGHT}
 TASK_SCHEMA = pa.schema(
     {
@@ -18,7 +19,7 @@ TASK_SCHEMA = pa.schema(
         "messages": pa.list_(pa.struct({"role": _TEXT, "content": _TEXT})),
         "domain": _TEXT,
         "source": _TEXT,
-        "rubric": pa.list_(pa.struct({"criterion": _TEXT, "weight": _WEIGHT, "tags": _TEXTS})),
+        "rubric": pa.list_(pa.struct(_CRITERION)),
         "protocol": pa.list_(pa.struct(_DIMENSION)),
         "reference": _TEXT,
         "meta": _TEXT,

@@ -22,6 +22,7 @@ from prorubric.audit.prepare import (
 from prorubric.audit.records import AuditResult
 from prorubric.audit.summary import summarize
 from prorubric.files.write import write_json
+from prorubric.judge.checks import check_functions
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_sync
 from prorubric.report.audit_page import write_audit_page
@@ -73,6 +74,7 @@ def make_audit_setting(config: AuditConfig) -> Setting:
 
 async def _audit(config: AuditConfig, run: Run) -> AuditResult:
     everything = load_all_tasks(config, run.rejects)
+    check_functions(everything.values(), python=config.judging.python_checks)
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
     check_models(config, run.models)

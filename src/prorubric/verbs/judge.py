@@ -21,6 +21,7 @@ from prorubric.datasets.load import TaskOptions
 from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
+from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import Judge, JudgeConfig, Judged
 from prorubric.judge.readings import Reading
 from prorubric.llm.model import YesNoModel
@@ -180,6 +181,7 @@ class _Inputs:
 def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
     """Read the tasks and make the model; raises before a token is spent and before there is a folder."""
     tasks = load_all_tasks(config, run.rejects)
+    check_functions(tasks.values(), python=config.judging.python_checks)
     schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging, config.judge)
     cases = islice(pair_responses(config.responses, tasks, run.rejects, config.strict), config.limit)
     first = next(cases, None)

@@ -14,8 +14,10 @@ from pydantic import JsonValue
 from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, parse_object, render_text
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.shapes import make_rubric, parse_messages, read_first, read_object
+from prorubric.errors import RubricError
 from prorubric.rubric.forms import parse_task, render_task
 from prorubric.rubric.records import Task
+from prorubric.text.show import show
 
 NAME = "healthbench"
 CONSENSUS_TAG = "level:cluster"
@@ -77,7 +79,7 @@ def render(task: Task) -> dict[str, JsonValue]:
     are_texts = isinstance(tags, list) and bool(tags) and all(isinstance(tag, str) for tag in tags)
     # Upstream readers ask for all three keys of an ideal completion.
     ideal: dict[str, JsonValue] = {**dict.fromkeys(_IDEAL), "ideal_completion": task.reference}
-    upstream: dict[str, JsonValue] = {
+    upstream: dict[str, Any] = {
         # Only what upstream could have said as well moves into its columns; anything else stays in meta.
         "example_tags": meta.pop("example_tags") if are_texts else [],
         "ideal_completions_data": None if task.reference is None else ideal,
@@ -88,6 +90,9 @@ def render(task: Task) -> dict[str, JsonValue]:
     if isinstance(canary, str):
         upstream["canary"] = meta.pop("canary")
     rest = {"domain": task.domain, "source": task.source, "protocol": row.get("protocol"), "meta": meta}
+    checks = [item.pop("check", None) for item in upstream["rubrics"]]  # upstream has no place for them
+    if any(checks):
+        rest["checks"] = checks
     return {**upstream, OWN_KEY: render_text(rest)}
 
 
@@ -95,10 +100,16 @@ def _parse_own(row: Mapping[str, Any]) -> Task:
     rest = parse_object(row.get(OWN_KEY), OWN_KEY)
     meta = parse_object(rest.get("meta"), "meta")
     columns = {key: row[key] for key in ("example_tags", "canary") if row.get(key) not in (None, [])}
+    rubric, checks = _rename_key(row.get("rubrics"), "points", "weight"), rest.get("checks")
+    if checks is not None:
+        if not isinstance(checks, list) or not isinstance(rubric, list) or len(checks) != len(rubric):
+            remedy = "convert the tasks again"
+            raise RubricError("not one check, or null, for each criterion", show(checks), remedy=remedy, place=OWN_KEY)
+        rubric = [item | {"check": check} for item, check in zip(rubric, checks, strict=True)]
     own = {
         "id": row.get("prompt_id"),
         "messages": row.get("prompt"),
-        "rubric": _rename_key(row.get("rubrics"), "points", "weight"),
+        "rubric": rubric,
         "reference": read_object(row.get("ideal_completions_data")).get("ideal_completion"),
         "meta": {**meta, **columns},
     }

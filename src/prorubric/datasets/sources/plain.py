@@ -50,7 +50,7 @@ FIELDS = {
 USED = frozenset(name for names in FIELDS.values() for name in names)
 _TABLE = {"id": FIELDS["id"], "prompt": NEEDED["prompt"], "criterion": (*TEXT_KEYS, *NEEDED["rubric"])}
 _TEXTS = ("reference", "domain", "source")
-_COLUMNS = (*TEXT_KEYS, *WEIGHT_KEYS, *TIER_KEYS, "tags")
+_COLUMNS = (*TEXT_KEYS, *WEIGHT_KEYS, *TIER_KEYS, "tags", "check")
 
 _SHOWN_KEYS = 20
 EXAMPLE = (
