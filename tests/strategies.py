@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from prorubric.rubric.checks import Check
 from prorubric.rubric.labels import LABEL_TAG, LABELS
-from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
+from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task, ToolCall, Turn
 from prorubric.text.show import is_blank
 
 texts = st.text(min_size=1, max_size=40).filter(lambda text: not is_blank(text))
@@ -88,12 +88,34 @@ def tasks(draw: st.DrawFn, positive: bool = True, with_protocol: bool | None = T
     )
 
 
-responses = st.builds(
-    Response,
-    task_id=texts,
-    text=st.text(max_size=60),
-    sample=st.integers(0, 9),
-    model=st.none() | texts,
-    tokens=st.none() | st.integers(0, 10_000),
-    meta=st.dictionaries(st.text(max_size=8), json_values, max_size=2),
+tool_calls = st.builds(ToolCall, name=texts, arguments=st.text(max_size=20), id=st.none() | texts)
+turns = st.builds(
+    Turn,
+    role=st.sampled_from(["system", "developer", "user", "assistant"]),
+    content=st.text(max_size=20),
+    tool_calls=st.lists(tool_calls, max_size=2).map(tuple),
+) | st.builds(
+    Turn,
+    role=st.just("tool"),
+    content=st.text(max_size=20),
+    tool_name=st.none() | texts,
+    tool_call_id=st.none() | texts,
 )
+transcripts = st.lists(turns, max_size=4).map(tuple)
+_answers = st.fixed_dictionaries({"text": st.text(max_size=60)}) | st.fixed_dictionaries({"messages": transcripts})
+
+
+@st.composite
+def _responses(draw: st.DrawFn) -> Response:
+    return Response(
+        task_id=draw(texts),
+        sample=draw(st.integers(0, 9)),
+        model=draw(st.none() | texts),
+        tokens=draw(st.none() | st.integers(0, 10_000)),
+        meta=draw(st.dictionaries(st.text(max_size=8), json_values, max_size=2)),
+        **draw(_answers),
+    )
+
+
+responses = _responses()
+"""A text or a transcript."""

@@ -25,6 +25,8 @@ from .rubric.records import ProtocolRubric as ProtocolRubric
 from .rubric.records import Response as Response
 from .rubric.records import Rubric as Rubric
 from .rubric.records import Task as Task
+from .rubric.records import ToolCall as ToolCall
+from .rubric.records import Turn as Turn
 from .rubric.save import save_responses as save_responses
 from .rubric.save import save_tasks as save_tasks
 from .rubric.verdict import NotApplicable as NotApplicable

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from prorubric import Response, load_responses
+from prorubric import Response, load_responses, save_responses
 from prorubric.datasets.rejects import Reject
 from prorubric.datasets.responses import EXAMPLE
 from tests.datasets.rows import write_jsonl
+from tests.rubric.test_transcript import MESSAGES, TURNS
 
 
 def read_all(path: Path) -> tuple[list[Response], list[str]]:
@@ -114,3 +115,53 @@ def test_a_text_that_is_null_is_named(tmp_path: Path) -> None:
 def test_nan_among_other_keys_is_kept_as_text(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"task_id": "t", "response": "No.", "x": NaN}')
     assert read_all(tmp_path / "a.jsonl")[0][0].meta == {"x": "NaN"}
+
+
+@pytest.mark.parametrize("name", ["messages", "Transcript"])
+@pytest.mark.parametrize("render", [lambda messages: messages, json.dumps], ids=["list", "text"])
+def test_a_transcript_is_read_from_either_column(tmp_path: Path, name: str, render: Any) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", {"task_id": "t", name: render(MESSAGES), "run": 3})
+    assert read_all(path) == ([Response(task_id="t", messages=TURNS, meta={"run": 3})], [])
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "parquet", "jsonl.gz"])
+def test_transcripts_and_texts_in_one_file_are_read_back(tmp_path: Path, suffix: str) -> None:
+    saved = [
+        Response(task_id="t", messages=TURNS, sample=0, meta={"run": 3}),
+        Response(task_id="t", text="No.", sample=1, tokens=2),
+        Response(task_id="u", messages=TURNS[:1]),
+    ]
+    path = tmp_path / f"a.{suffix}"
+    assert save_responses(path, saved) == 3
+    assert read_all(path) == (saved, [])
+
+
+PROMPT = [{"role": "user", "content": "Hotels?"}]
+
+
+@pytest.mark.parametrize(
+    ("row", "messages"),
+    [
+        ({"answer": "No.", "messages": PROMPT}, PROMPT),
+        ({"response": "No.", "messages": MESSAGES}, MESSAGES),
+    ],
+)
+def test_messages_next_to_a_text_are_the_prompt_and_kept(tmp_path: Path, row: dict[str, Any], messages: Any) -> None:
+    (found,), rejects = read_all(write_jsonl(tmp_path / "a.jsonl", {"task_id": "t", **row}))
+    assert (found.text, found.messages, found.meta, rejects) == ("No.", None, {"messages": messages}, [])
+
+
+@pytest.mark.parametrize(("text", "name"), [("answer", "messages"), ("response", "transcript")])
+def test_a_transcript_next_to_a_text_is_refused(tmp_path: Path, text: str, name: str) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", {"task_id": "t", text: "No.", name: MESSAGES})
+    assert read_all(path) == (
+        [],
+        [f"1: several fields could be the response ({text} and {name}); call the text response, or keep one"],
+    )
+
+
+def test_a_transcript_with_an_image_is_a_reject(tmp_path: Path) -> None:
+    image = {"role": "tool", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
+    path = write_jsonl(tmp_path / "a.jsonl", {"task_id": "t", "messages": [*MESSAGES, image]})
+    said = "1: turn 4: a part cannot be judged (type image_url); leave out what is not text"
+    assert read_all(path) == ([], [said])

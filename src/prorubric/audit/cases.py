@@ -104,7 +104,7 @@ class Examiner:
     async def examine(self, cases: Iterable[AuditCase], name: str, readings: Sequence[str] | None = None) -> None:
         """Judge one kind of text of all cases that have it; scores need all readings."""
         having = [case for case in cases if case.text_of(name) is not None]
-        texts = ((case.task, case.response.model_copy(update={"text": case.text_of(name)})) for case in having)
+        texts = ((case.task, case.response.with_text(case.text_of(name) or "")) for case in having)
         judge = self.judge_again if name == AGAIN else self.judge
         stream = judge_stream(judge, texts, self.readings if readings is None else tuple(readings), self.window)
         async with aclosing(stream):

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from prorubric.errors import RubricError
 from prorubric.files.json import parse_json
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
+from prorubric.rubric.transcript import render_transcript
 from prorubric.text.show import show
 
 TASK_KEYS = ("id", "messages", "domain", "source", "rubric", "protocol", "reference", "meta")
@@ -67,7 +68,8 @@ def render_response(response: Response) -> dict[str, JsonValue]:
     """The response as a row in our own form."""
     row: dict[str, JsonValue] = {
         "task_id": response.task_id,
-        "response": response.text,
+        "response": response.text if response.messages is None else None,
+        "messages": None if response.messages is None else render_transcript(response.messages),
         "sample": response.sample,
         "model": response.model,
         "tokens": response.tokens,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator, model_validator
 
 from prorubric.errors import InvalidValueError, RubricError
 from prorubric.rubric.base import Record
@@ -203,17 +203,78 @@ class Task(Record):
         return self
 
 
+class ToolCall(Record):
+    """A tool that an assistant calls in a transcript."""
+
+    name: Annotated[_StrictText, _readable("name", "say which tool is called")]
+    arguments: _StrictText = "{}"
+    """As they were written: usually, but not always, JSON text of an object."""
+    id: str | None = None
+
+
+class Turn(Message):
+    """One turn of a transcript: a message that may call tools, or that holds what a tool returned."""
+
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_name: str | None = None
+    """The tool whose result this is, if the transcript says so."""
+    tool_call_id: str | None = None
+    """The call whose result this is."""
+
+
+Answer = str | tuple[Turn, ...]
+"""What is judged: a text, or the turns of a transcript."""
+
+
+def find_last_text(turns: Sequence[Turn]) -> str:
+    """What the assistant said last; empty if it said nothing in its last turn, or had none."""
+    return next((turn.content for turn in reversed(turns) if turn.role == "assistant"), "")
+
+
 class Response(Record):
-    """An answer to a task. Its text is untrusted and may be empty: an empty answer is an answer."""
+    """An answer to a task: a text or a transcript. It is untrusted and may be empty: an empty answer is an answer."""
 
     task_id: _StrictText
-    text: _StrictText
+    messages: tuple[Turn, ...] | None = None
+    """The turns of a transcript, in place of a text."""
+    text: _StrictText = Field(default=None, validate_default=True)
+    """The answer; for a transcript this is derived: the content of the last assistant turn."""
     sample: _Count = 0
     """Which of several answers to the same task this is."""
     model: str | None = None
     tokens: _Count | None = None
     meta: _Meta = Field(default_factory=dict)
     """Whatever else the file said; JSON values only."""
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _text_or_messages(cls, text: object, info: ValidationInfo) -> object:
+        turns = info.data.get("messages", ())  # absent if they were refused
+        if turns is None:
+            if text is None:
+                raise InvalidValueError("neither text nor messages", remedy="give one of them")
+            return text
+        if text not in (None, find_last_text(turns)):
+            remedy = "give one; the text of a transcript is its last assistant turn"
+            raise InvalidValueError("both text and messages", remedy=remedy)
+        return find_last_text(turns)
+
+    @property
+    def answer(self) -> Answer:
+        """The turns of a transcript, or the text."""
+        return self.text if self.messages is None else self.messages
+
+    def with_text(self, text: str) -> Self:
+        """This response with another text; in a transcript, as the content of the last assistant turn."""
+        if self.messages is None:
+            return self.model_copy(update={"text": text})
+        turns = list(self.messages)
+        last = next((place for place in reversed(range(len(turns))) if turns[place].role == "assistant"), None)
+        if last is None:
+            turns.append(Turn(role="assistant", content=text))
+        else:
+            turns[last] = turns[last].model_copy(update={"content": text})
+        return self.model_copy(update={"text": text, "messages": tuple(turns)})
 
 
 def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> None:

@@ -25,8 +25,24 @@ TASK_SCHEMA = pa.schema(
         "meta": _TEXT,
     }
 )
+_CALL = {"id": _TEXT, "type": _TEXT, "function": pa.struct({"name": _TEXT, "arguments": _TEXT})}
+_TURN = {
+    "role": _TEXT,
+    "content": _TEXT,
+    "tool_calls": pa.list_(pa.struct(_CALL)),
+    "name": _TEXT,
+    "tool_call_id": _TEXT,
+}
 RESPONSE_SCHEMA = pa.schema(
-    {"task_id": _TEXT, "response": _TEXT, "sample": _COUNT, "model": _TEXT, "tokens": _COUNT, "meta": _TEXT}
+    {
+        "task_id": _TEXT,
+        "response": _TEXT,
+        "messages": pa.list_(pa.struct(_TURN)),
+        "sample": _COUNT,
+        "model": _TEXT,
+        "tokens": _COUNT,
+        "meta": _TEXT,
+    }
 )
 
 
