@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from prorubric.errors import ConfigError, ModelError, SchemeError, SourceError, UnjudgedError
+from prorubric.judge.answer import show_answer
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.readings import READINGS, list_items
 from prorubric.judge.render import load_judge_prompt, render_judge_prompt
@@ -159,11 +160,12 @@ async def test_weights_can_be_hidden_from_the_judge() -> None:
 
 def test_prefix_first_shares_everything_before_the_response() -> None:
     prompt, items = load_judge_prompt("binary"), list_items(TASK, "criteria")
-    texts = [render_judge_prompt(prompt, TASK, response, items, "prefix-first") for response in ("one", "two")]
+    one, two = show_answer(TASK, "one"), show_answer(TASK, "two")
+    texts = [render_judge_prompt(prompt, TASK, response, items, "prefix-first") for response in (one, two)]
     first, second = (rendered.messages[1].content for rendered in texts)
     shared = texts[0].shared_characters - len(texts[0].messages[0].content)
     assert first[:shared] == second[:shared]
-    paper = render_judge_prompt(prompt, TASK, "one", items, "paper")
+    paper = render_judge_prompt(prompt, TASK, one, items, "paper")
     assert texts[0].shared_characters > paper.shared_characters
 
 

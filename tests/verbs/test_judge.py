@@ -16,7 +16,18 @@ from pathlib import Path
 
 import pytest
 
-from prorubric import Message, ProRubricError, Response, Task, Unknown, load_tasks, save_responses, save_tasks, score
+from prorubric import (
+    Message,
+    ProRubricError,
+    Response,
+    Task,
+    Turn,
+    Unknown,
+    load_tasks,
+    save_responses,
+    save_tasks,
+    score,
+)
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError, ModelError, SchemeError, SourceError
 from prorubric.judge.judge import JudgeConfig
@@ -94,6 +105,47 @@ def test_a_run_judges_each_response_once_and_scores_it_under_every_scheme(
     for row, scores in zip(rows, stored, strict=True):
         for name in ("additive", "conjunctive"):
             assert scores["scores"][name]["value"] == score(row.verdicts["criteria"], tasks[row.task_id], name).value
+
+
+def save_transcripts(folder: Path) -> None:
+    """One long transcript, one short one, one text."""
+    turns = tuple(Turn(role="assistant" if n % 2 else "user", content=f"turn {n} " * 10) for n in range(1, 10))
+    responses = [
+        Response(task_id="task 0", messages=turns),
+        Response(task_id="task 0", messages=turns[:3], sample=1),
+        Response(task_id="task 1", text="answer 2"),
+    ]
+    save_responses(folder / "responses.jsonl", responses)
+
+
+def test_transcripts_are_counted_with_what_the_judge_saw_of_them(
+    files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_transcripts(files)
+    told = ["judge", str(files / "tasks.jsonl"), str(files / "responses.jsonl"), "--judge", server.spec]
+    told += ["--scheme", "additive", "--rows", "0"]
+    run_program([*told, "--out", str(files / "last")])
+    assert "\n2 transcripts: the judge saw the last turn of each; --view full shows it all turns\n" in (
+        capsys.readouterr().out
+    )
+    run_program([*told, "--out", str(files / "full"), "--view", "full", "--max-transcript-characters", "400"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:4] == [
+        "2 transcripts: the judge saw all turns",
+        "1 transcript cut, 4 turns left out; --max-transcript-characters allows more",
+    ]
+    summary = json.loads((files / "full/summary.json").read_text())
+    counted = {name: summary[name] for name in ("transcripts", "view", "cut_transcripts", "turns_left_out")}
+    assert counted == {"transcripts": 2, "view": "full", "cut_transcripts": 1, "turns_left_out": 4}
+    rows = [json.loads(line) for line in (files / "full/verdicts.jsonl").read_text().splitlines()]
+    assert [row.get("turns_left_out") for row in rows] == [4, None, None]
+
+
+def test_a_folder_keeps_to_its_view(files: Path, server: MisbehavingServer) -> None:
+    save_transcripts(files)
+    judge_responses(make_config(files, server))
+    with pytest.raises(ConfigError, match=r"with another view \(last, not full\); choose another --out$"):
+        judge_responses(make_config(files, server, judging=JudgeConfig(view="full")))
 
 
 def test_running_again_makes_no_call_and_gives_the_same(files: Path, server: MisbehavingServer) -> None:

@@ -55,6 +55,7 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
     print_line(console, f"judge: {describe_judge(result.judge)}")
     rejected = f"{count(result.rejected, 'row')} rejected"
     console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
+    _print_transcripts(result, console)
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
     print_schemes(result, console)
@@ -68,6 +69,17 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
         tokens = f"about {result.shareable_prompt_tokens:,} ({result.shareable_share:.0%})"
         print_line(console, f"prompt tokens that a prefix cache can share: {tokens}")
     print_line(console, f"The run is in {result.folder}/.")
+
+
+def _print_transcripts(result: JudgeResult, console: Console) -> None:
+    if result.transcripts and result.view == "last":
+        saw = "the judge saw the last turn of each; --view full shows it all turns"
+        console.print(f"{count(result.transcripts, 'transcript')}: {saw}")
+    elif result.transcripts:
+        console.print(f"{count(result.transcripts, 'transcript')}: the judge saw all turns")
+    if result.cut_transcripts:
+        cut = f"{count(result.cut_transcripts, 'transcript')} cut, {count(result.turns_left_out, 'turn')} left out"
+        console.print(f"[yellow]{cut}[/]; --max-transcript-characters allows more")
 
 
 def _print_faults(result: JudgeResult, console: Console) -> None:

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, UnjudgedError
-from prorubric.judge.checks import run_checks
+from prorubric.judge.answer import ShownAnswer, View, show_answer
+from prorubric.judge.checks import CheckedItems, run_checks
 from prorubric.judge.forms import BOOLEAN, SIDE, VerdictForm
 from prorubric.judge.parse import parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
@@ -24,7 +25,7 @@ from prorubric.judge.texts import TEXTS
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.base import config_record
-from prorubric.rubric.records import Response, Task
+from prorubric.rubric.records import Answer, Response, Task, find_last_text
 from prorubric.rubric.verdict import NO_REPLY, NotApplicable, Unknown, Verdict
 
 CANARY = TEXTS["canary"]
@@ -77,6 +78,10 @@ class JudgeConfig:
     """Models that give probabilities: a verdict closer to the threshold than this is unknown."""
     python_checks: bool = False
     """Let checks call the Python functions that the tasks file names; only for files that you trust."""
+    view: View = "last"
+    """Show the judge only the last turn of a transcript, or all of it."""
+    max_transcript_characters: Annotated[int, Field(ge=1)] | None = 100_000
+    """Longer transcripts are cut by whole turns: the first and the most recent ones are kept."""
     prompt_file: Annotated[dict[str, Path], BeforeValidator(_name_prompt)] = field(default_factory=dict)
     """Your prompt in place of ours; --prompt-file.graded and so on for prompts other than binary."""
 
@@ -94,6 +99,8 @@ class Judgement:
     prompt_characters: int = 0
     shared_characters: int = 0
     """How much of the prompts every response to the task has in common."""
+    turns_left_out: int = 0
+    """Turns of a long transcript that the judge was not shown."""
 
 
 class Judge:
@@ -110,10 +117,10 @@ class Judge:
         self._prompts = load_judge_prompts(self.config.prompt_file, self.config.reasons)
         self._render = partial(render_judge_prompt, layout=self.config.layout, show_weights=self.config.show_weights)
 
-    async def judge(self, task: Task, response: str, reading: str | Reading) -> Judgement:
-        """The verdicts of one reading on one response."""
+    async def judge(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
+        """The verdicts of one reading on one response, a text or the turns of a transcript."""
         wanted = find_reading(reading)
-        checks = run_checks(task, response, wanted, list_items(task, wanted), python=self.config.python_checks)
+        checks = self._check(task, response, wanted)
         found = await self._judge_items(task, response, wanted, checks.asked) if checks.asked else Judgement()
         found.verdicts = checks.complete(found.verdicts)
         if found.probabilities is not None and checks.decided:
@@ -122,11 +129,14 @@ class Judge:
         found.reasons |= checks.reasons
         return found
 
-    async def _judge_items(self, task: Task, response: str, wanted: Reading, items: tuple[Item, ...]) -> Judgement:
+    async def _judge_items(self, task: Task, response: Answer, wanted: Reading, items: tuple[Item, ...]) -> Judgement:
+        shown = self._show(task, response)
         if self._yes_no is not None:
-            return await self._judge_by_probability(self._yes_no, task, response, wanted, items)
-        found = Judgement()
-        render = partial(self._render, self._prompts[wanted.prompt], task, response)
+            found = await self._judge_by_probability(self._yes_no, task, shown.text, wanted, items)
+            found.turns_left_out = shown.turns_left_out
+            return found
+        found = Judgement(turns_left_out=shown.turns_left_out)
+        render = partial(self._render, self._prompts[wanted.prompt], task, shown)
         if wanted.is_joint:
             found.verdicts = (await self._ask_for_one(render(items), wanted.form, found),)
             return found
@@ -140,17 +150,17 @@ class Judge:
         found.verdicts = tuple(verdicts)
         return found
 
-    async def judge_all(self, task: Task, response: str, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
+    async def judge_all(self, task: Task, response: Answer, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
         """The judgements of several readings by their names, asked for at the same time."""
         wanted = [find_reading(reading) for reading in readings]
         found = await run_together(self.judge(task, response, reading) for reading in wanted)
         return {reading.name: judgement for reading, judgement in zip(wanted, found, strict=True)}
 
-    async def judge_singly(self, task: Task, response: str, reading: str | Reading) -> Judgement:
+    async def judge_singly(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
-        found, wanted = Judgement(), find_reading(reading)
-        checks = run_checks(task, response, wanted, list_items(task, wanted), python=self.config.python_checks)
-        prompts = (self._render(self._prompts["single"], task, response, (item,)) for item in checks.asked)
+        checks, shown = self._check(task, response, find_reading(reading)), self._show(task, response)
+        found = Judgement(turns_left_out=shown.turns_left_out)
+        prompts = (self._render(self._prompts["single"], task, shown, (item,)) for item in checks.asked)
         asked = (self._ask_for_one(prompt, BOOLEAN, found, with_reason=True) for prompt in prompts)
         found.verdicts = checks.complete(await run_together(asked))
         found.reasons |= checks.reasons
@@ -170,6 +180,14 @@ class Judge:
     async def close(self) -> None:
         """Close the model."""
         await self.model.close()
+
+    def _check(self, task: Task, response: Answer, reading: Reading) -> CheckedItems:
+        """What checks say about the last turn."""
+        text = response if isinstance(response, str) else find_last_text(response)
+        return run_checks(task, text, reading, list_items(task, reading), python=self.config.python_checks)
+
+    def _show(self, task: Task, response: Answer) -> ShownAnswer:
+        return show_answer(task, response, self.config.view, self.config.max_transcript_characters)
 
     async def _ask(
         self,
@@ -307,7 +325,7 @@ def judge_stream(
     """Judge every case, at most `window` at a time, in order. An error that ends the run ends all of them at once."""
 
     async def judge_one(task: Task, response: Response) -> Judged:
-        return Judged(task, response, await judge.judge_all(task, response.text, readings))
+        return Judged(task, response, await judge.judge_all(task, response.answer, readings))
 
     return run_in_order((judge_one(task, response) for task, response in cases), window)
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 from prorubric.errors import ConfigError
 from prorubric.files.json import render_json
+from prorubric.judge.answer import ShownAnswer
 from prorubric.judge.forms import VerdictForm
 from prorubric.judge.parse import holds_verdict, make_key
 from prorubric.judge.readings import READINGS, Item
@@ -77,7 +78,7 @@ def load_judge_prompt(name: str, path: Path | None = None, reasons: bool = False
 def render_judge_prompt(
     prompt: JudgePrompt,
     task: Task,
-    response: str,
+    response: ShownAnswer,
     items: tuple[Item, ...],
     layout: Layout = "paper",
     show_weights: bool = True,
@@ -86,10 +87,10 @@ def render_judge_prompt(
     texts = {
         "conversation": render_conversation(task),
         "items": _render_items(task, prompt.name, items, show_weights),
-        "response": fence("ANSWER", response),
+        "response": response.fenced,
     }
     order = ("conversation", "response", "items") if layout == "paper" else ("conversation", "items", "response")
-    material = [response, *(message.content for message in task.messages), *(item.text for item in items)]
+    material = [response.material, *(message.content for message in task.messages), *(item.text for item in items)]
     return _fill(prompt, {part: texts[part] for part in order}, material)
 
 

@@ -86,10 +86,10 @@ def flatten(text: str) -> str:
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold().translate(_LOOKALIKES)
 
 
-def fence(name: str, text: str) -> str:
-    """The text between two lines with its mark."""
+def fence(name: str, text: str, mark: str | None = None) -> str:
+    """The text between two lines with its mark, or with one that texts shown together share."""
     shown = clean(text)
-    mark = make_mark(shown)
+    mark = mark or make_mark(shown)
     return f"<<<{name} {mark}\n{shown}\n{name} {mark}>>>"
 
 

@@ -265,7 +265,7 @@ class Response(Record):
         return self.text if self.messages is None else self.messages
 
     def with_text(self, text: str) -> Self:
-        """This response with another text; in a transcript, as the content of the last assistant turn."""
+        """The response with another text; in a transcript, as the content of the last assistant turn."""
         if self.messages is None:
             return self.model_copy(update={"text": text})
         turns = list(self.messages)

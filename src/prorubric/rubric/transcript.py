@@ -1,8 +1,8 @@
 """Transcripts in the form that chat APIs use, and back: `parse_transcript(render_transcript(turns)) == turns`.
 
-A message has a role and a content: text, parts of text, or nothing. An assistant's may call tools and a tool's names the
-call that it answers. What cannot be shown to a judge, such as an image, is refused with its place. The thinking of a
-model (`reasoning_content`) and other keys are not read.
+A message has a role and a content: text, parts of text, or nothing. An assistant's may call tools, and a tool's names
+the call that it answers. What cannot be shown to a judge, such as an image, is refused with its place. The thinking of
+a model (`reasoning_content`) and other keys are not read.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,30 +22,33 @@ def parse_transcript(messages: Any) -> tuple[Turn, ...]:
     """Messages as turns; raises `RubricError` with the number of the turn."""
     if not isinstance(messages, Iterable) or isinstance(messages, str | bytes | Mapping):
         raise RubricError("the transcript is not a list of messages", show(messages), remedy="give one")
-    return tuple(parse_turn(message, number) for number, message in enumerate(messages, 1))
+    turns = []
+    for number, message in enumerate(messages, 1):
+        try:
+            turns.append(parse_turn(message))
+        except RubricError as error:
+            raise error.at(f"turn {number}") from None
+    return tuple(turns)
 
 
-def parse_turn(message: Any, number: int) -> Turn:
-    """One message of a transcript, which is the one with this number."""
+def parse_turn(message: Any) -> Turn:
+    """One message as a turn."""
     if isinstance(message, Turn):
         return message
     if isinstance(message, Message):
         return Turn(role=message.role, content=message.content)
-    try:
-        if not isinstance(message, Mapping):
-            raise RubricError("not a message", show(message), remedy="give an object with role and content")
-        calls = message.get("tool_calls")
-        if message.get("function_call"):  # what chat APIs had before tools
-            calls = [*(calls or ()), message["function_call"]]
-        return Turn(
-            role=message.get("role"),
-            content=parse_content(message.get("content")) or message.get("refusal") or "",
-            tool_calls=tuple(map(_parse_call, () if calls is None else calls)),
-            tool_name=message.get("name") if message.get("role") == "tool" else None,
-            tool_call_id=message.get("tool_call_id"),
-        )
-    except RubricError as error:
-        raise error.at(f"turn {number}") from None
+    if not isinstance(message, Mapping):
+        raise RubricError("not a message", show(message), remedy="give an object with role and content")
+    calls = list(message.get("tool_calls") or ())
+    if message.get("function_call"):  # what chat APIs had before tools
+        calls.append(message["function_call"])
+    return Turn(
+        role=message.get("role"),
+        content=parse_content(message.get("content")) or message.get("refusal") or "",
+        tool_calls=tuple(map(_parse_call, calls)),
+        tool_name=message.get("name") if message.get("role") == "tool" else None,
+        tool_call_id=message.get("tool_call_id"),
+    )
 
 
 def parse_content(content: Any) -> str:

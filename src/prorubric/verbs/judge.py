@@ -21,6 +21,7 @@ from prorubric.datasets.load import TaskOptions
 from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
+from prorubric.judge.answer import View
 from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import Judge, JudgeConfig, Judged
 from prorubric.judge.readings import Reading
@@ -73,6 +74,14 @@ class JudgeResult(RunResult, ScoredRun):
     """Tasks without a response that was judged; 0 if `limit` or a stop ended the run."""
     unread: dict[str, str]
     """Schemes named although the judge cannot read their texts, with the reason; their scores mean nothing."""
+    transcripts: int
+    """Responses that are transcripts."""
+    view: View
+    """How much of a transcript the judge was shown."""
+    cut_transcripts: int
+    """Transcripts that were too long to be shown whole."""
+    turns_left_out: int
+    """Turns of these that the judge was not shown."""
     verdicts: int
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
@@ -160,7 +169,7 @@ def start_judging(
 
     async def judge_one(case: tuple[Task, Response]) -> Judged:
         task, response = case
-        return Judged(task, response, await judge.judge_all(task, response.text, readings))
+        return Judged(task, response, await judge.judge_all(task, response.answer, readings))
 
     return judge_one
 
@@ -203,7 +212,13 @@ class _Tally:
         self.seen: set[str] = set()
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
-        self.counts["responses"] += 1
+        left_out = max(found.turns_left_out for found in judged.judgements.values())
+        self.counts.update(
+            responses=1,
+            transcripts=judged.response.messages is not None,
+            cut_transcripts=left_out > 0,
+            turns_left_out=left_out,
+        )
         for judgement in judged.judgements.values():
             unknown = [verdict for verdict in judgement.verdicts if isinstance(verdict, Unknown)]
             self.counts.update(
@@ -235,6 +250,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         {name: one.verdicts for name, one in found.items()},
         probabilities=probabilities,
         reasons=reasons,
+        turns_left_out=max(one.turns_left_out for one in found.values()),
         meta=judged.response.meta,
     )
 
@@ -249,7 +265,8 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         schemes=tally.scores.summarize(inputs.schemes),
         left_out=inputs.left_out,
         unread=inputs.unread,
-        verdicts=tally.counts["verdicts"],
+        **{name: tally.counts[name] for name in ("transcripts", "cut_transcripts", "turns_left_out", "verdicts")},
+        view=config.judging.view,
         unknown_verdicts=tally.counts["unknown"],
         unknown_reasons=tally.reasons.summarize(),
         reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
