@@ -43,8 +43,15 @@ def make_config(files: Path, **change: Any) -> JudgeRunConfig:
         JudgeConfig(max_items=2),
         JudgeConfig(canary=True, draws=3),
         JudgeConfig(max_items=3, canary=True, reasons=True),
+        JudgeConfig(votes=3, permute=True, max_items=4, canary=True, reasons=True),
     ],
-    ids=["plain", "in parts", "with a canary and three draws", "in parts with a canary and reasons"],
+    ids=[
+        "plain",
+        "in parts",
+        "with a canary and three draws",
+        "in parts with a canary and reasons",
+        "three votes in other orders",
+    ],
 )
 def test_as_many_calls_are_made_as_were_told(files: Path, scheme: str, judging: JudgeConfig) -> None:
     config = make_config(files, scheme=scheme, judging=judging)

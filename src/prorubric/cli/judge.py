@@ -12,6 +12,7 @@ from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show, show_figure
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import MOST_REASKS
+from prorubric.judge.votes import UNSURE_BELOW
 from prorubric.text.show import count
 from prorubric.verbs.judge import JudgeEstimate, JudgeResult, JudgeRunConfig, estimate_judging, judge_responses
 from prorubric.verbs.score import ScoredRun
@@ -40,7 +41,8 @@ def judge(
     with show_progress("judging", "response", config.responses if config.limit is None else None) as on_progress:
         result = judge_responses(config, on_progress)
     show(result, partial(_print_result, rows=rows), json=json)
-    return 1 if result.unknown_verdicts or result.rejected or result.stopped else 0
+    faults = (result.unknown_verdicts, result.unknown_votes, result.rejected, result.stopped)
+    return 1 if any(faults) else 0
 
 
 def _print_estimate(estimate: JudgeEstimate, console: Console) -> None:
@@ -63,6 +65,11 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
         reason = next(iter(result.unread.values()))
         print_line(console, f"warning: the scores under {', '.join(result.unread)} mean nothing: {reason}", "yellow")
     print_worst(result, rows, console)
+    if result.agreement is not None:
+        unsure = (
+            f"{count(result.unsure, 'item')} below {UNSURE_BELOW:.0%}, {count(result.unknown_votes, 'vote')} unknown"
+        )
+        console.print(f"agreement of the votes: {result.agreement:.1%} on average; {unsure}")
     _print_faults(result, console)
     print_calls(result, console)
     if result.shareable_share is not None:

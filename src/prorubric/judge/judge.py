@@ -1,13 +1,14 @@
 """The judge: one call a response and reading, and no verdict that the model did not give.
 
 Items that a reply leaves open are asked about again, and only those, as a fresh draw; what is still open then is
-`Unknown` with its reason. A model that gives probabilities instead of text is asked once, and a verdict is a threshold
-on its probability.
+`Unknown` with its reason. With several votes, all of this is done once for each of them, and the majority counts. A
+model that gives probabilities instead of text is asked once, and a verdict is a threshold on its probability.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,16 +23,17 @@ from prorubric.judge.parse import parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
 from prorubric.judge.render import Layout, Rendered, ask_for_key, load_judge_prompts, render_judge_prompt, render_pair
 from prorubric.judge.texts import TEXTS
+from prorubric.judge.votes import average_votes, join_votes
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Answer, Response, Task, find_last_text
-from prorubric.rubric.verdict import NO_REPLY, NotApplicable, Unknown, Verdict
+from prorubric.rubric.verdict import NO_REPLY, Unknown, Verdict, is_unknown
 
 CANARY = TEXTS["canary"]
 """An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
 
-MOST_REASKS = 10
+MOST_REASKS, MOST_VOTES = 10, 15
 
 Comparison = Literal["first", "second", "tie", "inconsistent"]
 # What the two orders said, and what that means for the answer that was first in the first of them.
@@ -66,10 +68,16 @@ class JudgeConfig:
     """How often items without a readable verdict are asked again."""
     canary: bool = False
     """Slip in an item that no answer can meet, and void replies that call it true or leave it out."""
+    votes: Annotated[int, Field(ge=1, le=MOST_VOTES)] = 1
+    """How often each item is asked about, as separate draws; the majority counts. Levels and marks are averaged."""
+    permute: bool = False
+    """Show the items in another order in every vote after the first."""
+    min_agreement: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Votes and panels: a verdict with a smaller share of the votes is unknown."""
     draws: Annotated[int, Field(ge=1)] = 2
-    """Levels: how many draws are averaged."""
+    """Levels: how many draws are averaged, unless there are more votes."""
     draw_temperature: Annotated[float, Field(ge=0)] = 0.7
-    """The temperature of levels' draws and of asking again; everything else is greedy."""
+    """The temperature of levels' draws, of votes after the first and of asking again; everything else is greedy."""
     max_tokens: Annotated[int, Field(ge=1)] = 1024
     """The longest reply."""
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
@@ -85,6 +93,12 @@ class JudgeConfig:
     prompt_file: Annotated[dict[str, Path], BeforeValidator(_name_prompt)] = field(default_factory=dict)
     """Your prompt in place of ours; --prompt-file.graded and so on for prompts other than binary."""
 
+    def __post_init__(self) -> None:
+        if self.permute and self.votes == 1:
+            raise ConfigError("permute changes the order between votes, and there is one vote; set votes to 2 or more")
+        if self.votes > 1 and self.draw_temperature == 0 and not self.permute:
+            raise ConfigError(f"the {self.votes} votes would be alike at draw_temperature 0; raise it, or set permute")
+
 
 @dataclass(slots=True)
 class Judgement:
@@ -95,6 +109,12 @@ class Judgement:
     """None for an item that a check decided."""
     reasons: dict[int, str] = field(default_factory=dict)
     """By the index of the item."""
+    agreement: dict[int, float] = field(default_factory=dict)
+    """By the index of the item, the share of the votes that say what most say; empty if there was one vote."""
+    unknown_votes: int = 0
+    """Votes without a verdict, of several."""
+    judges: "dict[str, Judgement]" = field(default_factory=dict)
+    """The judgement of each member of a panel."""
     calls: int = 0
     prompt_characters: int = 0
     shared_characters: int = 0
@@ -133,21 +153,36 @@ class Judge:
         shown = self._show(task, response)
         if self._yes_no is not None:
             found = await self._judge_by_probability(self._yes_no, task, shown.text, wanted, items)
-            found.turns_left_out = shown.turns_left_out
+        else:
+            render = partial(self._render, self._prompts[wanted.prompt], task, shown)
+            orders = [items] * max(self.config.votes, self.config.draws if wanted.is_averaged else 1)
+            if self.config.permute:
+                orders[1:] = [_permute(items, f"{task.id}/{vote}") for vote in range(1, len(orders))]
+            votes = await run_together(self._vote(render, wanted, order, vote) for vote, order in enumerate(orders))
+            found = join_judgements(votes, wanted, items, self.config.min_agreement)
+        found.turns_left_out = shown.turns_left_out
+        return found
+
+    async def _vote(
+        self, render: Callable[[tuple[Item, ...]], Rendered], reading: Reading, order: tuple[Item, ...], vote: int
+    ) -> Judgement:
+        """One vote on all items, in the order in which they are shown; its verdicts are in the order of their indices.
+
+        Items in another order than usual are numbered by it.
+        """
+        found = Judgement()
+        is_usual = [*order] == sorted(order, key=lambda item: item.index)
+        shown = order if is_usual else tuple(replace(item, index=place) for place, item in enumerate(order, 1))
+        if reading.is_joint:
+            found.verdicts = (await self._ask_for_one(render(shown), reading.form, found, vote=vote),)
             return found
-        found = Judgement(turns_left_out=shown.turns_left_out)
-        render = partial(self._render, self._prompts[wanted.prompt], task, shown)
-        if wanted.is_joint:
-            found.verdicts = (await self._ask_for_one(render(items), wanted.form, found),)
-            return found
-        size = self.config.max_items or len(items)
-        parts = [items[start : start + size] for start in range(0, len(items), size)]
-        draws = self.config.draws if wanted.is_averaged else 1
-        asked = [self._ask(render, wanted, part, draw, found) for draw in range(draws) for part in parts]
-        verdicts = list(chain.from_iterable(await run_together(asked)))
-        if wanted.is_averaged:
-            verdicts = [_mean(verdicts[place :: len(items)]) for place in range(len(items))]
-        found.verdicts = tuple(verdicts)
+        size = self.config.max_items or len(shown)
+        parts = [shown[start : start + size] for start in range(0, len(shown), size)]
+        asked = await run_together(self._ask(render, reading, part, vote, found) for part in parts)
+        verdicts = zip((item.index for item in order), chain.from_iterable(asked), strict=True)
+        found.verdicts = tuple(verdict for _, verdict in sorted(verdicts, key=lambda pair: pair[0]))
+        names = {item.index: own.index for item, own in zip(shown, order, strict=True)}
+        found.reasons = {names[index]: reason for index, reason in found.reasons.items()}
         return found
 
     async def judge_all(self, task: Task, response: Answer, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
@@ -236,16 +271,17 @@ class Judge:
         return [verdicts[item.index] for item in items]
 
     async def _ask_for_one(
-        self, rendered: Rendered, form: VerdictForm, found: Judgement, with_reason: bool = False
+        self, rendered: Rendered, form: VerdictForm, found: Judgement, with_reason: bool = False, vote: int = 0
     ) -> Any:
         """Ask for one value until it can be read, or until asking again is used up."""
         value: Any = None
         key = None
-        for draw in range(self.config.reasks + 1):
-            if draw == 1:
+        for attempt in range(self.config.reasks + 1):
+            if attempt == 1:
                 rendered, key = ask_for_key(rendered, form)
             reason = {"reason": {"type": "string"}} if with_reason else {}
             schema = _make_object(reason | {key or form.key: form.schema})
+            draw = vote * (MOST_REASKS + 1) + attempt
             reply = await self._send(rendered, schema, draw, draw > 0, found)
             if isinstance(reply, Failure):
                 return _describe_failure(reply)
@@ -315,8 +351,9 @@ class Judged:
 
     @property
     def is_open(self) -> bool:
-        """True if a verdict is unknown."""
-        return any(isinstance(verdict, Unknown) for found in self.judgements.values() for verdict in found.verdicts)
+        """True if a verdict, or a vote, is unknown."""
+        judgements = self.judgements.values()
+        return any(found.unknown_votes or any(map(is_unknown, found.verdicts)) for found in judgements)
 
 
 def judge_stream(
@@ -328,6 +365,36 @@ def judge_stream(
         return Judged(task, response, await judge.judge_all(task, response.answer, readings))
 
     return run_in_order((judge_one(task, response) for task, response in cases), window)
+
+
+def join_judgements(
+    votes: Sequence[Judgement], reading: Reading, items: Sequence[Item], min_agreement: float
+) -> Judgement:
+    """One judgement of several on the same items: the majority, or the mean of levels and marks.
+
+    A reason is that of the first vote that agrees with the verdict.
+    """
+    if len(votes) == 1:
+        return votes[0]
+    joined = Judgement(
+        calls=sum(vote.calls for vote in votes),
+        prompt_characters=sum(vote.prompt_characters for vote in votes),
+        shared_characters=sum(vote.shared_characters for vote in votes),
+        unknown_votes=sum(is_unknown(verdict) for vote in votes for verdict in vote.verdicts),
+    )
+    is_counted, verdicts = reading.form is BOOLEAN, []
+    for item, cast in zip(items, zip(*(vote.verdicts for vote in votes), strict=True), strict=False):
+        if is_counted:
+            verdict, joined.agreement[item.index] = join_votes(cast, min_agreement)
+        else:
+            verdict = average_votes(cast)
+        verdicts.append(verdict)
+        agreeing = (vote for vote, said in zip(votes, cast, strict=True) if not is_counted or said == verdict)
+        reason = next((vote.reasons[item.index] for vote in agreeing if item.index in vote.reasons), None)
+        if reason is not None:
+            joined.reasons[item.index] = reason
+    joined.verdicts = tuple(verdicts)
+    return joined
 
 
 def make_schema(form: VerdictForm, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:
@@ -347,11 +414,7 @@ def _describe_failure(failure: Failure) -> Unknown:
     return Unknown(reason, kind=NO_REPLY, failure=failure.kind, status=failure.status)
 
 
-def _mean(draws: Sequence[Verdict]) -> Verdict:
-    """The mean of several draws; unknown, or not applicable, if one of them is."""
-    total = 0.0
-    for verdict in draws:
-        if isinstance(verdict, Unknown | NotApplicable):
-            return verdict
-        total += verdict
-    return total / len(draws)
+def _permute(items: tuple[Item, ...], seed: str) -> tuple[Item, ...]:
+    """The items in an order that depends on the seed alone, so that a journal answers again."""
+    ranks = {item: sha256(f"{seed}/{item.index}".encode(errors="surrogatepass")).digest() for item in items}
+    return tuple(sorted(items, key=ranks.__getitem__))

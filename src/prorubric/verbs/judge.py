@@ -25,6 +25,7 @@ from prorubric.judge.answer import View
 from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import Judge, JudgeConfig, Judged
 from prorubric.judge.readings import Reading
+from prorubric.judge.votes import UNSURE_BELOW
 from prorubric.llm.model import YesNoModel
 from prorubric.llm.together import run_sync
 from prorubric.rubric.base import config_record, render_config
@@ -85,6 +86,12 @@ class JudgeResult(RunResult, ScoredRun):
     verdicts: int
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
+    agreement: float | None = None
+    """The mean over all items of the share of votes that say what most say; None if there was one vote."""
+    unsure: int = 0
+    """Items with an agreement below `UNSURE_BELOW`."""
+    unknown_votes: int = 0
+    """Votes without a verdict, of several; the others may have decided all the same."""
     reasks: int | None
     """How often an open item was asked again; None for a judge that gives probabilities, which is asked once."""
     shareable_prompt_tokens: int
@@ -210,6 +217,7 @@ class _Tally:
     def __init__(self) -> None:
         self.counts, self.reasons, self.scores = Counter[str](), UnknownCounts(), SchemeTally()
         self.seen: set[str] = set()
+        self.agreement = 0.0
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
         left_out = max(found.turns_left_out for found in judged.judgements.values())
@@ -226,7 +234,11 @@ class _Tally:
                 unknown=len(unknown),
                 prompt=judgement.prompt_characters,
                 shareable=judgement.shared_characters if judged.task.id in self.seen else 0,
+                voted=len(judgement.agreement),
+                unsure=sum(share < UNSURE_BELOW for share in judgement.agreement.values()),
+                unknown_votes=judgement.unknown_votes if judgement.agreement else 0,
             )
+            self.agreement += sum(judgement.agreement.values())
             for verdict in unknown:
                 self.reasons.add(verdict)
         self.seen.add(judged.task.id)
@@ -244,6 +256,11 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         for name, one in found.items()
         if one.reasons
     }
+    agreement: dict[str, JsonValue] = {
+        name: {str(index): round(share, 4) for index, share in one.agreement.items()}
+        for name, one in found.items()
+        if one.agreement
+    }
     return render_verdict_row(
         judged.task.id,
         judged.response.sample,
@@ -251,6 +268,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         probabilities=probabilities,
         reasons=reasons,
         turns_left_out=max(one.turns_left_out for one in found.values()),
+        agreement=agreement,
         meta=judged.response.meta,
     )
 
@@ -269,6 +287,9 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         view=config.judging.view,
         unknown_verdicts=tally.counts["unknown"],
         unknown_reasons=tally.reasons.summarize(),
+        agreement=tally.agreement / tally.counts["voted"] if tally.counts["voted"] else None,
+        unsure=tally.counts["unsure"],
+        unknown_votes=tally.counts["unknown_votes"],
         reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
         shareable_prompt_tokens=tally.counts["shareable"] // CHARACTERS_PER_TOKEN,
         shareable_share=tally.counts["shareable"] / tally.counts["prompt"] if tally.counts["prompt"] else None,
