@@ -87,7 +87,7 @@ class Check(Record):
         if not isinstance(rules, Mapping) or not any(rule is not None for rule in rules.values()):
             raise InvalidValueError("a check is an object of rules", remedy=f"give at least one of {', '.join(known)}")
         for name in rules:
-            if name not in known:
+            if name not in known and name not in cls.model_fields:
                 close = get_close_matches(str(name), known, 1)
                 remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
                 raise InvalidValueError("no check has this name", repr(name), remedy=remedy)
