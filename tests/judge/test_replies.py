@@ -47,7 +47,7 @@ async def judge_reply(
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.way}-{attack.rule}")
 async def test_a_reply_yields_no_verdict_that_the_judge_did_not_give(attack: Attack, over_http: bool) -> None:
     for reasks in (0, 2):
-        config = JudgeConfig(reasks=reasks, canary=attack.canary)
+        config = JudgeConfig(reasks=reasks, canary=attack.canary, not_applicable=attack.not_applicable)
         reply = Reply(attack.reply, finish=attack.finish)
         found = await judge_reply(attack.way, attack.response, reply, config, over_http=over_http)
         assert found == attack.expected
@@ -64,7 +64,7 @@ async def test_a_reply_that_means_one_thing_is_read_at_once(honest: Honest, over
 def test_every_rule_and_every_reading_is_attacked() -> None:
     assert len(ATTACKS) >= 60
     assert len(
-        {(attack.way, attack.response, attack.reply, attack.canary, attack.finish) for attack in ATTACKS}
+        {(one.way, one.response, one.reply, one.canary, one.finish, one.not_applicable) for one in ATTACKS}
     ) == len(ATTACKS)
     rules = Counter(attack.rule[0] for attack in ATTACKS)
     assert rules.keys() == set("abcdef")

@@ -327,6 +327,7 @@ def test_text_that_utf_8_cannot_hold_is_replaced() -> None:
 def test_a_verdict_on_a_behaviour_to_avoid_speaks_for_the_answer_where_it_is_absent() -> None:
     assert [audit_cases._encode(verdict, weight) for verdict in (True, False) for weight in (2.0, -2.0)] == list("ynny")
     assert [audit_cases._encode(verdict, 1.0) for verdict in (3, 0.5, {"unknown": "no reply"})] == ["3", "0.5", "?"]
+    assert audit_cases._encode({"not_applicable": ""}, 1.0) == "n/a"
 
 
 def test_what_is_new_is_marked_and_what_did_not_change_is_named() -> None:

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from prorubric import CalibrateConfig, calibrate_judge
+from prorubric import CalibrateConfig, JudgeConfig, calibrate_judge
 from prorubric.cli.app import run as run_program
 from prorubric.datasets.people_labels import LabelledItem, load_labels
 from prorubric.errors import SourceError
@@ -55,7 +56,7 @@ class TestCalibrate:
         ]
         return write_labels(tmp_path / "labels.jsonl", rows)
 
-    def make_judge(self, tmp_path: Path, verdicts: dict[str, bool]) -> str:
+    def make_judge(self, tmp_path: Path, verdicts: dict[str, Any]) -> str:
         (tmp_path / "judge.jsonl").write_text(json.dumps({"reply": json.dumps({"satisfied": verdicts})}))
         return f"scripted:{tmp_path / 'judge.jsonl'}"
 
@@ -70,6 +71,12 @@ class TestCalibrate:
         assert (found.judge_agreement.pairs, found.judge_agreement.accuracy) == (7, 6 / 7)
         assert (found.human_agreement.pairs, found.human_agreement.accuracy) == (4, 3 / 4)
         assert (found.said_true, found.labelled_true) == (0.75, 6 / 9)
+
+    def test_a_statement_that_does_not_apply_is_neither_true_nor_false(self, tmp_path: Path, labels: Path) -> None:
+        judge = self.make_judge(tmp_path, {"1": True, "2": True, "3": False, "4": True, "5": "n/a"})
+        found = calibrate_judge(CalibrateConfig(labels, judge=judge, judging=JudgeConfig(not_applicable=True)))
+        assert (found.unknown, found.said_true) == (1, 0.75)
+        assert found.unknown_reasons == {"the judge says that the statement does not apply": 1}
 
     def test_figures_come_by_tag_as_well(self, tmp_path: Path, labels: Path) -> None:
         judge = self.make_judge(tmp_path, {"1": True, "2": True, "3": False, "4": True, "5": True})

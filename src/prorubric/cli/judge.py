@@ -56,7 +56,8 @@ def _print_estimate(estimate: JudgeEstimate, console: Console) -> None:
 def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
     print_line(console, f"judge: {describe_judge(result.judge)}")
     rejected = f"{count(result.rejected, 'row')} rejected"
-    console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}")
+    apart = f", {result.not_applicable_verdicts:,} of them not applicable" if result.not_applicable_verdicts else ""
+    console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}{apart}")
     _print_transcripts(result, console)
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from prorubric.rubric.verdict import NotApplicable
+
 BARE_MARK = re.compile(r"[\s*]*(\d{1,2})(?: ?/ ?10)?[\s*.]*")
 """A reply, or a value, that is nothing but a mark: `7`, `7/10`, `**7**`."""
 
 _TRUE = {"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "pass", "passed"}
 _FALSE = {"false", "no", "n", "absent", "not present", "not met", "unmet", "not satisfied", "unsatisfied", "0"}
 _FALSE |= {"fail", "failed"}
+_NOT_APPLICABLE = {"not applicable", "n/a"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +47,12 @@ def read_boolean(value: Any) -> bool | None:
     return None
 
 
+def read_applicable(value: Any) -> bool | NotApplicable | None:
+    """True, false, that an item does not apply, or None for what is not clearly one of them."""
+    word = " ".join(value.replace("_", " ").lower().split()).rstrip(".!") if isinstance(value, str) else None
+    return NotApplicable() if word in _NOT_APPLICABLE else read_boolean(value)
+
+
 def read_whole(value: Any, low: int, high: int) -> float | None:
     """A whole number in a range, or None; a text of two digits counts."""
     if isinstance(value, str) and re.fullmatch(r"\s*\d{1,2}\s*", value):
@@ -66,6 +75,10 @@ def read_side(value: Any) -> str | None:
 
 
 BOOLEAN = VerdictForm("satisfied", {"type": "boolean"}, read_boolean)
+APPLICABLE = VerdictForm(
+    "satisfied", {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["not applicable"]}]}, read_applicable
+)
+"""The form in place of `BOOLEAN` if the judge may say that an item does not apply."""
 LEVEL = VerdictForm(
     "levels",
     {"type": "integer", "minimum": 0, "maximum": 3},
@@ -83,4 +96,4 @@ MARK = VerdictForm(
 )
 SIDE = VerdictForm("better", {"type": "string", "enum": ["first", "second", "equal"]}, read_side)
 
-FORMS = (BOOLEAN, LEVEL, MARK, SIDE)
+FORMS = (BOOLEAN, APPLICABLE, LEVEL, MARK, SIDE)

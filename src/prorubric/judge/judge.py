@@ -18,17 +18,25 @@ from pydantic import BeforeValidator, Field
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.judge.answer import ShownAnswer, View, show_answer
 from prorubric.judge.checks import CheckedItems, run_checks
-from prorubric.judge.forms import BOOLEAN, SIDE, VerdictForm
+from prorubric.judge.forms import APPLICABLE, BOOLEAN, SIDE, VerdictForm
 from prorubric.judge.parse import parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
-from prorubric.judge.render import Layout, Rendered, ask_for_key, load_judge_prompts, render_judge_prompt, render_pair
+from prorubric.judge.render import (
+    JudgePrompt,
+    Layout,
+    Rendered,
+    ask_for_key,
+    load_judge_prompts,
+    render_judge_prompt,
+    render_pair,
+)
 from prorubric.judge.texts import TEXTS
 from prorubric.judge.votes import average_votes, join_votes
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Answer, Response, Task, find_last_text
-from prorubric.rubric.verdict import NO_REPLY, Unknown, Verdict, is_unknown
+from prorubric.rubric.verdict import NO_REPLY, NotApplicable, Unknown, Verdict, is_unknown
 
 CANARY = TEXTS["canary"]
 """An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
@@ -74,6 +82,8 @@ class JudgeConfig:
     """Show the items in another order in every vote after the first."""
     min_agreement: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Votes and panels: a verdict with a smaller share of the votes is unknown."""
+    not_applicable: bool = False
+    """Let the judge say that an item does not apply to the answer."""
     draws: Annotated[int, Field(ge=1)] = 2
     """Levels: how many draws are averaged, unless there are more votes."""
     draw_temperature: Annotated[float, Field(ge=0)] = 0.7
@@ -154,7 +164,7 @@ class Judge:
         if self._yes_no is not None:
             found = await self._judge_by_probability(self._yes_no, task, shown.text, wanted, items)
         else:
-            render = partial(self._render, self._prompts[wanted.prompt], task, shown)
+            render = partial(self._render, self._find_prompt(wanted.prompt, self._find_form(wanted)), task, shown)
             orders = [items] * max(self.config.votes, self.config.draws if wanted.is_averaged else 1)
             if self.config.permute:
                 orders[1:] = [_permute(items, f"{task.id}/{vote}") for vote in range(1, len(orders))]
@@ -193,10 +203,11 @@ class Judge:
 
     async def judge_singly(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
-        checks, shown = self._check(task, response, find_reading(reading)), self._show(task, response)
-        found = Judgement(turns_left_out=shown.turns_left_out)
-        prompts = (self._render(self._prompts["single"], task, shown, (item,)) for item in checks.asked)
-        asked = (self._ask_for_one(prompt, BOOLEAN, found, with_reason=True) for prompt in prompts)
+        wanted, shown = find_reading(reading), self._show(task, response)
+        checks, found = self._check(task, response, wanted), Judgement(turns_left_out=shown.turns_left_out)
+        form = self._find_form(wanted) if wanted.form is BOOLEAN else BOOLEAN
+        prompts = (self._render(self._find_prompt("single", form), task, shown, (item,)) for item in checks.asked)
+        asked = (self._ask_for_one(prompt, form, found, with_reason=True) for prompt in prompts)
         found.verdicts = checks.complete(await run_together(asked))
         found.reasons |= checks.reasons
         return found
@@ -224,6 +235,15 @@ class Judge:
     def _show(self, task: Task, response: Answer) -> ShownAnswer:
         return show_answer(task, response, self.config.view, self.config.max_transcript_characters)
 
+    def _find_form(self, reading: Reading) -> VerdictForm:
+        """The form of a reading's verdicts; an item about the whole response always applies."""
+        may_not_apply = self.config.not_applicable and reading.form is BOOLEAN and reading.about != "response"
+        return APPLICABLE if may_not_apply else reading.form
+
+    def _find_prompt(self, name: str, form: VerdictForm) -> JudgePrompt:
+        prompt = self._prompts[name]
+        return replace(prompt, closing=f"{prompt.closing} {TEXTS['not_applicable']}") if form is APPLICABLE else prompt
+
     async def _ask(
         self,
         render: Callable[[tuple[Item, ...]], Rendered],
@@ -234,35 +254,36 @@ class Judge:
     ) -> list[Verdict]:
         """Ask about some items until each has a verdict, or until asking again is used up."""
         verdicts: dict[int, Verdict] = {}
-        open_items = items
+        open_items, form = items, self._find_form(reading)
         for attempt in range(self.config.reasks + 1):
             canary = Item(open_items[-1].index + 1, CANARY, 1.0) if self.config.canary else None
             shown = open_items if canary is None else (*open_items, canary)
             rendered, key = render(shown), None
             if attempt > 0:
-                rendered, key = ask_for_key(rendered, reading.form)
+                rendered, key = ask_for_key(rendered, form)
             asked = tuple(item.index for item in shown)
             # Numbered by the most reasks there can be, so a journal also answers a run with fewer or more of them.
             number = draw * (MOST_REASKS + 1) + attempt
-            schema = make_schema(reading.form, asked, self.config.reasons, key)
+            schema = make_schema(form, asked, self.config.reasons, key)
             reply = await self._send(rendered, schema, number, number > 0 or reading.is_averaged, found)
             if isinstance(reply, Failure):
                 verdicts |= dict.fromkeys((item.index for item in open_items), _describe_failure(reply))
                 break
-            read, reasons = parse_items(
-                reply.text, asked, reading.form, rendered.material, key, is_cut=reply.finish in _CUT
-            )
+            read, reasons = parse_items(reply.text, asked, form, rendered.material, key, is_cut=reply.finish in _CUT)
             if canary is not None:
                 met = read.pop(canary.index)
                 reasons.pop(canary.index, None)
-                if met:  # true, or unknown
-                    void = _CANARY_LEFT_OUT if isinstance(met, Unknown) else _CANARY_MET
+                if met:  # true, unknown, or not applicable
+                    void = _CANARY_LEFT_OUT if isinstance(met, Unknown | NotApplicable) else _CANARY_MET
                     read = {index: said if isinstance(said, Unknown) else void for index, said in read.items()}
                     reasons = {}
             if reply.finish == "length":
                 for index, said in read.items():
                     if isinstance(said, Unknown):
                         read[index] = Unknown(f"{said.reason} (the reply was cut off)", kind="cut off")
+            for index, said in read.items():
+                if isinstance(said, NotApplicable):
+                    read[index] = NotApplicable(reasons.get(index, ""))
             verdicts |= read
             found.reasons |= reasons
             open_items = tuple(item for item in open_items if isinstance(verdicts[item.index], Unknown))

@@ -23,14 +23,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from prorubric.judge.forms import BARE_MARK, BOOLEAN, FORMS, VerdictForm
+from prorubric.judge.forms import APPLICABLE, BARE_MARK, BOOLEAN, FORMS, VerdictForm
 from prorubric.llm.fence import flatten, make_mark
 from prorubric.llm.json_text import Pairs, find_roots
 from prorubric.llm.thinking import drop_thinking, has_thinking_mark
 from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.text.show import shorten
 
-_KEYS = "|".join(form.key for form in FORMS)
+_KEYS = "|".join(dict.fromkeys(form.key for form in FORMS))
 _INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]{0,3}|#\s?)?(\d{1,4})\.?", re.IGNORECASE)
 # Flattened text that verdicts can be read from: in an object, in words that a judge may make an object of, by itself.
 _LIKE_OBJECT = re.compile(
@@ -41,6 +41,9 @@ _LIKE_OBJECT = re.compile(
 _LIKE_VERDICT = re.compile(
     rf"(?<![^\W_])(?:{_KEYS})[\W_]{{0,9}}[:=|][\W_]{{0,20}}(?:\d|true|false|yes|no|first|second|equal)"
     r"|(?<![^\W_])levels[\W_]{0,9}\d{1,4}[\W_]{0,9}[:=|]|(?<![^\W_])\d{1,4}[\W_]{1,10}(?:true|false)(?![^\W_])"
+)
+_LIKE_NOT_APPLICABLE = re.compile(
+    rf"(?<![^\W_])(?:{_KEYS}|\d{{1,4}})[\W_]{{1,20}}(?:not[\W_]{{1,9}}applicable|n/a)(?![^\W_])"
 )
 _LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t*]*\d{1,2}[ \t*.]*$", re.MULTILINE)
 _WORD = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)|[^\W_]+")
@@ -82,6 +85,7 @@ def holds_verdict(material: str, form: VerdictForm) -> bool:
     """True if something in the material could be read as a verdict once it is quoted."""
     shown = flatten(material)
     is_like_verdict = _LIKE_VERDICT.search(shown) or (form.is_bare and _LIKE_BARE_MARK.search(shown))
+    is_like_verdict = is_like_verdict or (form is APPLICABLE and _LIKE_NOT_APPLICABLE.search(shown))
     return bool(_looks_like_object(shown) or is_like_verdict or has_thinking_mark(shown))
 
 
@@ -97,7 +101,7 @@ def parse_items(
 
     `material` is all of the prompt that could be quoted, `key` one from `make_key` if the reply was asked to use it.
     """
-    if form is BOOLEAN and (key is not None or not holds_verdict(material, form)):
+    if form.key == BOOLEAN.key and (key is not None or not holds_verdict(material, form)):
         plain = _parse_plain(text, asked, key or form.key)
         if plain is not None:
             return plain, {}

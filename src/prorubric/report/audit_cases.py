@@ -213,7 +213,7 @@ def _render_reading(task: Task, case: StoredCase, reading: str, kinds: Sequence[
     head = [element("th", name, scope="col") for name in ("item", "weight", "before", "after")]
     inner = element("table", element("thead", element("tr", head)), element("tbody", rows), class_="verdicts")
     box = element("div", inner, class_="scroll", role="region", aria_label=reading, tabindex=0, data_reading=reading)
-    reasons = Counter(str(found.get("unknown")) for row in verdicts for found in row if isinstance(found, Mapping))
+    reasons = Counter(str(v["unknown"]) for row in verdicts for v in row if isinstance(v, Mapping) and "unknown" in v)
     lines = [join(own_words(reason), f" × {count}") for reason, count in reasons.most_common(_MOST_REASONS)]
     if len(reasons) > _MOST_REASONS:
         lines.append(join(f"{len(reasons) - _MOST_REASONS} more reasons are in {CASES}"))
@@ -238,7 +238,9 @@ def _encode(verdict: JsonValue, weight: float | None) -> str:
     """`y` if a verdict speaks for the answer (a behaviour to avoid is absent), `n` if against; a level is a figure."""
     if isinstance(verdict, bool):
         return "y" if verdict == (weight is None or weight > 0) else "n"
-    return f"{verdict:g}" if isinstance(verdict, int | float) else "?"
+    if isinstance(verdict, int | float):
+        return f"{verdict:g}"
+    return "n/a" if isinstance(verdict, Mapping) and "not_applicable" in verdict else "?"
 
 
 def _render_rubric(task: Task) -> Html:

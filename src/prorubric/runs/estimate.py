@@ -177,5 +177,5 @@ def expect_reply(request: Request) -> int:
     """How long a reply of this schema usually is, in tokens."""
     properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
     verdicts: dict[str, Any] = next(iter(properties.values())).get("properties", {})
-    reasons = [verdict for verdict in verdicts.values() if verdict["type"] == "object"]
+    reasons = [verdict for verdict in verdicts.values() if verdict.get("type") == "object"]
     return _TOKENS_AROUND + _TOKENS_A_VERDICT * max(len(verdicts), 1) + _TOKENS_A_REASON * len(reasons)

@@ -22,10 +22,11 @@ from prorubric.llm.make import keep_model, make_model
 from prorubric.llm.together import run_sync
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
-from prorubric.rubric.verdict import Unknown, UnknownCounts, Verdict
+from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts, Verdict
 from prorubric.runs.folder import JOURNAL
 
 _NOT_RECORDED = (Message(role="user", content="(no prompt was recorded)"),)
+_INAPPLICABLE = "the judge says that the statement does not apply"
 
 
 @config_record
@@ -72,7 +73,8 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
         raise SourceError(f"{config.labels}: no labels in it; there is nothing to compare with")
     usage, counts = Usage(), UnknownCounts()
     verdicts: list[bool | None] = []
-    for verdict in run_sync(_judge(config, items, usage)):
+    for said in run_sync(_judge(config, items, usage)):
+        verdict = Unknown(_INAPPLICABLE, kind="not applicable") if isinstance(said, NotApplicable) else said
         verdicts.append(None if isinstance(verdict, Unknown) else bool(verdict))
         if isinstance(verdict, Unknown):
             counts.add(verdict)

@@ -31,7 +31,7 @@ from prorubric.llm.together import run_sync
 from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import Unknown, UnknownCounts
+from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts
 from prorubric.runs.engines import EngineOptions, Job, run_job
 from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
@@ -84,6 +84,8 @@ class JudgeResult(RunResult, ScoredRun):
     turns_left_out: int
     """Turns of these that the judge was not shown."""
     verdicts: int
+    not_applicable_verdicts: int
+    """Items that do not apply to the answer, by the judge's own verdict."""
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
     agreement: float | None = None
@@ -232,6 +234,7 @@ class _Tally:
             self.counts.update(
                 verdicts=len(judgement.verdicts),
                 unknown=len(unknown),
+                not_applicable=sum(isinstance(verdict, NotApplicable) for verdict in judgement.verdicts),
                 prompt=judgement.prompt_characters,
                 shareable=judgement.shared_characters if judged.task.id in self.seen else 0,
                 voted=len(judgement.agreement),
@@ -285,6 +288,7 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         unread=inputs.unread,
         **{name: tally.counts[name] for name in ("transcripts", "cut_transcripts", "turns_left_out", "verdicts")},
         view=config.judging.view,
+        not_applicable_verdicts=tally.counts["not_applicable"],
         unknown_verdicts=tally.counts["unknown"],
         unknown_reasons=tally.reasons.summarize(),
         agreement=tally.agreement / tally.counts["voted"] if tally.counts["voted"] else None,
