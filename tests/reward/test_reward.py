@@ -84,6 +84,7 @@ def test_a_reward_says_how_it_came_about(judging_server: MisbehavingServer, tmp_
             "shadow": {"additive": expect(TASKS[1], "answer 4", "additive")},
             "tokens": None,
             "characters": 8,
+            "addressing": {},
         },
     }
     assert Reward(**json.loads(reward.model_dump_json())) == reward

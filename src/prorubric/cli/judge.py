@@ -61,6 +61,11 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
     _print_transcripts(result, console)
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
+    if result.addressed:
+        kinds = ", ".join(f"{kind} {number:,}" for kind, number in result.addressed_kinds.items())
+        address = "addresses" if result.addressed == 1 else "address"
+        found = f"{count(result.addressed, 'response')} {address} the judge ({kinds}); see addressing in verdicts.jsonl"
+        print_line(console, found, "yellow")
     print_schemes(result, console)
     if result.unread:
         reason = next(iter(result.unread.values()))

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.judge.addressing import Addressing, find_addressing
 from prorubric.judge.answer import ShownAnswer, View, show_answer
 from prorubric.judge.checks import CheckedItems, run_checks
 from prorubric.judge.forms import APPLICABLE, BOOLEAN, SIDE, VerdictForm
@@ -84,6 +85,8 @@ class JudgeConfig:
     """Votes and panels: a verdict with a smaller share of the votes is unknown."""
     not_applicable: bool = False
     """Let the judge say that an item does not apply to the answer."""
+    addressing: Addressing = "flag"
+    """An answer with text addressed to the judge is flagged, gets unknown verdicts without a call, or passes."""
     draws: Annotated[int, Field(ge=1)] = 2
     """Levels: how many draws are averaged, unless there are more votes."""
     draw_temperature: Annotated[float, Field(ge=0)] = 0.7
@@ -125,6 +128,8 @@ class Judgement:
     """Votes without a verdict, of several."""
     judges: "dict[str, Judgement]" = field(default_factory=dict)
     """The judgement of each member of a panel."""
+    addressing: Mapping[str, str] = field(default_factory=dict)
+    """What the answer says to its judge, by kind; see `find_addressing`."""
     calls: int = 0
     prompt_characters: int = 0
     shared_characters: int = 0
@@ -150,8 +155,13 @@ class Judge:
     async def judge(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
         """The verdicts of one reading on one response, a text or the turns of a transcript."""
         wanted = find_reading(reading)
-        checks = self._check(task, response, wanted)
-        found = await self._judge_items(task, response, wanted, checks.asked) if checks.asked else Judgement()
+        checks, shown = self._check(task, response, wanted), self._show(task, response)
+        addressing = self._find_addressing(shown)
+        if addressing and self.config.addressing == "unknown":
+            found = Judgement((_refuse(addressing),) * (1 if wanted.is_joint else len(checks.asked)))
+        else:
+            found = await self._judge_items(task, shown, wanted, checks.asked) if checks.asked else Judgement()
+        found.addressing = addressing
         found.verdicts = checks.complete(found.verdicts)
         if found.probabilities is not None and checks.decided:
             given = dict(zip((item.index for item in checks.asked), found.probabilities, strict=True))
@@ -159,8 +169,7 @@ class Judge:
         found.reasons |= checks.reasons
         return found
 
-    async def _judge_items(self, task: Task, response: Answer, wanted: Reading, items: tuple[Item, ...]) -> Judgement:
-        shown = self._show(task, response)
+    async def _judge_items(self, task: Task, shown: ShownAnswer, wanted: Reading, items: tuple[Item, ...]) -> Judgement:
         if self._yes_no is not None:
             found = await self._judge_by_probability(self._yes_no, task, shown.text, wanted, items)
         else:
@@ -204,11 +213,15 @@ class Judge:
     async def judge_singly(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
         """One call an item, the reason before the verdict: slower, and what benchmarks ask for."""
         wanted, shown = find_reading(reading), self._show(task, response)
-        checks, found = self._check(task, response, wanted), Judgement(turns_left_out=shown.turns_left_out)
+        checks, addressing = self._check(task, response, wanted), self._find_addressing(shown)
+        found = Judgement(addressing=addressing, turns_left_out=shown.turns_left_out)
         form = self._find_form(wanted) if wanted.form is BOOLEAN else BOOLEAN
         prompts = (self._render(self._find_prompt("single", form), task, shown, (item,)) for item in checks.asked)
         asked = (self._ask_for_one(prompt, form, found, with_reason=True) for prompt in prompts)
-        found.verdicts = checks.complete(await run_together(asked))
+        if found.addressing and self.config.addressing == "unknown":
+            found.verdicts = checks.complete((_refuse(found.addressing),) * len(checks.asked))
+        else:
+            found.verdicts = checks.complete(await run_together(asked))
         found.reasons |= checks.reasons
         return found
 
@@ -234,6 +247,9 @@ class Judge:
 
     def _show(self, task: Task, response: Answer) -> ShownAnswer:
         return show_answer(task, response, self.config.view, self.config.max_transcript_characters)
+
+    def _find_addressing(self, shown: ShownAnswer) -> Mapping[str, str]:
+        return {} if self.config.addressing == "ignore" else find_addressing(shown.material)
 
     def _find_form(self, reading: Reading) -> VerdictForm:
         """The form of a reading's verdicts; an item about the whole response always applies."""
@@ -371,6 +387,11 @@ class Judged:
     judgements: Mapping[str, Judgement]
 
     @property
+    def addressing(self) -> Mapping[str, str]:
+        """What the response says to its judge, by kind; the same in every reading."""
+        return next((found.addressing for found in self.judgements.values()), {})
+
+    @property
     def is_open(self) -> bool:
         """True if a verdict, or a vote, is unknown."""
         judgements = self.judgements.values()
@@ -428,6 +449,10 @@ def make_schema(form: VerdictForm, indices: tuple[int, ...], reasons: bool, key:
 
 def _make_object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def _refuse(addressing: Mapping[str, str]) -> Unknown:
+    return Unknown(f"the answer addresses its judge ({', '.join(addressing)})", kind="addresses the judge")
 
 
 def _describe_failure(failure: Failure) -> Unknown:

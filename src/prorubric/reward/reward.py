@@ -102,6 +102,8 @@ class RewardParts(Record):
     """The scores under the other schemes; None if unknown, missing if this response was not chosen."""
     tokens: int | None
     characters: int
+    addressing: dict[str, str] = Field(default_factory=dict)
+    """What the response says to its judge, by kind; empty if nothing."""
 
 
 class Reward(Record):
@@ -245,6 +247,7 @@ class RubricReward:
             shadow={name: scores[name].value for name in self.config.shadow if name in scores},
             tokens=one.tokens,
             characters=len(one.text),
+            addressing={**next(iter(judged.values())).addressing},
         )
         return Reward(value=None if score.value is None else score.value + overlong, parts=parts)
 

@@ -83,6 +83,10 @@ class JudgeResult(RunResult, ScoredRun):
     """Transcripts that were too long to be shown whole."""
     turns_left_out: int
     """Turns of these that the judge was not shown."""
+    addressed: int
+    """Responses with text that is addressed to the judge."""
+    addressed_kinds: dict[str, int]
+    """The same by what it is: an instruction, a verdict, a role, hidden signs."""
     verdicts: int
     not_applicable_verdicts: int
     """Items that do not apply to the answer, by the judge's own verdict."""
@@ -219,16 +223,18 @@ class _Tally:
     def __init__(self) -> None:
         self.counts, self.reasons, self.scores = Counter[str](), UnknownCounts(), SchemeTally()
         self.seen: set[str] = set()
-        self.agreement = 0.0
+        self.agreement, self.addressing = 0.0, Counter[str]()
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
         left_out = max(found.turns_left_out for found in judged.judgements.values())
         self.counts.update(
             responses=1,
+            addressed=bool(judged.addressing),
             transcripts=judged.response.messages is not None,
             cut_transcripts=left_out > 0,
             turns_left_out=left_out,
         )
+        self.addressing.update(judged.addressing.keys())
         for judgement in judged.judgements.values():
             unknown = [verdict for verdict in judgement.verdicts if isinstance(verdict, Unknown)]
             self.counts.update(
@@ -272,6 +278,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         reasons=reasons,
         turns_left_out=max(one.turns_left_out for one in found.values()),
         agreement=agreement,
+        addressing={**judged.addressing},
         meta=judged.response.meta,
     )
 
@@ -288,6 +295,8 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         unread=inputs.unread,
         **{name: tally.counts[name] for name in ("transcripts", "cut_transcripts", "turns_left_out", "verdicts")},
         view=config.judging.view,
+        addressed=tally.counts["addressed"],
+        addressed_kinds=dict(tally.addressing.most_common()),
         not_applicable_verdicts=tally.counts["not_applicable"],
         unknown_verdicts=tally.counts["unknown"],
         unknown_reasons=tally.reasons.summarize(),

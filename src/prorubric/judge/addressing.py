@@ -1,0 +1,33 @@
+"""Text in an answer that is addressed to its judge, found by patterns and without a model.
+
+A judge may be persuaded, and no reader of its reply can tell; what can be told is that the answer tried. The patterns
+are `text/data/addressing.toml`, and are compared with the answer as a person sees it. They are English, and point to
+what is worth a look: an answer *about* prompts or grading may match, and a new phrase may not.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Literal
+
+from prorubric.llm.fence import flatten
+from prorubric.text.patterns import load_patterns
+from prorubric.text.show import shorten
+
+Addressing = Literal["flag", "unknown", "ignore"]
+
+_TABLES = load_patterns("addressing", re.DOTALL)
+_AROUND = 30
+
+
+@lru_cache(maxsize=256)  # every reading of a response asks
+def find_addressing(answer: str) -> Mapping[str, str]:
+    """What an answer says to its judge: `instruction`, `verdict`, `role` or `hidden`, each with its first place."""
+    found = {}
+    shown = flatten(answer)
+    for text, patterns in ((shown, _TABLES["patterns"]), (answer, _TABLES["signs"])):
+        for kind, pattern in patterns.items():
+            if match := pattern.search(text):
+                place = text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+                found[kind] = shorten(place.encode("utf-8", "replace").decode(), 120)
+    return found
