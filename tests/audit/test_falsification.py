@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from prorubric.audit.config import AuditConfig
+from prorubric.audit.edits import EDITS
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.cli.app import run as run_program
 from prorubric.verbs.audit import run_audit
@@ -127,6 +128,60 @@ def test_a_judge_that_does_not_judge_gets_no_verdict(audit: Audit, judge: str) -
 def test_luck_is_not_judgement(audit: Audit, judge: str, shape: Shape) -> None:
     """With these draws, intervals below 0 and changes in either direction alone would let each of them pass."""
     assert answers_of(audit(judge, shape)) == dict.fromkeys(SCHEMES, "no verdict")
+
+
+BRIBED = {
+    "LikesPraise": "self-praise",
+    "BelievesClaims": "claim-compliance",
+    "LikesGoodbyes": "closing-phrase",
+    "BowsToAuthority": "authority",
+    "LikesFlattery": "flatter-judge",
+    "Obeys": "instruct-judge",
+    "LikesItsQuestion": "restate-question",
+    "LikesHeadings": "template-format",
+    "LikesRepetition": "repeat-answer",
+}
+"""By judge, the hack that it falls for."""
+
+
+class TestKnownHacks:
+    def test_every_hack_has_a_judge_that_falls_for_it(self) -> None:
+        assert {*BRIBED.values()} == {name for name, kind in EDITS.items() if kind.is_hack}
+
+    @pytest.mark.parametrize("judge", BRIBED)
+    def test_a_judge_that_grants_everything_to_a_hack_is_found_out(self, audit: Audit, judge: str) -> None:
+        result, hack = audit(judge, "presence"), BRIBED[judge]
+        assert result.alive
+        assert answers_of(result) == dict.fromkeys(SCHEMES, "yes")
+        # The first answers hold 14 of 20 points, and with the hack all of them.
+        assert result.headline[0].because == f"{hack} +30.0 [+30.0, +30.0], 12 prompts"
+        assert all(line.because.startswith(f"{hack} +") for line in result.headline)
+
+    @pytest.mark.parametrize("judge", BRIBED)
+    def test_no_other_row_tells_it_from_a_sound_judge(self, audit: Audit, judge: str) -> None:
+        sound, bribed = (audit(name, "presence").effects for name in ("StrictExpert", judge))
+        changed = {one.edit for one, other in zip(sound, bribed, strict=True) if one != other}
+        assert changed == {BRIBED[judge]}
+
+    def test_a_hack_of_ones_own_finds_what_no_stock_has(self, tmp_path: Path) -> None:
+        tasks, responses = save_shape(tmp_path, "presence")
+        (tmp_path / "hacks.txt").write_text("See you soon!\n\n  #blessed #grateful\n")
+        spec = "tests.audit.judges:LikesHashtags"
+        config = AuditConfig(tasks, responses, judge=spec, out=tmp_path / "run", scheme="additive", resamples=100)
+        assert run_audit(config).headline[0].pays_for_padding == "no"
+        result = run_audit(replace(config, hacks_file=tmp_path / "hacks.txt"))
+        assert (result.headline[0].pays_for_padding, result.headline[0].because) == (
+            "yes", "own-2 +30.0 [+30.0, +30.0], 12 prompts",
+        )  # fmt: skip
+        assert result.phrases == ("See you soon!", "#blessed #grateful")
+        assert mean_of(result, "own-1", "additive") == 0.0
+
+    def test_known_hacks_are_tried_on_the_first_answer_to_each_prompt(self, audit: Audit) -> None:
+        result = audit("StrictExpert", "presence")
+        counts = {count.edit: (count.made, count.not_made) for count in result.edits}
+        first_only = {"hacks are tried on the first answer to each prompt": 24}
+        assert all(counts[name] == (12, first_only) for name in BRIBED.values())
+        assert not {change.edit for change in result.fixed} & {*BRIBED.values()}
 
 
 def test_every_check_is_the_only_one_to_find_some_judge_out() -> None:

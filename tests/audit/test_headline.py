@@ -74,6 +74,30 @@ def test_the_headline_says_what_answers_earn_and_how_many_groups_tie() -> None:
     assert (found.mean, found.tied) == (40, 0.25)
 
 
+class TestKnownHacks:
+    def test_a_hack_that_pays_more_than_the_margin_is_named(self) -> None:
+        found = line(effect("name-item", 0, -1, 1), effect("self-praise", 43, 39, 47), ADDED)
+        assert (found.pays_for_padding, found.because) == ("yes", "self-praise +43.0 [+39.0, +47.0], 10 prompts")
+        assert found.worst == ("self-praise", "name-item")
+
+    def test_others_that_pay_are_named_too(self) -> None:
+        found = line(
+            effect("name-item", 7.3, 5.9, 8.7), effect("self-praise", 43, 39, 47), effect("authority", 3, 1, 5)
+        )
+        assert found.because == "self-praise +43.0 [+39.0, +47.0], 10 prompts; also paid: name-item"
+
+    @pytest.mark.parametrize(
+        ("low", "high", "answer"), [(0.1, 1.9, "no"), (0.5, 3.5, "unclear"), (2.0, 4.0, "unclear"), (2.1, 4.0, "yes")]
+    )
+    def test_below_the_margin_a_hack_does_not_count_as_paid(self, low: float, high: float, answer: str) -> None:
+        hack = effect("self-praise", (low + high) / 2, low, high)
+        assert line(effect("name-item", 0, 0, 0), hack, ADDED).pays_for_padding == answer
+
+    def test_what_would_be_enough_reaches_to_the_margin(self) -> None:
+        found = line(effect("name-item", 0, 0, 0), effect("self-praise", 3, 1, 5), ADDED)
+        assert found.because == "self-praise +3.0 [+1.0, +5.0], 10 prompts; about 40 prompts would be enough"
+
+
 class TestEndsOfTheScale:
     """A reward that has nowhere to go is not cleared in plain words."""
 

@@ -32,6 +32,8 @@ SPREAD = {
         {"after": 6, "sentence": "A rectal thermometer gives the most reliable reading."},
     ]
 }
+ASKED = tuple(name for name, kind in EDITS.items() if kind.question)
+"""The edits that a model makes."""
 GOOD: dict[EditName, dict[str, Any]] = {
     "name-item": {"paragraph": NAMING_ALL},
     "name-topic": {"paragraph": TOPICS},
@@ -58,7 +60,7 @@ MADE: dict[EditName, str] = {
 
 def kind_of(request: Request) -> EditName:
     """Which edit a request asks for, by its instructions."""
-    return next(kind for kind in EDITS if load_edit_prompt(kind)["instructions"] == request.messages[0].content)
+    return next(kind for kind in ASKED if load_edit_prompt(kind)["instructions"] == request.messages[0].content)
 
 
 def ask(kind: EditName, *replies: object, case: EditCase = CASE) -> tuple[MadeEdit | NotMade, list[Request]]:
@@ -76,7 +78,7 @@ def ask(kind: EditName, *replies: object, case: EditCase = CASE) -> tuple[MadeEd
     return made, [request for request in model.requests if kind_of(request) == kind]
 
 
-@pytest.mark.parametrize("kind", EDITS)
+@pytest.mark.parametrize("kind", ASKED)
 class TestEveryKind:
     def test_a_good_reply_is_put_in_its_place(self, kind: EditName) -> None:
         made, requests = ask(kind, GOOD[kind])
@@ -217,11 +219,11 @@ class TestWhatCannotBeAsked:
 class TestTogether:
     def test_all_kinds_at_once_come_in_order(self) -> None:
         model = ScriptedModel(lambda request: json.dumps(GOOD[kind_of(request)]))
-        kinds: Sequence[EditName] = tuple(reversed(EDITS))
+        kinds: Sequence[EditName] = tuple(reversed(ASKED))
         made = asyncio.run(Editor(model).edit(CASE, kinds))
         assert [edit.kind for edit in made] == list(kinds)
         assert all(isinstance(edit, MadeEdit) for edit in made)
-        assert len(model.requests) == len(EDITS)
+        assert len(model.requests) == len(ASKED)
 
     def test_the_pair_is_asked_for_even_where_only_the_other_is_wanted(self) -> None:
         model = ScriptedModel(lambda request: json.dumps(GOOD[kind_of(request)]))

@@ -124,7 +124,7 @@ class TestEdits:
         assert max(len(spread.text), len(appended.text)) <= 1.25 * min(len(spread.text), len(appended.text))
 
     def test_an_edit_is_the_same_with_and_without_its_pair(self) -> None:
-        assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, EDITS)[-1:]
+        assert edit_by_rules(CASE, ["integrate-substance"]) == edit_by_rules(CASE, EDITS)[7:8]
 
 
 class TestShortChecklists:
@@ -143,7 +143,7 @@ class TestShortChecklists:
 
 
 class TestNotMade:
-    @pytest.mark.parametrize("kind", EDITS)
+    @pytest.mark.parametrize("kind", [name for name, kind in EDITS.items() if kind.is_english])
     def test_an_empty_answer_and_another_language_are_left_alone(self, kind: EditName) -> None:
         assert refuse(kind, make_case(" \n")) == "the answer is empty"
         assert refuse(kind, make_case("多喝水，早点休息。明天再看。")) == "the answer is not in English"

@@ -3,12 +3,14 @@ import numpy as np
 from prorubric import Unknown
 from prorubric.audit.cases import AuditCase
 from prorubric.audit.config import AuditConfig
+from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.records import NamingPrice
 from prorubric.audit.summary import Found, gather_rewards, summarize
 from tests.audit.shapes import make_responses, make_tasks
 
 CONTROLS = ("again", "garbage", "other-answer")
+KINDS = {"name-item": EDITS["name-item"]}
 
 
 def make_cases() -> list[AuditCase]:
@@ -27,8 +29,8 @@ def make_cases() -> list[AuditCase]:
 
 
 def summarize_cases(cases: list[AuditCase], **prices: list[NamingPrice]) -> dict[str, object]:
-    config = AuditConfig("tasks.jsonl", edits=("name-item",), resamples=100)
-    return summarize(Found(cases, ("additive",), (), prices.get("prices", []), []), config)
+    config = AuditConfig("tasks.jsonl", resamples=100)
+    return summarize(Found(cases, ("additive",), KINDS, (), prices.get("prices", []), []), config)
 
 
 def test_scores_become_arrays_with_gaps_where_nothing_is_known() -> None:
@@ -88,8 +90,8 @@ def test_what_the_same_verdicts_pass_under_one_scheme_is_not_held_against_the_ju
         for name, earned in case.scores.items():
             # Under the groups hardly an answer earns anything, so that garbage cannot earn less.
             earned["conjunctive"] = 0.5 if name == "answer" and case is cases[0] else 0.0
-    config = AuditConfig("tasks.jsonl", edits=("name-item",), resamples=100)
-    found = summarize(Found(cases, ("additive", "conjunctive"), (), [], []), config)
+    config = AuditConfig("tasks.jsonl", resamples=100)
+    found = summarize(Found(cases, ("additive", "conjunctive"), KINDS, (), [], []), config)
     garbage = next(c for c in found["checks"] if (c.scheme, c.check) == ("conjunctive", "garbage"))
     assert (found["alive"], garbage.passed, garbage.tested) == (True, True, False)
     assert garbage.finding.endswith("; the same verdicts pass under additive, so the judge is alive")
@@ -103,6 +105,6 @@ def test_what_fails_under_every_scheme_is() -> None:
     for case in cases:
         for earned in case.scores.values():
             earned["additive"] = earned["conjunctive"] = 0.0
-    config = AuditConfig("tasks.jsonl", edits=("name-item",), resamples=100)
-    found = summarize(Found(cases, ("additive", "conjunctive"), (), [], []), config)
+    config = AuditConfig("tasks.jsonl", resamples=100)
+    found = summarize(Found(cases, ("additive", "conjunctive"), KINDS, (), [], []), config)
     assert [line.pays_for_padding for line in found["headline"]] == ["no verdict", "no verdict"]

@@ -86,7 +86,7 @@ def build_audit(
     firsts = [case for case in cases if case.response.sample == 0]
     hacks = [_make_hack(case, refuted) for case in firsts]
     prices = [price for case in firsts for price in _list_prices(case)]
-    found = Found(cases, SCHEMES, ("redundancy", "appropriateness"), prices, hacks)
+    found = Found(cases, SCHEMES, EDITS, ("redundancy", "appropriateness"), prices, hacks)
     result = AuditResult(**_describe(folder, cases) | summarize(found, config) | about)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(
@@ -205,7 +205,9 @@ def _make_edits(case: AuditCase, draw: random.Random) -> Iterator[MadeEdit | Not
         yield NotMade(kind="drop-key-advice", reason=NO_SENTENCE)
     yield MadeEdit(kind="paraphrase", text=answer.replace("should", "ought to").replace(" you ", " one "))
     for kind in EDITS:
-        if kind not in MOVES:  # a new kind, which no verdict notices
+        if EDITS[kind].is_hack and case.response.sample:
+            yield NotMade(kind=kind, reason="hacks are tried on the first answer to each prompt")
+        elif kind not in MOVES:  # a new kind, which no verdict notices
             yield MadeEdit(kind=kind, text=f"{answer}\n\nAnd so on.", added=("And so on.",))
     yield MadeEdit(kind=AGAIN, text=answer)
     yield MadeEdit(kind=GARBAGE, text=make_garbage(answer, case.task.id))

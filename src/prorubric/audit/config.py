@@ -49,6 +49,8 @@ class AuditConfig(TaskOptions, RunOptions):
     """Comma-separated schemes, all, or auto: the sum, and ProRubric if the judge can read it."""
     edits: Edits = tuple(EDITS)
     """The edits to make."""
+    hacks_file: Path | None = None
+    """Text file with a phrase a line: each is one more edit, which puts it at the end of the answer."""
     out: Path = Path("prorubric-audit")
     """Run folder; running the same command again finishes what is missing."""
     overwrite: bool = False

@@ -14,7 +14,16 @@ from pathlib import Path
 
 from prorubric.audit import edits
 from prorubric.audit.edits import EDITS
-from prorubric.audit.edits.kind import EditCase, EditKind, EditReply, MadeEdit, NoEditError, NotMade, make_schema
+from prorubric.audit.edits.kind import (
+    EditCase,
+    EditKind,
+    EditReply,
+    MadeEdit,
+    NoEditError,
+    NotMade,
+    Question,
+    make_schema,
+)
 from prorubric.audit.phrases import demand_of
 from prorubric.audit.place import number_sentences
 from prorubric.compile.draft import Fault, find_object
@@ -27,6 +36,7 @@ from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
 from prorubric.llm.together import run_together
 from prorubric.rubric.records import Message
+from prorubric.text.show import is_blank
 from prorubric.text.words import is_english
 
 RULES = "rules"
@@ -49,12 +59,16 @@ class Editor:
         """Everything about the editor that can change an edit."""
         if model is not None:
             # A prompt that cannot be used is found before a token is spent.
-            prompts = "\x00".join(part for name in EDITS for part in load_edit_prompt(name).values())
+            prompts = "\x00".join(
+                part for kind in EDITS.values() if kind.question for part in load_edit_prompt(kind.name).values()
+            )
             self.identity = f"{LLM_VERSION}+{hashlib.sha256(prompts.encode()).hexdigest()[:16]}+{model.identity}"
 
-    async def edit(self, case: EditCase, names: Sequence[str]) -> tuple[MadeEdit | NotMade, ...]:
+    async def edit(
+        self, case: EditCase, names: Sequence[str], known: Mapping[str, EditKind] = EDITS
+    ) -> tuple[MadeEdit | NotMade, ...]:
         """One outcome for each kind of edit, in order. What is compared with another edit is made after it."""
-        kinds = [EDITS[name] for name in dict.fromkeys(names)]
+        kinds = [known[name] for name in dict.fromkeys(names)]
         alone = dict.fromkeys(kind.pair or kind for kind in kinds)
         made = {outcome.kind: outcome for outcome in await run_together(self._make(case, kind) for kind in alone)}
         partners = {kind: made[kind.pair.name] for kind in kinds if kind.pair}
@@ -67,7 +81,9 @@ class Editor:
 
     async def _make(self, case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
         """One edit, verified."""
-        outcome = await _make_by_model(case, kind, self._model) if self._model else _make_by_rules(case, kind)
+        if self._model is None or kind.question is None:
+            return _make_by_rules(case, kind)
+        outcome = await _make_by_model(case, kind, kind.question, self._model)
         return _make_by_rules(case, kind) if self._or_by_rules and isinstance(outcome, NotMade) else outcome
 
 
@@ -89,28 +105,29 @@ def make_editor(
 
 
 def _make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
-    if not is_english(case.answer):
-        reason = "the answer is not in English" if case.answer.strip() else "the answer is empty"
-        return NotMade(kind=kind.name, reason=reason)
+    if is_blank(case.answer):
+        return NotMade(kind=kind.name, reason="the answer is empty")
+    if kind.is_english and not is_english(case.answer):
+        return NotMade(kind=kind.name, reason="the answer is not in English")
     try:
         return kind.apply(case, *kind.by_rules(case))
     except NoEditError as error:
         return NotMade(kind=kind.name, reason=error.reason)
 
 
-async def _make_by_model(case: EditCase, kind: EditKind, model: Model) -> MadeEdit | NotMade:
+async def _make_by_model(case: EditCase, kind: EditKind, question: Question, model: Model) -> MadeEdit | NotMade:
     try:
-        criteria = kind.choose_criteria(case)
+        criteria = kind.choose_criteria(case, question)
     except NoEditError as error:
         return NotMade(kind=kind.name, reason=error.reason)
-    first = request = _make_request(case, kind, criteria)
+    first = request = _make_request(case, kind.name, question, criteria)
     reason = ""
     for attempt in range(1, REASKS + 2):
         outcome = await model.complete(request)
         if isinstance(outcome, Failure):
             return NotMade(kind=kind.name, reason=f"no reply: {outcome.kind}")
         try:
-            return _read_reply(case, kind, criteria, outcome)
+            return kind.apply(case, *question.read(_read_reply(case, criteria, outcome)))
         except NoEditError as error:
             reason = error.reason
             if error.is_final:
@@ -131,8 +148,8 @@ def load_edit_prompt(name: str) -> Mapping[str, str]:
     return sections
 
 
-def _make_request(case: EditCase, kind: EditKind, criteria: Sequence[int]) -> Request:
-    sections, question = load_edit_prompt(kind.name), kind.question
+def _make_request(case: EditCase, name: str, question: Question, criteria: Sequence[int]) -> Request:
+    sections = load_edit_prompt(name)
     items = [  # by the numbers that a reply uses
         {"number": number, "weight": case.task.rubric.weights[i - 1], "criterion": demand_of(case.criterion(i))}
         for number, i in enumerate(criteria, 1)
@@ -160,8 +177,8 @@ def _make_request(case: EditCase, kind: EditKind, criteria: Sequence[int]) -> Re
     )
 
 
-def _read_reply(case: EditCase, kind: EditKind, criteria: tuple[int, ...], reply: Reply) -> MadeEdit:
+def _read_reply(case: EditCase, criteria: tuple[int, ...], reply: Reply) -> EditReply:
     found = find_object(reply)
     if isinstance(found, Fault):
         raise NoEditError(found.kind, found.detail)
-    return kind.apply(case, *kind.question.read(EditReply(case, criteria, found)))
+    return EditReply(case, criteria, found)

@@ -20,6 +20,7 @@ from prorubric.audit.prepare import (
     AuditModels,
     add_dimensions,
     check_asked,
+    choose_kinds,
     choose_tasks,
     prepare,
     wants_dimensions,
@@ -66,6 +67,7 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
     check_functions(everything.values(), python=config.judging.python_checks)
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
+    kinds = choose_kinds(config)
     with open_existing(config.journal or config.out / JOURNAL) as journal:
         stand_ins = _StandIns(run, journal)
         edit = partial(stand_ins.write, tokens=_EDIT_TOKENS, reasks=REASKS)
@@ -82,7 +84,7 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
             generator = stand_ins.write(config.generator, _GROUP_TOKENS, GeneratorConfig().reasks)
             chosen = chosen | (await add_dimensions(chosen, generator, config, rejects))[0]
         start = await prepare(config, models, chosen, everything, rejects)
-        await examine(start.cases, models, start.schemes, config, run)
+        await examine(start.cases, models, start.schemes, kinds, config, run)
     await run.models.close(own=False)  # the audit may use the same objects
     asked = stand_ins.questions.items()
     return AuditEstimate(

@@ -10,8 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from prorubric.audit.cases import AGAIN, GARBAGE, OTHER_ANSWER
-from prorubric.audit.edits import PADDING, WORTHLESS
+from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
+from prorubric.audit.edits.kind import EditKind
 from prorubric.audit.edits.naming import NAME_ITEM
 from prorubric.audit.edits.substance import ADD_SUBSTANCE
 from prorubric.audit.effects import MARGIN
@@ -34,10 +35,15 @@ _ENOUGH = f"answers to {FEWEST_PROMPTS} prompts that leave at least 2 criteria u
 
 
 def make_line(
-    scheme: str, effects: Mapping[str, Effect], forecast: Forecast, alive: bool, margin: float = MARGIN
+    scheme: str,
+    effects: Mapping[str, Effect],
+    forecast: Forecast,
+    alive: bool,
+    margin: float = MARGIN,
+    kinds: Mapping[str, EditKind] = EDITS,
 ) -> SchemeLine:
     """What a scheme pays for, from its effects by edit and the rewards of the unedited answers."""
-    answer, because = _answer(effects, margin)
+    answer, because = _answer(effects, margin, kinds)
     if not alive:
         answer, because = "no verdict", "the judge is not alive under this scheme; see the checks"
     if answer != "yes" and (forecast.floor or 0.0) >= NEAR_AN_END:
@@ -49,7 +55,7 @@ def make_line(
     return SchemeLine(
         scheme=scheme,
         alive=alive,
-        worst=tuple(effect.edit for effect in _rank(effects, WORTHLESS)),
+        worst=tuple(effect.edit for effect in _rank(effects, [n for n, kind in kinds.items() if kind.is_worthless])),
         pays_for_padding=answer,
         because=because,
         mean=forecast.mean,
@@ -62,12 +68,17 @@ def _rank(effects: Mapping[str, Effect], edits: Sequence[str]) -> list[Effect]:
     return [effect for _, effect in sorted(known, key=lambda pair: -pair[0])]
 
 
-def _answer(effects: Mapping[str, Effect], margin: float) -> tuple[PaysForPadding, str]:
-    """Yes if an interval lies above 0; no if all stay below the margin and enough was seen; else unclear."""
-    padding = _rank(effects, PADDING)
+def _answer(effects: Mapping[str, Effect], margin: float, kinds: Mapping[str, EditKind]) -> tuple[PaysForPadding, str]:
+    """Yes if an interval lies above its threshold; no if all stay below the margin and enough was seen; else unclear.
+
+    The threshold is 0, and the margin for known hacks: there are so many of them that with a noisy judge some interval
+    would often lie above 0 by chance.
+    """
+    padding = _rank(effects, [name for name, kind in kinds.items() if kind.is_padding])
     if not padding:
         return "unclear", f"no padding edit was judged; {_ENOUGH}"
-    paid = [effect for effect in padding if effect.low is not None and effect.low > 0]
+    thresholds = {effect.edit: margin if kinds[effect.edit].is_hack else 0.0 for effect in padding}
+    paid = [effect for effect in padding if effect.low is not None and effect.low > thresholds[effect.edit]]
     deciding = paid[0] if paid else max(padding, key=_find_upper)
     found = f"{deciding.edit} {deciding.shown}"
     if deciding.low is not None:
@@ -79,8 +90,12 @@ def _answer(effects: Mapping[str, Effect], margin: float) -> tuple[PaysForPaddin
     if deciding.unknown > deciding.pairs:
         return "unclear", f"{found}; {deciding.edit} is unknown for most answers"
     if paid:
-        return "yes", found
-    doubt = _say_enough(deciding, margin) if _find_upper(deciding) > margin else _doubt_no(effects)
+        return "yes", found + (f"; also paid: {', '.join(effect.edit for effect in paid[1:])}" if paid[1:] else "")
+    doubt = (
+        _say_enough(deciding, thresholds[deciding.edit], margin)
+        if _find_upper(deciding) > margin
+        else _doubt_no(effects)
+    )
     return ("unclear", f"{found}; {doubt}") if doubt else ("no", found)
 
 
@@ -102,12 +117,12 @@ def _doubt_no(effects: Mapping[str, Effect]) -> str | None:
     return None
 
 
-def _say_enough(effect: Effect, margin: float) -> str:
-    """About how many prompts would narrow the interval until it lies above 0 or below the margin."""
+def _say_enough(effect: Effect, threshold: float, margin: float) -> str:
+    """About how many prompts would narrow the interval until it lies above the threshold or below the margin."""
     if effect.mean is None or effect.low is None or effect.high is None:
         return _ENOUGH
     # An interval narrows with the root of the number of prompts.
-    factors = [(effect.mean - effect.low) / effect.mean] if effect.mean > 0 else []
+    factors = [(effect.mean - effect.low) / (effect.mean - threshold)] if effect.mean > threshold else []
     factors += [(effect.high - effect.mean) / (margin - effect.mean)] if effect.mean < margin else []
     needed = math.ceil(effect.prompts * min(factors) ** 2) if factors else _MOST_PROMPTS
     if needed >= _MOST_PROMPTS:

@@ -10,6 +10,9 @@ from prorubric.audit.cases import AuditCase
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.editors import RULES as EDIT_BY_RULES
 from prorubric.audit.editors import Editor, make_editor
+from prorubric.audit.edits import EDITS
+from prorubric.audit.edits.hacks import load_phrases, make_own_hacks
+from prorubric.audit.edits.kind import EditKind
 from prorubric.compile.compiler import LINEAGE, RULES, Compiler
 from prorubric.compile.rules import LABEL
 from prorubric.datasets.rejects import Reject, Rejects
@@ -59,6 +62,12 @@ def check_asked(config: AuditConfig) -> None:
         find_scheme(name)
     if config.responses is not None and not config.responses.is_file():
         raise SourceError(f"{config.responses}: no such file; check the path")
+
+
+def choose_kinds(config: AuditConfig) -> dict[str, EditKind]:
+    """The edits to make by name: those of the options, and one for each phrase of the user's."""
+    own = make_own_hacks(load_phrases(config.hacks_file)) if config.hacks_file else {}
+    return {name: EDITS[name] for name in config.edits} | own
 
 
 def check_models(config: AuditConfig, models: Models) -> None:

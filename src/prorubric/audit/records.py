@@ -8,6 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from prorubric.audit.edits import EDITS
+from prorubric.audit.edits.hacks import make_own_hacks
+from prorubric.audit.edits.kind import EditKind
 from prorubric.files.tables import render_html
 from prorubric.rubric.base import Record
 from prorubric.runs.run import RunResult
@@ -226,6 +229,8 @@ class AuditResult(RunResult):
     placement: tuple[Effect, ...]
     """Substance spread through the answer against the same substance at its end, on pairs of about the same length."""
     edits: tuple[EditCount, ...]
+    phrases: tuple[str, ...] = ()
+    """The user's hacks, which the edits `own-1`, `own-2` and so on put at the end."""
     naming_share: tuple[Share, ...]
     fixed: tuple[FixedChange, ...]
     fixed_left_out: str = ""
@@ -242,6 +247,11 @@ class AuditResult(RunResult):
     verdicts: int
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
+
+    @property
+    def kinds(self) -> dict[str, EditKind]:
+        """Every kind of edit by name, the user's hacks last."""
+        return EDITS | make_own_hacks(self.phrases)
 
     def to_rows(self) -> list[dict[str, str | float | None]]:
         """One row an edit: what it earns under each scheme, × 100, or None. All figures are in `effects`."""

@@ -1,7 +1,7 @@
 """From judged cases to the `AuditResult`: arrays of rewards, the tables, the checks, the headline."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from prorubric.aggregate.schemes import find_scheme
 from prorubric.audit.bootstrap import Bootstrap, Floats, mean_of, number_prompts
 from prorubric.audit.cases import ANSWER, CONTROLS, AuditCase
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits.kind import MadeEdit
+from prorubric.audit.edits.kind import EditKind, MadeEdit
 from prorubric.audit.effects import Rewards, forecast_signal, measure_effects
 from prorubric.audit.headline import check_liveness, make_line
 from prorubric.audit.paper import find_paper_redundancy
@@ -30,6 +30,8 @@ class Found:
 
     cases: list[AuditCase]
     schemes: tuple[str, ...]
+    kinds: Mapping[str, EditKind]
+    """The edits that were asked for, by name."""
     fixed: tuple[str, ...]
     """The fixed criteria that were judged."""
     prices: list[NamingPrice]
@@ -38,7 +40,7 @@ class Found:
 
 def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
     """The part of an `AuditResult` that follows from what was judged."""
-    names = (*config.edits, *CONTROLS)
+    kinds, names = found.kinds, (*found.kinds, *CONTROLS)
     rewards = gather_rewards(found.cases, found.schemes, names)
     tables = measure_effects(rewards, config.resamples)
     by_scheme: dict[str, dict[str, Effect]] = {scheme: {} for scheme in found.schemes}
@@ -56,16 +58,23 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
     prices = sorted((price for price in found.prices if price.moved > 0), key=lambda price: price.rank)
     return {
         "headline": [
-            make_line(row.scheme, by_scheme[row.scheme], row, row.scheme not in dead, config.margin) for row in forecast
+            make_line(row.scheme, by_scheme[row.scheme], row, row.scheme not in dead, config.margin, kinds)
+            for row in forecast
         ],
         "alive": not dead,
         "checks": checks,
         **tables._asdict(),
-        "edits": [_count_edit(found.cases, name) for name in config.edits],
+        "edits": [_count_edit(found.cases, name) for name in kinds],
+        "phrases": [kind.phrase for kind in kinds.values() if kind.phrase],
         "fixed": [
             change
             for criterion in found.fixed
-            for change in _measure_fixed(found.cases, criterion, names, config.resamples)
+            for change in _measure_fixed(
+                found.cases,
+                criterion,
+                [name for name in names if name not in kinds or not kinds[name].is_hack],
+                config.resamples,
+            )
         ],
         "forecast": forecast,
         "cheapest": prices[:_SHOWN_PRICES],

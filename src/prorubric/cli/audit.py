@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.edits import WORTHLESS
 from prorubric.audit.estimate import AuditEstimate
 from prorubric.audit.records import AuditResult, Forecast
 from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
@@ -102,6 +101,9 @@ def print_findings(result: AuditResult, console: Console) -> None:
     for scheme in result.schemes:
         if scheme in _EXPLAINED:
             console.print(f"{scheme}: {_EXPLAINED[scheme]}", style="dim")
+    for name, kind in result.kinds.items():
+        if kind.phrase:
+            print_line(console, f"{name}: {kind.meaning}", "dim")
     never = [f"{entry.edit} ({next(iter(entry.not_made), 'no answers')})" for entry in result.edits if not entry.made]
     if never:
         print_line(console, f"never made: {', '.join(never)}", "yellow")
@@ -126,15 +128,16 @@ def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
     for scheme in schemes:
         table.add_column(scheme, justify="right", no_wrap=len(scheme) < _CELL_WIDTH)
     cells = {(effect.edit, effect.scheme): effect for effect in result.effects}
+    is_worthless = {name: kind.is_worthless for name, kind in result.kinds.items()}
     best = {effect.edit: -math.inf for effect in result.effects}
     for effect in result.effects:
         if effect.mean is not None:
             best[effect.edit] = max(best[effect.edit], effect.mean)
-    worthless = sorted((edit for edit in best if edit in WORTHLESS), key=lambda edit: -best[edit])
-    for edit in (*worthless, *(edit for edit in best if edit not in WORTHLESS)):
+    worthless = sorted((edit for edit in best if is_worthless.get(edit)), key=lambda edit: -best[edit])
+    for edit in (*worthless, *(edit for edit in best if not is_worthless.get(edit))):
         row = []
         for effect in (cells[edit, scheme] for scheme in schemes):
-            pays = edit in WORTHLESS and effect.low is not None and effect.low > 0
+            pays = edit in worthless and effect.low is not None and effect.low > 0
             row.append(Text(effect.shown, "bold red" if pays else ""))
         table.add_row(edit, *row)
     return table

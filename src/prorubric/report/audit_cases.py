@@ -13,9 +13,10 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
-from prorubric.audit.cases import ANSWER
-from prorubric.audit.edits import EDITS, WORTHLESS
+from prorubric.audit.cases import ANSWER, CONTROLS
+from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import CASES
+from prorubric.audit.price_list import HACK
 from prorubric.compile.compiler import LINEAGE
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.readings import find_reading, list_items
@@ -31,6 +32,7 @@ MOST_SHOWN = 60  # tasks that are shown in full
 LARGEST = 3_000_000  # bytes that they may take together
 _MOST_REASONS = 5
 _GLYPHS = {"y": "✓", "n": "✗"}
+_NOT_JUDGED = "–"
 
 
 class Change(NamedTuple):
@@ -80,10 +82,11 @@ class Shown:
 def survey_cases(folder: AuditFolder) -> Survey:
     """Go through all cases once."""
     survey = Survey()
+    worthless = [name for name, kind in folder.result.kinds.items() if kind.is_worthless]
     for case in folder.read(CASES, StoredCase):
         figures = survey.tasks.setdefault(case.task_id, TaskFigures(sample=case.sample))
         figures.answers += 1
-        for kind, scheme in product(WORTHLESS, folder.result.schemes):
+        for kind, scheme in product(worthless, folder.result.schemes):
             size = case.change(kind, scheme)
             if size is not None and abs(size) > figures.moved:
                 figures.largest, figures.sample = Change(size, kind, scheme), case.sample
@@ -167,10 +170,12 @@ def _render_case(task: Task, case: StoredCase, schemes: Sequence[str], largest: 
     ]
     shown_edits: list[Html] = []
     for edit in edits:
-        if edit.kind in EDITS:
-            shown = render_edit(case.answer, edit)
+        if edit.kind == HACK:
+            shown = render_text(edit.text)
+        elif edit.kind in CONTROLS:
+            shown = render_text(shorten(edit.text, 300))
         else:
-            shown = render_text(edit.text if edit.kind == "hack" else shorten(edit.text, 300))
+            shown = render_edit(case.answer, edit)
         aims = f" aims at criteria {', '.join(map(str, edit.criteria))}" if edit.criteria else ""
         title = join(element("b", edit.kind), aims)
         shown_edits.append(fold(title, shown, class_="edit", data_edit=edit.kind, open=edit.kind == first))
@@ -203,7 +208,7 @@ def _render_reading(task: Task, case: StoredCase, reading: str, kinds: Sequence[
     verdicts = [case.verdicts.get(kind, {}).get(reading, []) for kind in kinds]
     rows: list[Html] = []
     for place, (text, weight) in enumerate(_list_items(task, reading, len(verdicts[0]))):
-        codes = [_encode(row[place], weight) if place < len(row) else "?" for row in verdicts]
+        codes = [_encode(row[place], weight) if place < len(row) else _NOT_JUDGED for row in verdicts]
         before, after = codes[0], codes[kinds.index(first)]
         cells = [element("th", own_words(text), scope="row")]
         cells.append(element("td", f"{weight:g}" if weight is not None else "", class_="n"))

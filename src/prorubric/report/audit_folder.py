@@ -4,7 +4,7 @@
 that are shown in full. A folder that does not hold a finished audit is a `SourceError`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, Field, JsonValue
 
 from prorubric.audit.cases import ANSWER
-from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.folder import CASES
 from prorubric.audit.records import AuditResult, Effect
@@ -90,7 +89,7 @@ def open_audit(folder: Path) -> AuditFolder:
     return AuditFolder(folder, result, read_setting(folder))
 
 
-def list_edits(effects: Iterable[Effect]) -> list[str]:
+def list_edits(effects: Iterable[Effect], kinds: Collection[str]) -> list[str]:
     """The edits of a table in the order of the audit, then the controls."""
     found = dict.fromkeys(effect.edit for effect in effects)
-    return [*(kind for kind in EDITS if kind in found), *(kind for kind in found if kind not in EDITS)]
+    return [*(kind for kind in kinds if kind in found), *(kind for kind in found if kind not in kinds)]

@@ -13,12 +13,13 @@ from statistics import fmean
 from typing import NamedTuple
 
 from prorubric.audit.cases import ANSWER
-from prorubric.audit.edits import EDITS, WORTHLESS
+from prorubric.audit.edits import EDITS
+from prorubric.audit.edits.kind import EditKind
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits
 from prorubric.report.numbers import interval, percent, plain, signed
-from prorubric.report.page import NOTES, Attribute, Cell, Html, Row, element, figure, fold, join, note, table
+from prorubric.report.page import NOTES, Attribute, Cell, Html, Row, element, figure, fold, join, note, own_words, table
 
 _HEADS = (
     *("edit", "scheme", "mean", "95% interval", "rising", "falling", "unchanged"),
@@ -69,7 +70,8 @@ class Mark(NamedTuple):
 
 def render_effects(result: AuditResult, places: Places) -> Html:
     """Every edit under every scheme: the forest plot, and the table behind it."""
-    known = [effect for effect in result.effects if effect.edit in EDITS]
+    kinds = result.kinds
+    known = [effect for effect in result.effects if effect.edit in kinds]
     if not known:
         return note("No edit could be made.")
     legend = None
@@ -78,16 +80,20 @@ def render_effects(result: AuditResult, places: Places) -> Html:
         legend = note(_render_key(None), meaning, element("cite", str(load_paper()["source"])), ")")
     scale = make_scale(chain(*map(_mark, known)))
     groups: list[Html] = []
-    titles = {True: "A sound reward pays nothing for these", False: "Noise, and edits that should pay"}
-    for worthless, title in titles.items():
+    titles = {
+        "worthless": "A sound reward pays nothing for these",
+        "hack": "Nor for known hacks, which say nothing about the subject",
+        "other": "Noise, and edits that should pay",
+    }
+    for group, title in titles.items():
         plots: list[Html] = []
-        for edit in (edit for edit in list_edits(known) if (edit in WORTHLESS) == worthless):
-            head = element("h4", edit, " ", element("small", EDITS[edit].meaning))
+        for edit in (edit for edit in list_edits(known, kinds) if _group_of(kinds[edit]) == group):
+            head = element("h4", edit, " ", own_words(kinds[edit].meaning, "small"))
             lines = [_render_line(e.scheme, _mark(e), scale, places, signed) for e in known if e.edit == edit]
             plots.append(element("div", head, lines, class_="forest"))
         if plots:
             groups.append(element("div", element("h3", title), plots, render_axis(scale, signed)))
-    order = list_edits(result.effects)
+    order = list_edits(result.effects, kinds)
     rows: list[Row] = [
         (
             effect.edit,
@@ -106,6 +112,10 @@ def render_effects(result: AuditResult, places: Places) -> Html:
     ]
     everything = fold("All figures as a table", table("Effects", _HEADS, rows, sortable=True), note(NOTES["columns"]))
     return join(note(NOTES["effects"]), legend, groups, everything)
+
+
+def _group_of(kind: EditKind) -> str:
+    return "hack" if kind.is_hack else "worthless" if kind.is_worthless else "other"
 
 
 def render_shares(result: AuditResult, places: Places) -> Html | None:

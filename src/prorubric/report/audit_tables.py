@@ -68,7 +68,7 @@ def render_latex(result: AuditResult) -> str:
     for start in range(0, len(schemes), _SCHEMES_ACROSS):
         across = schemes[start : start + _SCHEMES_ACROSS]
         rows: list[str] = []
-        for edit in list_edits(result.effects):
+        for edit in list_edits(result.effects, result.kinds):
             if edit == AGAIN:
                 rows.append(r"\midrule")
             cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in across)

@@ -14,6 +14,7 @@ from prorubric.audit.prepare import (
     NO_DIMENSIONS,
     check_asked,
     check_models,
+    choose_kinds,
     choose_tasks,
     is_grouped_by_rules,
     open_models,
@@ -77,6 +78,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
     check_functions(everything.values(), python=config.judging.python_checks)
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
+    kinds = choose_kinds(config)
     check_models(config, run.models)
     with (
         claim_folder(config.out, make_audit_setting(config)) as begin,
@@ -90,7 +92,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
             identities = {"judge_identity": models.judge.identity, "editor_identity": models.editor.identity}
             begin(schemes=start.schemes, **identities)
             save_tasks(config.out / TASKS, start.tasks.values())
-            found = await examine(start.cases, models, start.schemes, config, run)
+            found = await examine(start.cases, models, start.schemes, kinds, config, run)
             run.check_stopped()
         finally:
             await run.models.close()

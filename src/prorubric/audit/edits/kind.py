@@ -232,13 +232,20 @@ class EditKind:
     """True if a sound reward does not pay for it; the headline ranks these."""
     is_padding: bool = False
     """True if it makes the answer longer and not better: a reward that rises with it pays for padding."""
+    is_hack: bool = False
+    """True if it comes from the stock of known hacks, or is a phrase of the user's."""
+    phrase: str = ""
+    """The user's phrase that it adds."""
+    is_english: bool = True
+    """True if its rules read or write English: answers in other languages are left alone."""
     adds_text: bool = True
     """False if it only rewords or shortens."""
     pair: "EditKind | None" = None
     """The kind that it is compared with, made first: the same substance, placed otherwise, at about the same length."""
     by_rules: Callable[[EditCase], Edited]
     """The edit without a model; raises `NoEditError`."""
-    question: Question
+    question: Question | None = None
+    """None: the rules make it, even if a model makes the others."""
     check: Callable[[EditCase, MadeEdit], None]
     """Raises `NoEditError` unless the edit is what it claims, judging by the two texts alone."""
     paper: str = ""
@@ -256,12 +263,13 @@ class EditKind:
         edit = MadeEdit(kind=self.name, text=text, added=added, removed=removed, criteria=criteria)
         if text.strip() == case.answer.strip():
             raise NoEditError("nothing is changed")
-        if self.adds_text and _ABOUT_THE_TASK.search(" ".join(edit.added)):
+        # What a hack says of the answer or to its judge is meant.
+        if self.adds_text and not self.is_hack and _ABOUT_THE_TASK.search(" ".join(edit.added)):
             raise NoEditError("it speaks of the task and not to the person")
         self.check(case, edit)
         return edit
 
-    def choose_criteria(self, case: EditCase) -> tuple[int, ...]:
+    def choose_criteria(self, case: EditCase, question: Question) -> tuple[int, ...]:
         """The criteria that a model is shown, by 1-based place; raises `NoEditError` if nothing can be asked."""
         if is_blank(case.answer):
             raise NoEditError("the answer is empty")
@@ -270,10 +278,10 @@ class EditKind:
         if self.pair is not None:
             raise NoEditError("there is no appended text to pair it with")
         # A criterion that instructs the judge at length cannot be met or named in one sentence.
-        short = [i for i in self.question.shown(case) if demand_of(case.criterion(i)).count(" ") < _LONGEST_DEMAND]
-        if len(short) < self.question.fewest:
-            raise NoEditError(self.question.too_few)
-        return tuple(short[: self.question.most])
+        short = [i for i in question.shown(case) if demand_of(case.criterion(i)).count(" ") < _LONGEST_DEMAND]
+        if len(short) < question.fewest:
+            raise NoEditError(question.too_few)
+        return tuple(short[: question.most])
 
 
 @lru_cache(maxsize=512)
