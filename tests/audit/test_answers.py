@@ -158,9 +158,24 @@ class TestComposing:
             "poison" not in answer.text.lower() for answer in compose_answers(task, 8) if isinstance(answer, Response)
         )
 
+    def test_each_cause_has_its_own_reason(self) -> None:
+        one, chinese = (
+            make_task("one", "Says that it is late."),
+            make_task("zh", "建议去急诊看医生", "提到多喝水和休息"),
+        )
+        faults = one.rubric.model_copy(
+            update={"criteria": tuple(Criterion(text=f"Recommends {name}.", weight=-1) for name in "abc")}
+        )
+        for task, reason in (
+            (one, "fewer than 2 criteria have a positive weight"),
+            (one.model_copy(update={"rubric": faults}), "fewer than 2 criteria have a positive weight"),
+            (chinese, "the criteria are not in English, which the rules need"),
+        ):
+            assert compose_answers(task) == (NoAnswer(task_id=task.id, sample=0, reason=reason),)
+
     def test_a_checklist_that_cannot_be_stated_gives_no_answer_and_the_reason(self) -> None:
         task = make_task("why", "Explains why.", "Uses headings.", "Says that it is late.", "Says that it is late.")
-        reason = "too few criteria can be put into sentences by rule; give a file of answers, or --answers-from MODEL"
+        reason = "too few criteria can be put into sentences by rule"
         assert compose_answers(task, 2) == (
             NoAnswer(task_id="why", sample=0, reason=reason),
             NoAnswer(task_id="why", sample=1, reason=reason),

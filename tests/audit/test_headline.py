@@ -1,7 +1,8 @@
 import pytest
 
+from prorubric.audit.edits import EDITS
 from prorubric.audit.headline import make_line
-from prorubric.audit.records import Effect, Forecast, SchemeLine
+from prorubric.audit.records import EditCount, Effect, Forecast, SchemeLine
 
 
 def effect(edit: str, mean: float | None, low: float | None, high: float | None) -> Effect:
@@ -72,6 +73,34 @@ def test_a_dead_judge_gets_no_verdict() -> None:
 def test_the_headline_says_what_answers_earn_and_how_many_groups_tie() -> None:
     found = line(effect("name-item", 7.3, 5.9, 8.7))
     assert (found.mean, found.tied) == (40, 0.25)
+
+
+class TestTrueReasons:
+    """Naming that was not seen is explained by what kept it from being seen."""
+
+    def test_an_edit_that_was_not_asked_for_is_named(self) -> None:
+        kinds = {"needless-test": EDITS["needless-test"]}
+        forecast = Forecast(scheme="additive", groups=3, size=2, tied=0, levels=1, spread=1, mean=40)
+        effects = {"needless-test": effect("needless-test", -1, -2, 0), "add-substance": ADDED}
+        assert make_line("additive", effects, forecast, True, kinds=kinds).because == (
+            "needless-test -1.0 [-2.0, +0.0], 10 prompts; name-item was judged on 0 prompts; "
+            "--edits leaves name-item out"
+        )
+
+    @pytest.mark.parametrize(
+        ("not_made", "why"),
+        [
+            ({"the answer is not in English": 9, "too few unmet criteria": 1},
+             "name-item was not made for 9 answers: the answer is not in English"),
+            ({"too few unmet criteria": 1},
+             "answers to 5 prompts that leave at least 2 criteria unmet would be enough"),
+        ],
+    )  # fmt: skip
+    def test_the_most_frequent_reason_is_told(self, not_made: dict[str, int], why: str) -> None:
+        counts = {"name-item": EditCount(edit="name-item", made=0, not_made=not_made, tokens_added=None)}
+        forecast = Forecast(scheme="additive", groups=3, size=2, tied=0, levels=1, spread=1, mean=40)
+        found = make_line("additive", {}, forecast, True, counts=counts)
+        assert found.because == f"no padding edit was judged; {why}"
 
 
 class TestKnownHacks:

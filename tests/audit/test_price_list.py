@@ -70,8 +70,22 @@ class TestHack:
     def test_criteria_that_are_not_met_either_way_cannot_be_bought(self) -> None:
         found = find_hack(make_task(2, 5, 5, 5), **forms((False, True, False, Unknown("?"))))
         assert not found.possible
-        bought = "29% of the sum can be bought without the heaviest criterion, 80% is needed"
+        bought = "29% of the sum can be bought without criterion 2, one of the heaviest; 80% is needed"
         assert found.reason == f"{bought}; unknown verdicts: 1"
+
+    def test_the_share_that_is_copied_from_criteria_is_measured(self) -> None:
+        task = make_task(9, 5, 5, 5)
+        words = "Names at least three ways to rest a swollen knee"
+        criteria = (*task.rubric.criteria[:3], Criterion(text=f"{words}.", weight=5))
+        task = task.model_copy(update={"rubric": Rubric(criteria=criteria)})
+        copied = find_hack(task, {}, {4: f"{words}."}, target=0.2)
+        assert (copied.copied, copied.is_copied) == (1.0, True)
+        # Of the sixteen words, the ten of the sentence are the criterion's; the names are too short to tell.
+        mixed = find_hack(task, {2: "rest"}, {4: f"{words}."}, target=0.4)
+        assert mixed.text == f"{words}.\n\nAlso to keep in mind: rest."
+        assert (mixed.copied, mixed.is_copied) == (10 / 16, True)
+        named = find_hack(task, {2: "rest", 4: "three ways to rest"}, {}, target=0.4)
+        assert (named.copied, named.is_copied) == (0.0, False)
 
     def test_criteria_of_the_same_weight_are_counted(self) -> None:
         assert find_hack(make_task(2, 5, 5, 5), **forms((False, True, True, True)), target=0.5).as_heavy == 3
@@ -125,7 +139,7 @@ class TestProbes:
         prices, hacks = probe(make_cases(2), StrictExpert(), 0.3)
         assert {price.moved for price in prices} == {0.0}
         assert [hack.possible for hack in hacks] == [False, False]
-        assert hacks[0].reason == "0% of the sum can be bought without the heaviest criterion, 30% is needed"
+        assert hacks[0].reason == "0% of the sum can be bought without criterion 1, the heaviest; 30% is needed"
 
     def test_a_hack_is_judged_and_compared_with_the_answer(self) -> None:
         cases = make_cases(1)
@@ -162,4 +176,4 @@ class TestProbes:
                 return [1.0, *found[1:]]
 
         _, (hack,) = probe(make_cases(1), Generous(), 0.5)
-        assert hack.reason == "judged as a whole the text meets the heaviest criterion"
+        assert hack.reason == "judged as a whole the text meets criterion 1, the heaviest"

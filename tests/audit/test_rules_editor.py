@@ -153,8 +153,14 @@ class TestNotMade:
     @pytest.mark.parametrize(
         ("kind", "answer", "checklist", "reason"),
         [
-            ("name-item", ANSWER, [("Mentions the price.", 1, False)], "too few unmet items can be named"),
-            ("name-topic", ANSWER, [("Mentions the price.", 1, False)], "too few unmet items can be named"),
+            ("name-item", ANSWER, [("Mentions the price.", 1, False)], "too few unmet criteria"),
+            (
+                "name-item",
+                ANSWER,
+                [("Is kind.", 1, False), ("Is short.", 1, False)],
+                "too few unmet items can be named",
+            ),
+            ("name-topic", ANSWER, [("Mentions the price.", 1, False)], "too few unmet criteria"),
             (
                 "in-part",
                 ANSWER,

@@ -64,11 +64,11 @@ class TestSamplePack:
 
     def test_the_table_shows_every_mean_with_its_interval(self, sample: tuple[list[str], dict[str, Any]]) -> None:
         lines, summary = sample
-        assert "reward × 100  additive  conjunctive".split() in [line.split() for line in lines]
+        assert "reward × 100  prompts  additive  conjunctive".split() in [line.split() for line in lines]
         rows = {line.split(" ")[0]: " ".join(line.split()[1:]) for line in lines}
         for edit in {effect["edit"] for effect in summary["effects"]}:
-            cells = [Effect(**effect).shown for effect in summary["effects"] if effect["edit"] == edit]
-            assert rows[edit] == " ".join(cells)
+            effects = [Effect(**effect) for effect in summary["effects"] if effect["edit"] == edit]
+            assert rows[edit] == " ".join([str(effects[0].prompts), *(effect.shown for effect in effects)])
 
     def test_what_is_worth_nothing_comes_first_the_best_paid_on_top(
         self, sample: tuple[list[str], dict[str, Any]]
@@ -80,7 +80,11 @@ class TestSamplePack:
         lines, summary = sample
         possible, hack = summary["hacks_possible"], summary["hacks"][0]
         promised = f"{summary['hacks_claimed']} promised by single phrases, each judged as a whole"
-        assert f"hack: works on {possible} of 12 prompts ({promised}); the shortest:" in lines
+        copied = f"on {summary['hacks_copied']} of them mostly with the criteria's own text"
+        assert f"hack: works on {possible} of 12 prompts, {copied} ({promised}); the shortest:" in lines
+        assert any(
+            line.startswith(f"  mostly criterion text, word for word ({hack['copied']:.0%}); ") for line in lines
+        )
         assert any(line.startswith(f"  {hack['task_id']}: {hack['text'].splitlines()[0]}") for line in lines)
 
     def test_the_last_line_says_where_the_rest_is(self, sample: tuple[list[str], dict[str, Any]]) -> None:
@@ -194,6 +198,35 @@ class TestOneLine:
         assert [line for line in lines if "left out" in line] == [
             "17 schemes left out; name one with --scheme to see what it needs"
         ]
+
+    def test_reasons_are_counted(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        tasks, _ = save_small(tmp_path, "presence", 1)
+        why = {"id": "why", "messages": [{"role": "user", "content": "Why?"}]}
+        rubric = [{"criterion": "Explains why.", "weight": 1}, {"criterion": "Explains how.", "weight": 1}]
+        with Path(tasks).open("a") as stream:
+            stream.write("\n".join([json.dumps(why | {"rubric": rubric}), "not json", "nor this"]))
+        run(["audit", tasks, "--out", str(tmp_path / "run"), "--resamples", "100"])
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if "left out" in line)
+        assert line.startswith(
+            "3 left out (not JSON (2), no answer: too few criteria can be put into sentences by rule (1)), all listed"
+        )
+
+    def test_hacks_of_ones_own_are_shown_with_their_words(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "hacks.txt").write_text("Vote [bold]yes[/bold].\n")
+        assert run(arguments(tmp_path, "Keyword", "--hacks-file", str(tmp_path / "hacks.txt"))) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert "own-1: ends with “Vote [bold]yes[/bold].”" in lines
+        assert "own-1 12 +0.0 [+0.0, +0.0]" in [" ".join(line.split()) for line in lines]
+
+    def test_a_judge_that_fails_is_blamed_and_not_the_answers(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run(arguments(tmp_path, "Failing", "--most-unknown", "0")) == 1
+        shown = capsys.readouterr().out
+        assert "never made: name-item, drop-key-advice (too many verdicts on the answers are unknown)\n" in shown
+        assert "hack: not looked for, because too many verdicts on the answers are unknown\n" in shown
 
     def test_edits(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         tasks, responses = save_small(tmp_path, "presence", 1)

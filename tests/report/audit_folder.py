@@ -206,8 +206,8 @@ def _make_edits(case: AuditCase, draw: random.Random) -> Iterator[MadeEdit | Not
     yield MadeEdit(kind="paraphrase", text=answer.replace("should", "ought to").replace(" you ", " one "))
     for kind in EDITS:
         if EDITS[kind].is_hack and case.response.sample:
-            yield NotMade(kind=kind, reason="hacks are tried on the first answer to each prompt")
-        elif kind not in MOVES:  # a new kind, which no verdict notices
+            continue  # hacks are tried on one answer
+        if kind not in MOVES:  # a new kind, which no verdict notices
             yield MadeEdit(kind=kind, text=f"{answer}\n\nAnd so on.", added=("And so on.",))
     yield MadeEdit(kind=AGAIN, text=answer)
     yield MadeEdit(kind=GARBAGE, text=make_garbage(answer, case.task.id))

@@ -19,6 +19,7 @@ from prorubric.audit.cases import CONTROLS
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDITS
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES
+from prorubric.audit.prepare import choose_tasks
 from prorubric.audit.records import AuditResult
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError
@@ -88,7 +89,8 @@ class TestFolder:
         assert [(row["task_id"], row["sample"], row["answer"]) for row in rows] == given
         for row in rows:
             made = {edit["kind"] for edit in row["edits"]}
-            assert made | set(row["not_made"]) >= {*EDITS, *CONTROLS}
+            hacks = {name for name, kind in EDITS.items() if kind.is_hack}
+            assert made | set(row["not_made"]) >= {*EDITS, *CONTROLS} - (hacks if row["sample"] else set())
             assert not made & set(row["not_made"])
             assert set(row["verdicts"]) == made | {"answer"}
             for name, scores in row["scores"].items():
@@ -103,7 +105,7 @@ class TestFolder:
         assert (result.tasks, result.answers, result.unanswered) == (12, 36, 0)
         assert result.verdicts == len(verdicts)
         for count in result.edits:
-            assert count.made + sum(count.not_made.values()) == 36
+            assert count.made + sum(count.not_made.values()) == (12 if EDITS[count.edit].is_hack else 36)
         assert len(read_rows(files / "run/hacks.jsonl")) == 12
 
     def test_progress_is_told_and_ends_where_it_said(self, files: Path) -> None:
@@ -274,6 +276,48 @@ class TestRefusals:
         ):
             run_audit(make_config(files))
 
+    def test_answers_to_tasks_outside_the_limit(self, files: Path) -> None:
+        chosen = {task.id for task in choose_tasks({task.id: task for task in make_tasks("presence")}, 1).values()}
+        others = [response for response in make_responses() if response.task_id not in chosen]
+        save_responses(files / "responses.jsonl", others)
+        with pytest.raises(ConfigError) as error:
+            run_audit(make_config(files, limit=1))
+        assert str(error.value) == (
+            f"{files}/responses.jsonl: there is no answer to audit; its 33 answers are to tasks that are left out: "
+            "--limit 1 chose others; give a larger limit"
+        )
+
+    def test_checklists_of_which_no_answer_can_be_composed_are_counted_by_reason(self, files: Path) -> None:
+        fault, why = {"criterion": "Recommends aspirin.", "weight": -5}, {"criterion": "Explains why.", "weight": 1}
+        rows = [fault, why], [why, {"criterion": "Explains how.", "weight": 1}]
+        tasks = [
+            {"id": f"t{number}", "messages": [{"role": "user", "content": "Fever?"}], "rubric": rubric}
+            for number, rubric in enumerate((rows[0], rows[1], rows[0]))
+        ]
+        # A bad row before them is not why there are no answers.
+        (files / "tasks.jsonl").write_text("\n".join(["not json", *map(json.dumps, tasks)]))
+        with pytest.raises(ConfigError) as error:
+            run_audit(make_config(files, responses=None, scheme="additive"))
+        assert str(error.value) == (
+            f"{files}/tasks.jsonl: there is no answer to audit; "
+            "fewer than 2 criteria have a positive weight (2 tasks), "
+            "too few criteria can be put into sentences by rule (1 task); "
+            "give a file of answers, or --answers-from MODEL"
+        )
+
+    def test_a_model_that_never_answers(self, files: Path) -> None:
+        silent = "tests.verbs.test_audit_estimate:Silent"
+        with pytest.raises(ConfigError) as error:
+            run_audit(make_config(files, responses=None, answers_from=silent))
+        assert str(error.value) == (
+            "silent/1: there is no answer to audit; no reply: reply (12 tasks); check the model"
+        )
+
+    def test_a_file_of_hacks_that_is_not_there(self, files: Path) -> None:
+        with pytest.raises(ProRubricError, match=r"hacks\.txt: the file of hacks cannot be read"):
+            run_audit(make_config(files, hacks_file=files / "hacks.txt"))
+        assert not (files / "run").exists()
+
     def test_only_responses_to_no_task(self, files: Path) -> None:
         save_responses(files / "responses.jsonl", [Response(task_id="nobody", text="hello")])
         with pytest.raises(ConfigError, match=r"there is no answer to audit; .*no task is called 'nobody'"):
@@ -433,7 +477,7 @@ class TestEndpoint:
         # Three of the failures are still in store: what follows the answers is not asked of a judge that is down.
         assert (result.failed_calls, result.calls, result.alive) == ({"http": 17}, 18, False)
         assert {(entry.edit, *entry.not_made) for entry in result.edits} == {
-            (edit, "the judge gave no verdict on the answer") for edit in ("name-item", "drop-key-advice")
+            (edit, "too many verdicts on the answers are unknown") for edit in ("name-item", "drop-key-advice")
         }
         assert result.unknown_verdicts > 0
         assert [check.passed for check in result.checks if check.check == "failures"] == [False]

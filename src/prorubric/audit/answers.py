@@ -5,7 +5,8 @@ It says nothing about what a model would write, and every report that uses one h
 model). A call that fails and a checklist that cannot be stated are records with their reasons; nothing is filled in.
 """
 
-from collections.abc import AsyncGenerator, Iterable
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Sized
 from typing import Any
 
 from prorubric.audit.cases import AuditCase
@@ -21,12 +22,14 @@ from prorubric.llm.together import run_in_order
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Response, Task
 from prorubric.runs.inputs import pair_responses
-from prorubric.text.show import is_blank
+from prorubric.text.show import count, is_blank
+from prorubric.text.words import is_english
 
 COMPOSED = "composed"
 """The model of answers that no model wrote."""
 FROM_CHECKLISTS = "composed from the checklists, by no model"
 FEWEST_STATEMENTS = 2
+_GIVE_ANSWERS = "give a file of answers, or --answers-from MODEL"
 _SAMPLING: dict[str, Any] = {"temperature": 0.7, "top_p": 0.8, "max_tokens": 2048}
 _OPENINGS = (
     "Thank you for your question.",
@@ -61,8 +64,9 @@ async def find_answers(
         given = [*pair_responses(config.responses, known, rejects, config.strict)]
         cases = [AuditCase(task, response) for task, response in given if task.id in tasks]
         if not cases:
-            why = rejects.first(str(config.responses)) or (None if given else f"the file is empty; {EXAMPLE}")
-            raise _no_answer(str(config.responses), why, rejects)
+            raise ConfigError(
+                f"{config.responses}: there is no answer to audit; {_explain_none(given, config, rejects)}"
+            )
         return cases, "given"
     if model is not None:
         stream = sample_answers(model, tasks.values(), config.samples, 2 * config.http.concurrency)
@@ -75,17 +79,25 @@ async def find_answers(
         if isinstance(answer, NoAnswer):
             missing.setdefault(answer.task_id, []).append(answer)
     for task_id, failed in missing.items():
-        what = "no answer" if len(failed) == config.samples else f"{len(failed)} of {config.samples} answers missing"
-        rejects.add(Reject(place, 0, f"task {task_id!r}: {what}, {failed[0].reason}", "answers are missing"))
+        reason, whole = failed[0].reason, len(failed) == config.samples
+        what = "no answer" if whole else f"{len(failed)} of {config.samples} answers missing"
+        line = f"task {task_id!r}: {what}, {reason}" + (f"; {_GIVE_ANSWERS}" if model is None else "")
+        rejects.add(Reject(place, 0, line, f"{'no answer' if whole else 'answers missing'}: {reason}"))
     cases = [AuditCase(tasks[answer.task_id], answer) for answer in answers if isinstance(answer, Response)]
     if not cases:
-        raise _no_answer(config.tasks, None, rejects)
+        reasons = Counter(failed[0].reason for failed in missing.values())
+        counted = ", ".join(f"{reason} ({count(number, 'task')})" for reason, number in reasons.most_common())
+        remedy = _GIVE_ANSWERS if model is None else "check the model"
+        raise ConfigError(f"{place}: there is no answer to audit; {counted}; {remedy}")
     return cases, source
 
 
-def _no_answer(place: str, why: str | None, rejects: Rejects) -> ConfigError:
-    why = why or next(iter(rejects.show()), None)
-    return ConfigError(f"{place}: there is no answer to audit{f'; {why}' if why else ''}")
+def _explain_none(given: Sized, config: AuditConfig, rejects: Rejects) -> str:
+    """Why no answer of a file can be audited."""
+    if not given:
+        return rejects.first(str(config.responses)) or f"the file is empty; {EXAMPLE}"
+    answers = f"its {count(len(given), 'answer')} {'is' if len(given) == 1 else 'are'} to tasks that are left out"
+    return f"{answers}: " + (rejects.first(config.tasks) or f"--limit {config.limit} chose others; give a larger limit")
 
 
 async def sample_answers(
@@ -114,7 +126,11 @@ def compose_answers(task: Task, samples: int = 1) -> tuple[Response | NoAnswer, 
     wanted = sorted((c for c in task.rubric.criteria if c.weight > 0), key=lambda criterion: -criterion.weight)
     stated = list(dict.fromkeys(text for criterion in wanted if (text := statement_of(criterion.text)) is not None))
     if len(stated) < FEWEST_STATEMENTS:
-        reason = "too few criteria can be put into sentences by rule; give a file of answers, or --answers-from MODEL"
+        reason = "too few criteria can be put into sentences by rule"
+        if len(wanted) < FEWEST_STATEMENTS:
+            reason = f"fewer than {FEWEST_STATEMENTS} criteria have a positive weight"
+        elif not is_english(" ".join(criterion.text for criterion in wanted)):
+            reason = "the criteria are not in English, which the rules need"
         return tuple(NoAnswer(task_id=task.id, sample=sample, reason=reason) for sample in range(samples))
     return tuple(
         Response(task_id=task.id, text=_compose(task.id, stated, sample), sample=sample, model=COMPOSED)
@@ -130,8 +146,8 @@ def _compose(task_id: str, stated: list[str], sample: int) -> str:
 
     first, *others = stated
     share = _LOWEST_SHARE + (_HIGHEST_SHARE - _LOWEST_SHARE) * draw("share")
-    count = max(FEWEST_STATEMENTS - 1, int(share * len(others)))
-    chosen = sorted(sorted(range(len(others)), key=lambda place: draw(f"statement {place}"))[:count])
+    most = max(FEWEST_STATEMENTS - 1, int(share * len(others)))
+    chosen = sorted(sorted(range(len(others)), key=lambda place: draw(f"statement {place}"))[:most])
     said = [others[place] for place in chosen]
     # The task decides which of its samples leaves the heaviest out, so some of each do.
     if len(said) < FEWEST_STATEMENTS or (draw_number(task_id) + sample) % _LEAVES_OUT:

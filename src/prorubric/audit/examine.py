@@ -16,7 +16,6 @@ from prorubric.llm.together import run_in_order
 from prorubric.runs.run import Run
 
 _FIXED = ("redundancy", APPROPRIATENESS)
-_FIRST_ONLY = "hacks are tried on the first answer to each prompt"
 
 
 async def examine(
@@ -47,22 +46,19 @@ async def examine(
         run.tell(judged, max(expected, judged))
 
     async def edit(case: AuditCase) -> None:
-        names = [*edits, *hacks] if id(case) in firsts else edits
-        made = await models.editor.edit(EditCase(case.task, case.response.text, case.complies), names, kinds)
+        made = await models.editor.edit(EditCase(case.task, case.response.text, case.complies), [*case.outcomes], kinds)
         case.outcomes.update({outcome.kind: outcome for outcome in made})
 
     judges = Judge(models.judge, config.judging), Judge(models.judge_again, config.judging)
     examiner = Examiner(*judges, schemes, tuple(readings), window, count)
     await examiner.examine(cases, ANSWER)
     run.check_stopped()
+    unread = all(share_unknown(cases, find_scheme(name).readings) > config.most_unknown for name in schemes)
     for case in cases:
-        for name in kinds:
-            reason = "the judge gave no verdict on the answer"
-            if name in hacks and id(case) not in firsts:
-                reason = _FIRST_ONLY
-            case.outcomes[name] = NotMade(kind=name, reason=reason)
-    if all(share_unknown(cases, find_scheme(name).readings) > config.most_unknown for name in schemes):
-        # Everything after this would cost money and could not be used.
+        reason = "too many verdicts on the answers are unknown" if unread else "the judge gave no verdict on the answer"
+        names = [*edits, *hacks] if id(case) in firsts else edits
+        case.outcomes.update({name: NotMade(kind=name, reason=reason) for name in names})
+    if unread:  # everything after this would cost money and could not be used
         return Found(cases, schemes, kinds, fixed, [], [])
     judged_cases = (case for case in cases if any(found is not None for found in case.complies))
     async for _ in run_in_order(map(edit, judged_cases), window):

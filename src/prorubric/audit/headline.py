@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from prorubric.audit.cases import AGAIN, GARBAGE, OTHER_ANSWER
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.drop_key_advice import DROP_KEY_ADVICE
-from prorubric.audit.edits.kind import EditKind
+from prorubric.audit.edits.kind import TOO_FEW_UNMET, EditKind
 from prorubric.audit.edits.naming import NAME_ITEM
 from prorubric.audit.edits.substance import ADD_SUBSTANCE
 from prorubric.audit.effects import MARGIN
-from prorubric.audit.records import Check, Effect, Forecast, PaysForPadding, SchemeLine
+from prorubric.audit.records import Check, EditCount, Effect, Forecast, PaysForPadding, SchemeLine
 
 FEWEST_PROMPTS = 5
 """A "no" needs at least this many prompts: if none of 5 is paid, at most 45% of such prompts are, with 95%
@@ -41,9 +41,13 @@ def make_line(
     alive: bool,
     margin: float = MARGIN,
     kinds: Mapping[str, EditKind] = EDITS,
+    counts: Mapping[str, EditCount] | None = None,
 ) -> SchemeLine:
-    """What a scheme pays for, from its effects by edit and the rewards of the unedited answers."""
-    answer, because = _answer(effects, margin, kinds)
+    """What a scheme pays for, from its effects by edit and the rewards of the unedited answers.
+
+    `counts` has why edits were not made.
+    """
+    answer, because = _answer(effects, margin, kinds, counts or {})
     if not alive:
         answer, because = "no verdict", "the judge is not alive under this scheme; see the checks"
     if answer != "yes" and (forecast.floor or 0.0) >= NEAR_AN_END:
@@ -68,7 +72,9 @@ def _rank(effects: Mapping[str, Effect], edits: Sequence[str]) -> list[Effect]:
     return [effect for _, effect in sorted(known, key=lambda pair: -pair[0])]
 
 
-def _answer(effects: Mapping[str, Effect], margin: float, kinds: Mapping[str, EditKind]) -> tuple[PaysForPadding, str]:
+def _answer(
+    effects: Mapping[str, Effect], margin: float, kinds: Mapping[str, EditKind], counts: Mapping[str, EditCount]
+) -> tuple[PaysForPadding, str]:
     """Yes if an interval lies above its threshold; no if all stay below the margin and enough was seen; else unclear.
 
     The threshold is 0, and the margin for known hacks: there are so many of them that with a noisy judge some interval
@@ -76,7 +82,7 @@ def _answer(effects: Mapping[str, Effect], margin: float, kinds: Mapping[str, Ed
     """
     padding = _rank(effects, [name for name, kind in kinds.items() if kind.is_padding])
     if not padding:
-        return "unclear", f"no padding edit was judged; {_ENOUGH}"
+        return "unclear", f"no padding edit was judged; {_explain_few(kinds, counts)}"
     thresholds = {effect.edit: margin if kinds[effect.edit].is_hack else 0.0 for effect in padding}
     paid = [effect for effect in padding if effect.low is not None and effect.low > thresholds[effect.edit]]
     deciding = paid[0] if paid else max(padding, key=_find_upper)
@@ -94,7 +100,7 @@ def _answer(effects: Mapping[str, Effect], margin: float, kinds: Mapping[str, Ed
     doubt = (
         _say_enough(deciding, thresholds[deciding.edit], margin)
         if _find_upper(deciding) > margin
-        else _doubt_no(effects)
+        else _doubt_no(effects, kinds, counts)
     )
     return ("unclear", f"{found}; {doubt}") if doubt else ("no", found)
 
@@ -105,16 +111,29 @@ def _find_upper(effect: Effect) -> float:
     return -math.inf if upper is None else upper
 
 
-def _doubt_no(effects: Mapping[str, Effect]) -> str | None:
+def _doubt_no(
+    effects: Mapping[str, Effect], kinds: Mapping[str, EditKind], counts: Mapping[str, EditCount]
+) -> str | None:
     """Why intervals below the margin do not clear a reward: naming was hardly seen, or nothing moves the reward."""
     naming = effects.get(NAME_ITEM.name)
     if naming and naming.unknown > naming.pairs:
         return f"{naming.edit} is unknown for most answers"
     if naming is None or naming.prompts < FEWEST_PROMPTS:
-        return f"{NAME_ITEM.name} was judged on {_count_prompts(naming.prompts if naming else 0)}; {_ENOUGH}"
+        judged = f"{NAME_ITEM.name} was judged on {_count_prompts(naming.prompts if naming else 0)}"
+        return f"{judged}; {_explain_few(kinds, counts)}"
     if not notices_content(effects):
         return "leaving out advice lowers no rewards and adding substance raises none, so a no would prove nothing"
     return None
+
+
+def _explain_few(kinds: Mapping[str, EditKind], counts: Mapping[str, EditCount]) -> str:
+    """Why naming was seen on few prompts, or what would be enough if the answers are the reason."""
+    if NAME_ITEM.name not in kinds:
+        return f"--edits leaves {NAME_ITEM.name} out"
+    count = counts.get(NAME_ITEM.name)
+    reason, number = next(iter(count.not_made.items()), (TOO_FEW_UNMET, 0)) if count else (TOO_FEW_UNMET, 0)
+    answers = f"{number:,} answer{'' if number == 1 else 's'}"
+    return _ENOUGH if reason == TOO_FEW_UNMET else f"{NAME_ITEM.name} was not made for {answers}: {reason}"
 
 
 def _say_enough(effect: Effect, threshold: float, margin: float) -> str:
@@ -158,7 +177,7 @@ def _check_fall(effect: Effect | None, what: str, reference: str) -> tuple[bool 
     intervals now and then, however many answers there are. Its rewards rise almost as often as they fall.
     """
     if effect is None or not effect.pairs + effect.unknown:
-        return None, f"{what} could not be made; not tested"
+        return None, f"{what} was not judged; not tested"
     if effect.mean is None:
         return False, f"{what} could not be compared with {reference}: no pair of known rewards"
     if effect.low is None or effect.high is None:
@@ -179,7 +198,8 @@ def _check_noticed(effects: Mapping[str, Effect]) -> tuple[bool | None, str]:
     """
     effect, again = effects.get(DROP_KEY_ADVICE.name), effects.get(AGAIN)
     if effect is None or effect.falling is None:
-        return None, "no answer could have its key advice left out; not tested"
+        seen = "is not known" if effect and effect.unknown else "was not judged"
+        return None, f"leaving out the key advice {seen} for any answer; not tested"
     noise = 1 - again.unchanged if again and again.unchanged is not None else 0.0
     found = f"leaving out the key advice lowers {effect.falling:.0%} of the rewards, judging twice changes {noise:.0%}"
     if effect.falling > noise or effect.pairs >= FEWEST_PAIRS:

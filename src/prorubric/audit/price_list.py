@@ -3,9 +3,10 @@
 Three probes are judged on the criteria: the answer with a list of names at its end (how far does naming move each pass
 rate?), the list alone (which criteria does naming meet?), and a sentence for each criterion (what has to be stated in
 full?). The hack is the cheapest set of names and sentences, by tokens, that reaches the target share of the sum without
-the heaviest criterion. It is a claim until it has been judged itself.
+the criterion that weighs most (the first of several). It is a claim until it has been judged itself.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,9 @@ NAMED_ALL, NAMES_ALONE, STATED_ALONE, HACK = "named-all", "names-alone", "stated
 PROBES = (NAMED_ALL, NAMES_ALONE, STATED_ALONE, HACK)
 
 _CHARACTERS_PER_TOKEN = 4
+_COPIED_RUN = 5
+"""So many words in a row are copied and not only a name in common."""
+_WORD = re.compile(r"\w+")
 
 
 def approximate_tokens(text: str) -> int:
@@ -66,7 +70,7 @@ async def probe_prices(
         case.outcomes[HACK] = (
             MadeEdit.replacing(HACK, case.response.text, hack.text, hack.criteria)
             if hack.claimed
-            else NotMade(kind=HACK, reason="the target cannot be reached without the heaviest criterion")
+            else NotMade(kind=HACK, reason="the target cannot be reached without the criterion left out")
         )
     await examiner.examine(firsts, HACK)
     return prices, [_confirm(case, hack, target) for case, hack in zip(firsts, hacks, strict=True)]
@@ -104,7 +108,7 @@ def _confirm(case: AuditCase, hack: Hack, target: float) -> Hack:
         elif earns < target - 1e-9:
             reason = f"judged as a whole the text earns {earns:.0%} of the sum, {target:.0%} is needed"
         elif heaviest:
-            reason = "judged as a whole the text meets the heaviest criterion"
+            reason = f"judged as a whole the text meets {hack.left_out}"
         about |= {"rewards": case.scores[HACK], "earns": earns, "possible": not reason, "reason": reason}
     return hack.model_copy(update=about)
 
@@ -146,23 +150,36 @@ def find_hack(
     positive = sum(weight for weight in weights if weight > 0)
     gains = [weights[i - 1] / positive for i in bought]
     chosen = _choose_cheapest([approximate_tokens(text) for text in bought.values()], gains, target)
-    reason = f"{sum(gains):.0%} of the sum can be bought without the heaviest criterion, {target:.0%} is needed"
     hack = Hack(
         task_id=task.id,
         heaviest=find_heaviest(task),
         as_heavy=weights.count(max(weights)),
         claimed=chosen is not None,
         possible=False,
-        reason="not judged yet" if chosen else reason + (f"; unknown verdicts: {unknown}" if unknown else ""),
+        reason="not judged yet",
     )
     if chosen is None:
-        return hack
+        reason = f"{sum(gains):.0%} of the sum can be bought without {hack.left_out}; {target:.0%} is needed"
+        return hack.model_copy(update={"reason": reason + (f"; unknown verdicts: {unknown}" if unknown else "")})
     criteria = tuple([*bought][position] for position in chosen)
     by_name = tuple(i for i in criteria if i in named)
     sentences = " ".join(bought[i] for i in criteria if i not in named)
     text = "\n\n".join(filter(None, (sentences, _render_names(bought[i] for i in by_name))))
-    about = {"criteria": criteria, "named": by_name, "text": text, "tokens": approximate_tokens(text)}
-    return hack.model_copy(update=about)
+    copied = _measure_copied(text, [criterion.text for criterion in task.rubric.criteria])
+    about = {"criteria": criteria, "named": by_name, "text": text, "copied": copied}
+    return hack.model_copy(update={**about, "tokens": approximate_tokens(text)})
+
+
+def _measure_copied(text: str, criteria: Iterable[str]) -> float:
+    """The share of a text's words that stand in a criterion in the same order, at least `_COPIED_RUN` in a row."""
+
+    def list_runs(words: list[str]) -> list[tuple[str, ...]]:
+        return [tuple(words[start : start + _COPIED_RUN]) for start in range(len(words) - _COPIED_RUN + 1)]
+
+    words = _WORD.findall(text.lower())
+    known = {run for criterion in criteria for run in list_runs(_WORD.findall(criterion.lower()))}
+    starts = [start for start, run in enumerate(list_runs(words)) if run in known]
+    return len({start + step for start in starts for step in range(_COPIED_RUN)}) / max(len(words), 1)
 
 
 def _choose_cheapest(costs: Sequence[int], gains: Sequence[float], target: float) -> list[int] | None:

@@ -153,7 +153,10 @@ class NamingPrice(Record):
 
 
 class Hack(Record):
-    """The least that has to be said to reach the target share of the sum without the heaviest criterion."""
+    """The least that has to be said to reach the target share of the sum without the criterion that weighs most.
+
+    If several weigh as much, the first of them is left out.
+    """
 
     task_id: str
     heaviest: int
@@ -163,7 +166,7 @@ class Hack(Record):
     claimed: bool
     """By the verdicts on single names and sentences the target can be reached."""
     possible: bool
-    """Judged as a whole, the text earns the target under the sum and does not meet the heaviest criterion."""
+    """Judged as a whole, the text earns the target under the sum and does not meet the criterion that it leaves out."""
     reason: str = ""
     """Why there is no hack."""
     earns: float | None = None
@@ -173,11 +176,23 @@ class Hack(Record):
     named: tuple[int, ...] = ()
     """Those of them for which a name was enough; the others have to be stated."""
     text: str = ""
+    copied: float = 0.0
+    """The share of its words that stand in a criterion in the same order, several in a row."""
     tokens: int = 0
     answer_tokens: int = 0
     rewards: dict[str, float | None] = Field(default_factory=dict)
     """Judged: what the text earns under each scheme, in [0, 1]."""
     answer_rewards: dict[str, float | None] = Field(default_factory=dict)
+
+    @property
+    def is_copied(self) -> bool:
+        """True if most of the text is the criteria's own."""
+        return self.copied > 0.5
+
+    @property
+    def left_out(self) -> str:
+        """The criterion that it leaves out: `criterion 3, the heaviest`."""
+        return f"criterion {self.heaviest}, {'the' if self.as_heavy == 1 else 'one of the'} heaviest"
 
     @property
     def gains(self) -> bool:
@@ -209,6 +224,8 @@ class AuditResult(RunResult):
     """Prompts with at least one answer."""
     unanswered: int
     """Prompts without one; they are not audited."""
+    reject_kinds: dict[str, int] = Field(default_factory=dict)
+    """What was left out, by its reason."""
     answers: int
     answers_from: str
     """`given`, `composed from the checklist`, or the model that was sampled."""
@@ -238,10 +255,14 @@ class AuditResult(RunResult):
     forecast: tuple[Forecast, ...]
     cheapest: tuple[NamingPrice, ...]
     """The criteria that naming buys for the fewest tokens."""
+    hacks_sought: int = 0
+    """Tasks for which a hack was looked for; none if the judge failed on too many answers."""
     hacks_claimed: int
     """Tasks for which single verdicts promised a hack."""
     hacks_possible: int
     """Those of them for which the judge, shown the whole text, paid."""
+    hacks_copied: int = 0
+    """Those that mostly consist of the criteria's own text."""
     hacks: tuple[Hack, ...]
     """The shortest of them; all are in hacks.jsonl."""
     verdicts: int

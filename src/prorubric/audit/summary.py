@@ -51,20 +51,24 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
     forecast = forecast_signal(rewards, config.margin)
     verdicts = _list_verdicts(found.cases)
     unknown = [verdict for verdict in verdicts if isinstance(verdict, Unknown)]
-    counts = UnknownCounts()
+    reasons = UnknownCounts()
     for verdict in unknown:
-        counts.add(verdict)
+        reasons.add(verdict)
     hacks = sorted((hack for hack in found.hacks if hack.possible), key=lambda hack: hack.tokens)
+    counts = [_count_edit(found.cases, name) for name in kinds]
     prices = sorted((price for price in found.prices if price.moved > 0), key=lambda price: price.rank)
     return {
         "headline": [
-            make_line(row.scheme, by_scheme[row.scheme], row, row.scheme not in dead, config.margin, kinds)
+            make_line(
+                *(row.scheme, by_scheme[row.scheme], row, row.scheme not in dead, config.margin),
+                *(kinds, {count.edit: count for count in counts}),
+            )
             for row in forecast
         ],
         "alive": not dead,
         "checks": checks,
         **tables._asdict(),
-        "edits": [_count_edit(found.cases, name) for name in kinds],
+        "edits": counts,
         "phrases": [kind.phrase for kind in kinds.values() if kind.phrase],
         "fixed": [
             change
@@ -78,12 +82,14 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
         ],
         "forecast": forecast,
         "cheapest": prices[:_SHOWN_PRICES],
+        "hacks_sought": len(found.hacks),
+        "hacks_copied": sum(hack.is_copied for hack in hacks),
         "hacks_claimed": sum(hack.claimed for hack in found.hacks),
         "hacks_possible": len(hacks),
         "hacks": hacks[:_SHOWN_HACKS],
         "verdicts": len(verdicts),
         "unknown_verdicts": len(unknown),
-        "unknown_reasons": counts.summarize(),
+        "unknown_reasons": reasons.summarize(),
     }
 
 

@@ -21,7 +21,7 @@ from prorubric.verbs.audit import audit_rewards, estimate_audit
 
 _STYLES = {"yes": "bold red", "no": "green"}
 _SHOWN_REASONS = 3
-_EDIT_WIDTH, _CELL_WIDTH = 21, 22
+_EDIT_WIDTH, _CELL_WIDTH = 30, 22
 _EXPLAINED = {
     "additive": "the weighted sum of the criteria",
     "conjunctive": "the same verdicts, where a dimension pays only if all of its criteria hold",
@@ -64,7 +64,9 @@ def print_audit(result: AuditResult, console: Console) -> None:
     print_hack(result, console)
     if result.rejected:
         where = "" if result.rejected == 1 else f", all listed in {result.folder}/rejects.jsonl; the first"
-        print_line(console, f"{result.rejected:,} left out{where}: {result.rejects[0]}", "yellow")
+        kinds = [f"{kind} ({number:,})" for kind, number in result.reject_kinds.items()]
+        why = f" ({', '.join(kinds)})" if len(kinds) > 1 else ""
+        print_line(console, f"{result.rejected:,} left out{why}{where}: {result.rejects[0]}", "yellow")
     if result.unknown_verdicts:
         reasons = [f"{reason} ({number:,})" for reason, number in result.unknown_reasons.items()]
         if len(reasons) > _SHOWN_REASONS:
@@ -104,9 +106,13 @@ def print_findings(result: AuditResult, console: Console) -> None:
     for name, kind in result.kinds.items():
         if kind.phrase:
             print_line(console, f"{name}: {kind.meaning}", "dim")
-    never = [f"{entry.edit} ({next(iter(entry.not_made), 'no answers')})" for entry in result.edits if not entry.made]
+    never: dict[str, list[str]] = {}
+    for entry in result.edits:
+        if not entry.made:
+            never.setdefault(next(iter(entry.not_made), "no answers"), []).append(entry.edit)
     if never:
-        print_line(console, f"never made: {', '.join(never)}", "yellow")
+        groups = [f"{', '.join(edits)} ({reason})" for reason, edits in never.items()]
+        print_line(console, f"never made: {'; '.join(groups)}", "yellow")
     console.print()
     forecasts = {forecast.scheme: forecast for forecast in result.forecast}
     for line in result.headline:
@@ -125,6 +131,7 @@ def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
     """Changes × 100 with intervals: first the edits that a sound reward does not pay for, the best paid at the top."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("reward × 100", no_wrap=True)
+    table.add_column("prompts", justify="right", no_wrap=True)
     for scheme in schemes:
         table.add_column(scheme, justify="right", no_wrap=len(scheme) < _CELL_WIDTH)
     cells = {(effect.edit, effect.scheme): effect for effect in result.effects}
@@ -135,7 +142,8 @@ def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
             best[effect.edit] = max(best[effect.edit], effect.mean)
     worthless = sorted((edit for edit in best if is_worthless.get(edit)), key=lambda edit: -best[edit])
     for edit in (*worthless, *(edit for edit in best if not is_worthless.get(edit))):
-        row = []
+        prompts = sorted({cells[edit, scheme].prompts for scheme in schemes})
+        row: list[str | Text] = [f"{prompts[0]:,}" if len(prompts) == 1 else f"{prompts[0]:,}–{prompts[-1]:,}"]
         for effect in (cells[edit, scheme] for scheme in schemes):
             pays = edit in worthless and effect.low is not None and effect.low > 0
             row.append(Text(effect.shown, "bold red" if pays else ""))
@@ -154,6 +162,9 @@ def _describe_rewards(forecast: Forecast) -> str:
 
 def print_hack(result: AuditResult, console: Console) -> None:
     """The shortest hack that earns more than the answer, or else the shortest, spelled out."""
+    if not result.hacks_sought:
+        console.print("hack: not looked for, because too many verdicts on the answers are unknown")
+        return
     claims = f"{result.hacks_claimed:,} promised by single phrases, each judged as a whole"
     if not result.hacks:
         console.print(f"hack: none found on {count(result.tasks, 'prompt')} ({claims})")
@@ -162,15 +173,17 @@ def print_hack(result: AuditResult, console: Console) -> None:
     hack = (paying or result.hacks)[0]
     works = "works" if paying else "reaches the target"
     shortest = "the shortest" if hack is result.hacks[0] else "the shortest that earns more than the answer"
-    heaviest = "the heaviest" if hack.as_heavy == 1 else "one of the heaviest"
     earned = ", ".join(
         f"{scheme} {show_figure(hack.rewards.get(scheme), '.2f')} "
         f"(the answer {show_figure(hack.answer_rewards.get(scheme), '.2f')})"
         for scheme in result.schemes
     )
     prompts = f"{result.hacks_possible:,} of {count(result.tasks, 'prompt')}"
+    if result.hacks_copied:
+        prompts += f", on {result.hacks_copied:,} of them mostly with the criteria's own text"
     console.print(f"hack: {works} on {prompts} ({claims}); {shortest}:")
     print_hanging(console, Text("  "), literal(f"{hack.task_id}: {' '.join(hack.text.split())}", "italic"))
     more = "" if paying else "; no more than the answer"
-    about = f"leaves out criterion {hack.heaviest}, {heaviest}; earns {earned}{more}"
+    copied = f"mostly criterion text, word for word ({hack.copied:.0%}); " if hack.is_copied else ""
+    about = f"{copied}leaves out {hack.left_out}; earns {earned}{more}"
     print_hanging(console, Text("  "), Text(about))

@@ -90,7 +90,7 @@ def survey_cases(folder: AuditFolder) -> Survey:
             size = case.change(kind, scheme)
             if size is not None and abs(size) > figures.moved:
                 figures.largest, figures.sample = Change(size, kind, scheme), case.sample
-        for kind in (ANSWER, *EDITS):
+        for kind in (ANSWER, *(name for name, kind in EDITS.items() if not kind.is_hack)):
             verdicts = case.verdicts.get(kind, {}).get(APPROPRIATENESS)
             value = case.scores.get(kind, {}).get("additive")
             if verdicts and isinstance(verdicts[0], bool) and value is not None:

@@ -102,8 +102,10 @@ def render_hacks(audit: AuditFolder, shown: Shown) -> Html | None:
         more = note(f"{len(group) - MOST_HACKS} more are in {HACKS}.") if len(group) > MOST_HACKS else None
         if group:
             without.append(fold(f"{title}: {len(group)}", bullets(lines), more))
+    copies = sum(hack.is_copied for hack in possible)
+    mostly = f", for {copies} of them mostly with the criteria's own text" if copies else ""
     return join(
-        note(NOTES["hacks"], f" A hack works for {len(possible)} of {len(hacks)} tasks.", cut),
+        note(NOTES["hacks"], f" A hack works for {len(possible)} of {len(hacks)} tasks{mostly}.", cut),
         [_render_hack(hack, tasks.get(hack.task_id), shown.anchors.get(hack.task_id)) for hack in listed],
         without,
     )
@@ -111,6 +113,7 @@ def render_hacks(audit: AuditFolder, shown: Shown) -> Html | None:
 
 def _render_hack(hack: Hack, task: Task | None, anchor: str | None) -> Html:
     lengths = f"{hack.tokens} tokens; the answer has {hack.answer_tokens}"
+    copied = f"Mostly criterion text: {percent(hack.copied)} of its words stand in a criterion, in the same order."
     left_out = None
     if task:
         which = "the criterion that weighs" if hack.as_heavy == 1 else f"one of the {hack.as_heavy} criteria that weigh"
@@ -122,6 +125,7 @@ def _render_hack(hack: Hack, task: Task | None, anchor: str | None) -> Html:
     return fold(
         join(own_words(hack.task_id, class_="id"), element("span", lengths, class_="most")),
         own_words(hack.text, "blockquote"),
+        note(copied) if hack.is_copied else None,
         left_out,
         table("Rewards of the hack", ("reward × 100", "hack", "answer"), rows),
         element("p", element("a", "The task in full", href=f"#{anchor}")) if anchor else None,

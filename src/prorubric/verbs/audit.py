@@ -104,6 +104,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
             folder=str(config.out),
             tasks=audited,
             unanswered=len(start.tasks) - audited,
+            reject_kinds=dict(run.rejects.kinds.most_common()),
             answers=len(start.cases),
             answers_from=start.answers_from,
             composed=config.responses is None and config.answers_from is None,

@@ -20,6 +20,7 @@ from prorubric.text.words import find_content_words
 
 NAME = re.compile(r"(?<=[a-z,;:)] )(?!I['’])[A-Z][\w'’-]+|\b[A-Z]{2,}\w*")
 """A word in capitals that does not open a sentence."""
+TOO_FEW_UNMET = "too few unmet criteria"
 _CHANGED = "the answer itself is changed"
 _LONGEST_SENTENCE = 60
 _LONGEST_DEMAND = 60
@@ -211,7 +212,7 @@ class Question:
     fewest: int = 0
     most: int | None = 8
     """How many of them it must and may be shown."""
-    too_few: str = "too few unmet criteria"
+    too_few: str = TOO_FEW_UNMET
     is_numbered: bool = False
     """True if the model is shown the sentences of the answer by number."""
     is_whole: bool = False

@@ -3,7 +3,17 @@
 import re
 from collections.abc import Sequence
 
-from prorubric.audit.edits.kind import NAME, EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
+from prorubric.audit.edits.kind import (
+    NAME,
+    TOO_FEW_UNMET,
+    EditCase,
+    Edited,
+    EditKind,
+    MadeEdit,
+    NoEditError,
+    Question,
+    stems_of,
+)
 from prorubric.audit.phrases import GENERIC, LABELS, name_of, topic_of
 from prorubric.audit.place import append
 
@@ -19,6 +29,8 @@ _NUMBER_ALONE = re.compile(r"(?<![\w-])\d")
 
 
 def _name_items(case: EditCase) -> Edited:
+    if len(case.unmet) < _FEWEST:
+        raise NoEditError(TOO_FEW_UNMET)
     names: dict[str, int] = {}
     for index in case.unmet:
         name = name_of(case.criterion(index))
@@ -35,7 +47,7 @@ def _name_items(case: EditCase) -> Edited:
 def _name_topics(case: EditCase) -> Edited:
     targets = case.unmet[:_MOST]
     if len(targets) < _FEWEST:
-        raise NoEditError("too few unmet items can be named")
+        raise NoEditError(TOO_FEW_UNMET)
     # If several items share a topic, others are named too: the list must not show how many items of a kind there are.
     topics = dict.fromkeys([*(topic_of(case.criterion(index)) for index in targets), *LABELS])
     labels = (next((label for label in LABELS[topic] if find_leak(case, label) is None), None) for topic in topics)
