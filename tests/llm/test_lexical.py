@@ -110,6 +110,10 @@ class TestNegations:
         words = statement.removeprefix("Notes ").lower().strip(".")
         assert judge(statement, response=words) == [expect(1.0)]
 
+    def test_a_lack_that_is_a_topic_has_to_be_named(self) -> None:
+        tired = "Lack of sleep makes headaches worse."
+        assert judge("Lack of sleep", "Lack of citations", response=tired) == [expect(1.0), 1 - expect(0.0)]
+
     def test_a_question_is_read_as_its_statement(self) -> None:
         asked = ["Does the response mention ibuprofen?", "Is ibuprofen avoided?", "Does it omit aspirin?"]
         said = ["The response mentions ibuprofen.", "Ibuprofen is avoided.", "It omits aspirin."]

@@ -219,6 +219,18 @@ class TestPairs:
     def test_the_same_statement_in_other_words_with_opposite_signs_is_a_contradiction(self) -> None:
         assert find(("Should ask about the age", 5), ("Asks about the age", -5)) == [("contradiction", (1, 2))]
 
+    def test_a_lack_of_something_is_a_thing_and_denies_nothing(self) -> None:
+        pair = (
+            "Explains that vitamin D causes bone pain at night",
+            "Explains that lack of vitamin D causes bone pain at night",
+        )
+        assert find((pair[0], 1), (pair[1], 1)) == []
+        assert find(("Mentions lack of sleep", 1), ("Notes the absence of sleep", 1)) == []
+        assert find(("Lacks a list of sources", 1), ("Has a list of sources", 1)) == [
+            ("contradiction", (1, 2)),
+            ("polarity", (1,)),
+        ]
+
     @pytest.mark.parametrize(
         ("first", "second", "check"),
         [

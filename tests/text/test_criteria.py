@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
+from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind, split_negation
 
 
 class TestKind:
@@ -98,6 +98,10 @@ class TestDirection:
             "Jumps to conclusions about the cause",
             "Invents a source",
             "Overly technical for a layperson",
+            "Lack of citations for its claims",
+            "A complete absence of clear examples",
+            "Lack of explanation where it is needed",
+            "Failure to mention that aspirin is dangerous",
         ],
     )
     def test_a_fault_is_read_as_a_fault(self, text: str) -> None:
@@ -112,6 +116,11 @@ class TestDirection:
             "Lacks spelling errors",
             "Lack of evidence is named as the reason",
             "Failure to thrive is considered as a cause",
+            "Failure to treat the infection leads to blindness",
+            "Lack of sleep",
+            "Lack of sleep as a cause of headaches",
+            "Absence of fever",
+            "No mention of competitors",
             "Ignores the misleading hint in the question",
             "Contradicts the myth that antibiotics cure colds",
             "Minimizes the use of technical terms",
@@ -157,6 +166,35 @@ class TestDirection:
         assert read_direction(text) == "neutral"
 
 
+class TestNegation:
+    @pytest.mark.parametrize(
+        ("text", "about"),
+        [
+            ("Lack of citations for its claims", "citations for its claims"),
+            ("The absence of any examples", "any examples"),
+            ("Failure to mention that aspirin is dangerous", "mention that aspirin is dangerous"),
+            ("No mention of aspirin", "mention of aspirin"),
+            ("Lacks a conclusion", "a conclusion"),
+        ],
+    )
+    def test_what_the_answer_lacks_is_denied(self, text: str, about: str) -> None:
+        assert split_negation(text) == (about, True)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Lack of sleep",
+            "Lack of evidence is named as the reason",
+            "Lack of insurance as a barrier to care",
+            "Absence of fever",
+            "Failure to treat the infection leads to blindness",
+            "Failure to thrive",
+        ],
+    )
+    def test_a_topic_that_sounds_like_a_denial_is_none(self, text: str) -> None:
+        assert split_negation(text) == (text.lower(), False)
+
+
 class TestUnjudgeable:
     @pytest.mark.parametrize(
         "text", ["TBD", "todo", "N/A", "n/a.", "...", "???", "xxx", "Lorem ipsum dolor sit amet", "[ ]"]
@@ -181,12 +219,27 @@ class TestUnjudgeable:
             "Names a drug, e.g.",
             "Explains the cause…",
             "Mentions drugs (",
+            "Names the bus stop and/or",
+            "Says yes—the",
+            "Groups the patients based on",
+            "Explains the signs in",
+            "Lists the steps in",
+            "Gives one more option: a",
         ],
     )
     def test_a_text_that_is_cut_off_cannot_be_judged(self, text: str) -> None:
         assert find_unjudgeable(text) == "it ends in the middle of a sentence"
 
-    @pytest.mark.parametrize("text", ["Mentions rest (at home", "Says “go to the hospital tonight", "Says (a) or (b"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Mentions rest (at home",
+            "Says “go to the hospital tonight",
+            "Says (a) or (b",
+            "Cites (see [1]",
+            "提到布洛芬（每日两次",
+        ],
+    )
     def test_what_is_opened_and_never_closed_cannot_be_judged(self, text: str) -> None:
         assert find_unjudgeable(text) == "a bracket or quotation is opened and never closed"
 
@@ -208,6 +261,25 @@ class TestUnjudgeable:
             "Lorem ipsum is not used as a filler",
             "清晰",
             "Résumé",
+            "Restricts the rate to the interval (0, 1]",
+            "Scales the scores to [0, 1[",
+            "The shops have branches in Suzhou and Xi'an",
+            "Uses the sauce（mild)",
+            "提到布洛芬（每日两次）",
+            "Ends with a sad face :(",
+            'Closes every "(" in the code',
+            "Says where the cabin is and the year it was built in",
+            "Gives the year the tower was built in",
+            "Every missing item is accounted for",
+            "Reminds her of logging in",
+            "Turns the lamp off before the fan is turned on",
+            "Goes through rent, food, travel and so on",
+            "Names a brand only if asked to",
+            "Chooses option a",
+            "Recommends a plug-in",
+            "Gibt die Dosis an",
+            "Mentions rest (at home or in hospital.",
+            "Says “go home.",
         ],
     )
     def test_a_whole_text_can_be_judged(self, text: str) -> None:

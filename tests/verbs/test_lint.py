@@ -1,6 +1,7 @@
 """`lint_tasks` over whole files: totals, when it fails, what it writes, and what real files look like to it."""
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from prorubric import LintConfig, lint_tasks
+from prorubric.datasets.load import load_tasks
+from prorubric.datasets.rejects import RejectWarning
 from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.rubric.lint import CHECKS, TaskLint
+from prorubric.text.criteria import find_unjudgeable
 from prorubric.verbs.lint import LintResult
 
 CLEAN = [("Tells her to rest", 2), ("Explains the dose", 1), ("Asks about age", 1)]
@@ -274,3 +278,24 @@ class TestHealthBench:
     def test_every_mirrored_pair_is_one_of_a_demand_and_its_failure(self, found: Found) -> None:
         mirrored = [f.message for task in found[1].values() for f in task.findings if f.check == "mirrored"]
         assert sum("Fails to " in message or "Does not " in message for message in mirrored) == 16
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "researchqa/valid.json",
+        "deep_research_bench/criteria.jsonl",
+        "vitabench/delivery_en.json",
+        "rubriceval/hard.json",
+        "paperbench/rice.json",
+        "paperbench/all-in-one.json",
+        "writingbench/benchmark_all.jsonl",
+        "scholarqa/test_configs_snippets.json",
+        "healthbench_104/context_seeking_consensus_hard_104.jsonl",
+    ],
+)
+def test_every_criterion_of_real_files_can_be_judged(shared_data: Path, file: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RejectWarning)
+        tasks = list(load_tasks(shared_data / file))
+    assert [c.text for task in tasks for c in task.rubric.criteria if find_unjudgeable(c.text)] == []

@@ -2,8 +2,9 @@
 
 These are patterns over the English in which checklists are written ("Mentions that …", "Advises against …"); they and
 their word lists are in `phrases.toml`, and a question is read as its statement. If a text fits none, the answer is None
-and the edit is not made; nothing is guessed. A criterion that demands something without stating it ("explains why …", "gives the dose") has no statement
-either: that would take knowledge. A name is found more often than a statement, since any noun will do.
+and the edit is not made; nothing is guessed. A criterion that demands something without stating it ("explains why …",
+"gives the dose") has no statement either: that would take knowledge. A name is found more often than a statement, since
+any noun will do.
 """
 
 import re

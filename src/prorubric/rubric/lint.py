@@ -43,8 +43,12 @@ _SHOWN = 70
 _MEANINGLESS = str.maketrans(dict.fromkeys('.,;:!?"“”‘„«»()[]{}*_`•…–—-/。，、；：', " ") | {"’": "'"})
 _MINUS = re.compile(r"(?<![\w)])-(?=\d)")
 _FILLER, _NEGATION, _SAYING = load_words("filler"), load_words("negation"), load_words("saying")
-# "Refrains from" is one word in two; "or not" and "not only" deny nothing.
-_PHRASES = ((" refrain from ", " refrain "), (" refrains from ", " refrain "), (" or not ", " "), (" not only ", " "))
+_LACK = "lack-of"
+# "Refrains from" is one word in two; "or not" and "not only" deny nothing, and a lack of something is a thing.
+_PHRASES = (
+    *((" refrain from ", " refrain "), (" refrains from ", " refrain "), (" or not ", " "), (" not only ", " ")),
+    *((" lack of ", f" {_LACK} "), (" absence of ", f" {_LACK} ")),
+)
 _NOT = "¬"
 _ORDER_MATTERS = frozenset("than over before after rather instead above below versus vs from".split())
 
@@ -242,7 +246,7 @@ class _Statement:
         self.body = said[start:]  # the words that matter, with later negations in place
         self.core = [word for word in self.body if word != _NOT]
         self.negations = len(self.body) - len(self.core)
-        self.numbers = {word for word in words if any(map(str.isdigit, word))}
+        self.numbers = {word for word in words if word == _LACK or any(map(str.isdigit, word))}
         rest = [word for word in words if word == "that" or word not in _FILLER]
         # Whether it asks to say *that* something is (not) so; to say *what* is not so is another matter.
         self.reports = len(rest) > 1 and rest[0] in _SAYING and (rest[1] == "that" or rest[1] in _NEGATION)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from prorubric.text.patterns import load_patterns
 from prorubric.text.questions import to_statement
+from prorubric.text.words import load_words
 
 Kind = Literal["presence", "formatting", "substantive"]
 Direction = Literal["fault", "requirement", "neutral"]
@@ -16,8 +17,10 @@ Direction = Literal["fault", "requirement", "neutral"]
 _PATTERNS = load_patterns("criteria", re.IGNORECASE)["patterns"]
 _LONGEST_PLACEHOLDER = 40
 _LONGEST_ENDING = 12
+_WHOLE = (".", "!", "?", ";", "。", "！", "？", "；")
 # HealthBench gives its reason for a criterion in brackets behind it; the reason is not what is asked for.
 _ASIDE = "(Justification"
+_FOREIGN, _ENGLISH = load_words("foreign"), load_words("english")
 
 
 def read_kind(text: str) -> Kind:
@@ -43,15 +46,25 @@ def find_unjudgeable(text: str) -> str | None:
         return "it is a placeholder"
     if len(text.split(maxsplit=2)) < 2 and text.isascii():
         return "it is a single word"
-    ending = text.rstrip()[-_LONGEST_ENDING:]
-    is_loose = _PATTERNS["loose_end"].search(ending) and not _PATTERNS["takes_loose_end"].search(text.rstrip())
-    if is_loose or _PATTERNS["cut_off"].search(ending):
+    shown = _PATTERNS["no_bracket"].sub("0", text).rstrip()
+    ending = shown[-_LONGEST_ENDING:]
+    is_loose = _PATTERNS["loose_end"].search(ending) and not _PATTERNS["takes_loose_end"].search(shown)
+    # "Gibt die Dosis an" is whole.
+    if (is_loose or _PATTERNS["cut_off"].search(ending)) and not (ending[-1:].isalpha() and _is_foreign(text)):
         return "it ends in the middle of a sentence"
+    if shown.endswith(_WHOLE):  # what is not closed in a whole sentence was forgotten, and can be judged
+        return None
     # More “ than ”, and no other mark that closes it: people also write “so", “so“ and „so“.
     is_quoting = text.count("“") > text.count("”") and sum(text.count(mark) for mark in '“”„"') % 2 == 1
-    if text.count("(") > text.count(")") or is_quoting:
+    if is_quoting or sum(map(shown.count, "([（【")) > sum(map(shown.count, ")]）】")):
         return "a bracket or quotation is opened and never closed"
     return None
+
+
+def _is_foreign(text: str) -> bool:
+    """Whether a text in Latin letters has more of the small words of other languages than of English."""
+    words = text.lower().split()
+    return sum(word in _FOREIGN for word in words) > sum(word in _ENGLISH for word in words)
 
 
 def split_negation(text: str) -> tuple[str, bool]:
