@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from prorubric.rubric.checks import Check
-from prorubric.rubric.labels import LABEL_TAG, LABELS
+from prorubric.rubric.labels import LABEL_TAG, LABELS, NEED_TAGS
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task, ToolCall, Turn
 from prorubric.text.show import is_blank
 
@@ -40,7 +40,9 @@ def criteria(draw: st.DrawFn, penalties: bool = True) -> Criterion:
     label = f"label:{draw(st.sampled_from(LABELS))}"
     weight = draw(weights)
     others, check = draw(st.lists(tags, max_size=2)), draw(st.none() | checks)
-    return Criterion(text=draw(texts), weight=weight if penalties else abs(weight), tags=(*others, label), check=check)
+    need = draw(st.sampled_from([(), (), (), *((tag,) for tag in NEED_TAGS)]))
+    weight = weight if penalties else abs(weight)
+    return Criterion(text=draw(texts), weight=weight, tags=(*others, label, *need), check=check)
 
 
 @st.composite

@@ -52,7 +52,7 @@ def judge(task: Task, complies: list[bool], verdicts: list[bool], name: str) -> 
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4))
 @settings(max_examples=20)
 def test_a_price_is_the_slope_of_the_expected_reward(name: str, rates: list[float]) -> None:
-    task = make_task([6, 4, 5, 3], [[1, 3], [2, 4]]) if find_scheme(name).pays == "each" else TASK
+    task = make_task([6, 4, 5, 3], [[1, 3], [2, 4]]) if find_scheme(name).pays in ("each", "gated") else TASK
     prices = price_criteria(task, rates, name).prices
     for i in range(4):
         at_zero, at_one = ([*rates[:i], end, *rates[i + 1 :]] for end in (0.0, 1.0))
@@ -74,6 +74,17 @@ def test_under_weighted_meeting_a_needless_criterion_costs() -> None:
     assert price_criteria(task, [0.5, 0.5], "weighted").prices == (1.0, -0.25)
 
 
+def test_a_criterion_that_others_depend_on_pays_for_what_it_opens() -> None:
+    task = make_task([6, 4])
+    assert price_criteria(task, [0.5, 0.5], "licensed").prices == pytest.approx((0.6 + 0.4 * 0.5 * 0.8, 0.4 * 0.6))
+    assert price_criteria(task, [0.5, 0.5], "required-first").prices == pytest.approx((0.5 + 0.25, 0.25))
+
+
+def test_avoiding_a_penalty_under_a_veto_pays_what_everything_else_is_worth() -> None:
+    prices = price_criteria(make_task([6, 4, -5]), [0.5, 0.5, 1.0], "veto").prices
+    assert prices == pytest.approx((0.6 + 0.4 * 0.5, 0.4 * 0.5, 0.5 * (0.6 + 0.4 * 0.5)))
+
+
 def test_the_share_of_naming_is_taken_of_all_that_is_paid() -> None:
     task = make_task([6, 4])
     named = task.rubric.criteria[1].model_copy(update={"text": "Mentions the side effects"})
@@ -88,7 +99,7 @@ def test_the_share_of_naming_is_taken_of_all_that_is_paid() -> None:
 def test_prices_that_assume_an_ideal_judge_say_so() -> None:
     idealised = {name for name in SCHEMES if price_criteria(TASK, [0.5] * 4, name).idealised}
     assert {name.removesuffix("+appropriateness") for name in idealised} == {
-        "raw-and", "prorubric", "prorubric-no-failure", "graded", "k1", "implicit",
+        "raw-and", "prorubric", "prorubric-no-failure", "graded", "k1", "implicit", "gated",
     }  # fmt: skip
 
 

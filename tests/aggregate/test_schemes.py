@@ -98,6 +98,147 @@ def exact(plan: ScoringPlan, verdicts: Sequence[Verdict]) -> Fraction | None:
     return min(max(sum(weight * value for weight, value in left) / positive, Fraction(0)), Fraction(1))
 
 
+def exact_gated(task: Task, name: str, plan: ScoringPlan, verdicts: Sequence[Verdict]) -> Fraction | None:
+    """The schemes in which some verdicts depend on others, in exact arithmetic, from their formulas in the docs."""
+    assert task.protocol is not None
+    signed = [Fraction(weight) for weight in task.rubric.weights]
+    tags = [criterion.tags for criterion in task.rubric.criteria]
+
+    def head(places: Sequence[int]) -> list[int]:
+        wanted = [i for i in places if signed[i] > 0]
+        wanted = [i for i in wanted if "label:optional" not in tags[i]] or wanted
+        return [max(wanted, key=lambda i: signed[i])] if wanted else []
+
+    def complies(i: int, weight: Fraction) -> bool:
+        return isinstance(verdicts[i], NotApplicable) or verdicts[i] == (weight > 0)
+
+    required = [i for i, own in enumerate(tags) if "label:required" in own]
+    critical = [i for i, own in enumerate(tags) if {"label:required", "label:critical"} & {*own}]
+    everything = range(len(signed))
+    base = name.removesuffix("+appropriateness")
+    weights, shares = [*signed], [Fraction(1)] * len(signed)
+    if base == "licensed":
+        groups = [[index - 1 for index in dimension.indices] for dimension in task.protocol.dimensions]
+        for i in everything:
+            parents = required or head(next(group for group in groups if i in group))
+            if i not in parents and signed[i] > 0:
+                shares[i] = Fraction(0.2) ** sum(not complies(j, signed[j]) for j in parents)
+    elif base == "required-first":
+        first = required or head(everything)
+        sums = [sum(signed[i] for i in everything if signed[i] > 0 and (i in first) == side) for side in (True, False)]
+        if all(sums):
+            scale = [sum(sums) / 2 / total for total in sums]
+            weights = [w if w < 0 else w * scale[i not in first] for i, w in enumerate(signed)]
+        met = all(complies(j, signed[j]) for j in first)
+        shares = [Fraction(1 if w < 0 or i in first or met else 0) for i, w in enumerate(signed)]
+    elif base == "veto":
+        needed = {*(critical or head(everything)), *(i for i in everything if signed[i] < 0)}
+        passes = all(complies(j, signed[j]) for j in needed)
+        weights, shares = [max(w, Fraction(0)) for w in signed], [Fraction(passes)] * len(signed)
+    else:
+        dimensions = task.protocol.dimensions
+        (key,) = [k for k, dimension in enumerate(dimensions) if head(everything)[0] + 1 in dimension.indices]
+        weights = [Fraction(dimension.weight) for dimension in dimensions]
+        shares = [Fraction(complies(key, Fraction(1)))] * len(weights)
+    if name != base:
+        weights, shares = [*weights, Fraction(plan.weights[-1])], [*shares, Fraction(1)]
+    rows = [
+        (weight, share * int(bool(verdict)))
+        for weight, share, verdict in zip(weights, shares, verdicts, strict=True)
+        if not isinstance(verdict, NotApplicable)
+    ]
+    positive = sum(weight for weight, _ in rows if weight > 0)
+    if not positive:
+        return None
+    return min(max(sum(weight * value for weight, value in rows) / positive, Fraction(0)), Fraction(1))
+
+
+def label(task: Task, **labels: Sequence[int]) -> Task:
+    """The task with more labels on its criteria, by their 1-based places."""
+    criteria = [
+        criterion.model_copy(
+            update={"tags": (*criterion.tags, *(f"label:{name}" for name, places in labels.items() if i in places))}
+        )
+        for i, criterion in enumerate(task.rubric.criteria, 1)
+    ]
+    return task.model_copy(update={"rubric": Rubric(criteria=tuple(criteria))})
+
+
+class TestGatedExamples:
+    def test_what_is_required_licenses_the_rest_to_a_fifth_for_each_failure(self) -> None:
+        task = label(make_task([6, 4, 2, 8], [[1, 2], [3, 4]]), required=[1, 2])
+        assert score([True, True, True, True], task, "licensed").value == 1.0
+        assert score([False, True, True, True], task, "licensed").value == (4 + 2 * 0.2 + 8 * 0.2) / 20
+        assert score([False, False, True, True], task, "licensed").value == pytest.approx((2 + 8) * 0.04 / 20)
+
+    def test_without_labels_the_heaviest_of_each_dimension_licenses_its_own(self) -> None:
+        task = make_task([6, 4, 2, 8], [[1, 2], [3, 4]])
+        assert score([False, True, True, True], task, "licensed").value == (4 * 0.2 + 2 + 8) / 20
+        assert score([False, True, True, False], task, "licensed").value == pytest.approx((4 + 2) * 0.2 / 20)
+
+    def test_without_dimensions_the_heaviest_criterion_licenses_all(self) -> None:
+        assert score([True, True, False], make_task([6, 4, 10]), "licensed").value == (6 + 4) * 0.2 / 20
+
+    def test_a_penalty_is_subtracted_in_full_whatever_is_licensed(self) -> None:
+        assert score([False, True, True], make_task([6, 4, -5]), "licensed").value == 0.0
+        assert score([True, True, True], make_task([6, 4, -5]), "licensed").value == 0.5
+
+    def test_half_of_the_reward_is_for_what_is_required_and_opens_the_other_half(self) -> None:
+        task = label(make_task([6, 2, 3, 1, -6]), required=[1, 2])
+        assert score([True, True, True, True, False], task, "required-first").value == 1.0
+        assert score([True, True, False, False, False], task, "required-first").value == 0.5
+        assert score([True, False, True, True, False], task, "required-first").value == 0.375
+        assert score([True, True, True, False, False], task, "required-first").value == 0.875
+        assert score([True, True, True, True, True], task, "required-first").value == 0.5
+
+    def test_if_everything_is_required_the_share_that_is_met_counts(self) -> None:
+        task = label(make_task([6, 4]), required=[1, 2])
+        assert score([True, False], task, "required-first").value == 0.6
+
+    def test_a_critical_failure_or_a_penalty_vetoes_everything(self) -> None:
+        task = make_task([6, 4, -5], labels=["normal", "critical"])
+        assert score([False, True, False], task, "veto").value == 0.4
+        assert score([True, False, False], task, "veto").value == 0.0
+        assert score([True, True, True], task, "veto").value == 0.0
+
+    def test_without_labels_the_heaviest_criterion_is_critical(self) -> None:
+        assert score([True, False], make_task([6, 4]), "veto").value == 0.6
+        assert score([False, True], make_task([6, 4]), "veto").value == 0.0
+
+    def test_nothing_counts_unless_the_dimension_of_the_heaviest_criterion_holds(self) -> None:
+        task = make_task([3, 4, 10, 3], [[1, 2, 4], [3]])
+        assert score([False, True], task, "gated").value == 0.5
+        assert score([True, False], task, "gated").value == 0.0
+
+    def test_what_is_optional_is_not_the_heaviest(self) -> None:
+        task = label(make_task([6, 4, 10]), optional=[3])
+        assert score([True, True, False], task, "veto").value == 0.5
+
+    def test_a_gate_that_does_not_apply_is_open(self) -> None:
+        task = label(make_task([6, 4, 2]), required=[1])
+        assert score([NotApplicable(), True, False], task, "licensed").value == 4 / 6
+        assert score([NotApplicable(), True, True], task, "required-first").value == 1.0
+        assert score([NotApplicable(), True, False], task, "veto").value == 4 / 6
+
+    def test_appropriateness_joins_the_mean_and_is_behind_no_gate(self) -> None:
+        task = make_task([6, 4, 2], [[1], [2, 3]])
+        assert score([False, True, True], task, "gated+appropriateness").value == 6 / 18
+        assert score([False, True, True, True], task, "veto+appropriateness").value == 6 / 18
+
+    def test_an_unknown_gate_gives_bounds(self) -> None:
+        found = score([Unknown("cut off"), True, False], make_task([6, 4, 2]), "licensed")
+        assert (found.low, found.high) == (4 * 0.2 / 12, 10 / 12)
+
+    def test_a_label_that_says_required_and_optional_is_refused(self) -> None:
+        task = label(make_task([6, 4]), required=[2], optional=[2])
+        with pytest.raises(SchemeError, match=r"criterion 2: a criterion is labelled required and optional; keep one"):
+            make_scoring_plan(task, "licensed")
+
+    def test_required_may_stand_next_to_the_label_that_weighted_reads(self) -> None:
+        task = label(make_task([5, 4], labels=["critical", "normal"]), required=[1], optional=[2])
+        assert make_scoring_plan(task, "weighted").weights == (15, 4)
+
+
 class TestExactExamples:
     def test_the_paper_s_car_accident_rubric_has_dimensions_of_59_118_36_and_20(self) -> None:
         groups = ([8, 9, 10, 10, 8, 7, 7], [9, 10, 9, 8, 10, 9, 8, 7, 10, 9, 8, 7, 7, 7], [9, 9, 9, 9], [4, 4, 4, 4, 4])
@@ -176,7 +317,7 @@ class TestProperties:
         self, drawn: tuple[Task, str, ScoringPlan, list[Verdict]]
     ) -> None:
         task, name, plan, verdicts = drawn
-        value = exact(plan, verdicts)
+        value = exact_gated(task, name, plan, verdicts) if plan.gates else exact(plan, verdicts)
         assert score(verdicts, task, name).value == (None if value is None else pytest.approx(float(value), abs=1e-12))
 
     @given(scored_tasks(unknowns=True, not_applicable=True))

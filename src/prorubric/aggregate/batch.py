@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from prorubric.aggregate.gates import NO_GATE
 from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
 from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
@@ -41,6 +42,11 @@ class PlanTable:
     """The group of each verdict; the padding belongs to none."""
     weight_T_N: Floats
     positive_T: Floats
+    member_T_M: npt.NDArray[np.int16] | None
+    """The gate that each verdict belongs to; `behind_T_N` has the gate that each part is behind."""
+    behind_T_N: npt.NDArray[np.int16] | None
+    shares: Floats
+    """What a part keeps after 0, 1, 2 … failures in its gate."""
 
     @classmethod
     def of(cls, tasks: Sequence[Task], scheme: str | Scheme) -> Self:
@@ -48,6 +54,7 @@ class PlanTable:
         if not tasks:
             raise SchemeError("no tasks to score; give at least one")
         plans = [make_scoring_plan(task, scheme) for task in tasks]
+        gates = [plan.gates for plan in plans if plan.gates is not None]
         if plans[0].own is not None:
             name = plans[0].scheme.name
             raise SchemeError(f"{name} is a function for one response at a time; use score or score_plan for each")
@@ -62,6 +69,9 @@ class PlanTable:
             group_T_M=_stack_groups(plans) if plans[0].groups is not None else None,
             weight_T_N=_pad([plan.weights for plan in plans], 0.0),
             positive_T=np.array([plan.positive_weight for plan in plans]),
+            member_T_M=_pad([gate.members for gate in gates], NO_GATE).astype(np.int16) if gates else None,
+            behind_T_N=_pad([gate.behind for gate in gates], NO_GATE).astype(np.int16) if gates else None,
+            shares=np.array(max((gate.shares for gate in gates), key=len, default=(1.0,))),
         )
 
 
@@ -168,6 +178,16 @@ def _value(values: Floats | Booleans, table: PlanTable, task: Integers, left_out
             leaves = np.stack([~(~left_out.T & (group == number)).any(axis=0) for number in numbers], axis=1)
         held = [~(fails & (group == number)).any(axis=0) for number in numbers]
         values = np.stack(held, axis=1).astype(np.float64)
+    if table.member_T_M is not None and table.behind_T_N is not None:
+        width = values.shape[1]
+        member, behind = _rows(table.member_T_M, task, width), _rows(table.behind_T_N, task, width)
+        fails = (values != 0) == _rows(table.penalty_T_M, task, width)
+        if left_out is not None:
+            fails &= ~left_out
+        counts = [(fails & (member == gate)).sum(axis=1) for gate in range(int(member.max(initial=NO_GATE)) + 1)]
+        # A part without a gate looks into the last column, which counts nothing.
+        failed_R_G = np.stack([*counts, np.zeros(len(values), dtype=np.intp)], axis=1)
+        values = values * table.shares[np.take_along_axis(failed_R_G, behind.astype(np.intp), axis=1)]
     weight, positive = _rows(table.weight_T_N, task, values.shape[1]), table.positive_T[task]
     if leaves is not None:
         weight = np.where(leaves, 0.0, weight)

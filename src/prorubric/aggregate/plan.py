@@ -8,6 +8,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from prorubric.aggregate.gates import Gates
 from prorubric.aggregate.own import OwnPlan
 from prorubric.aggregate.schemes import Scheme, find_scheme
 from prorubric.errors import SchemeError
@@ -17,7 +18,7 @@ from prorubric.rubric.records import Task
 
 @dataclass(frozen=True, slots=True)
 class ScoringPlan:
-    """How verdicts become one number: scale each to [0, 1], join groups, take `clip01(Σ w·v / Σ_{w>0} w)`.
+    """How verdicts become one number: scale each to [0, 1], join groups, gate, take `clip01(Σ w·v / Σ_{w>0} w)`.
 
     Over positive weights that is the weighted mean, so every scheme ends in this one formula.
     """
@@ -36,6 +37,8 @@ class ScoringPlan:
     """The weight of each group, or of each verdict."""
     positive_weight: float
     """What the weighted sum is divided by."""
+    gates: Gates | None = None
+    """Which verdicts others depend on."""
     own: OwnPlan | None = None
     """The user's function, which is called in place of the formula."""
 
@@ -75,6 +78,8 @@ class ScoringPlan:
                 float(all(bool(scaled[i]) != self.penalties[i] for i in group if i not in left_out))
                 for group in self.groups
             ]
+        if self.gates is not None:
+            scaled = self.gates.apply(scaled, self.penalties, left_out)
         total = _add_ascending(weight * value for weight, value in zip(weights, scaled, strict=True))
         return min(max(total / positive, 0.0), 1.0)
 
@@ -90,13 +95,16 @@ def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
     dimensions = task.protocol.dimensions if task.protocol else ()
     weights = found.weigh(task)
     groups = [tuple(index - 1 for index in dimension.indices) for dimension in dimensions] if found.joins else []
-    penalties = [weight < 0 for weight in (task.rubric.weights if groups else weights)]
+    signed = task.rubric.weights if found.joins or (found.gate and found.reads_criteria) else weights
+    penalties = [weight < 0 for weight in signed]
+    gates = found.gate(task) if found.gate else None
     ranges = [found.readings[0].form.scale] * len(penalties)
     if found.appropriateness:
         # The mean weight of the task's dimensions, whatever the scheme, so schemes stay comparable.
         weights.append(task.rubric.total_weight / len(dimensions))
         groups = [*groups, (len(penalties),)] if groups else groups
         penalties.append(False)
+        gates = gates.add_free() if gates else None
         ranges.append(BOOLEAN.scale)
     if not math.isfinite(sum(map(abs, weights))):
         raise SchemeError(f"task {task.id!r}: {found.name} adds the weights up past the largest float; scale them down")
@@ -114,6 +122,7 @@ def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
         tuple(groups) if groups else None,
         tuple(weights),
         _add_ascending(weight for weight in weights if weight > 0),
+        gates,
         # A copy, because plans are remembered as long as their task lives.
         OwnPlan(found.own, task.model_copy()) if found.own else None,
     )

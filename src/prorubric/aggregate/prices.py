@@ -1,8 +1,8 @@
 """What each criterion pays at the margin: how much the expected reward rises when the policy meets it more often.
 
 Under a sum a criterion has a fixed price. Among criteria that must hold together it pays in proportion to how likely
-the rest of its group is to hold: `W_k/ΣW · Π_{j≠i} p_j`. The rates `p` are measured, so the list shows what this
-reward pays this policy for.
+the rest of its group is to hold: `W_k/ΣW · Π_{j≠i} p_j`. A criterion that others depend on also pays for what it opens.
+The rates `p` are measured, so the list shows what this reward pays this policy for.
 
 For the schemes whose verdicts are on text other than the criteria (`raw-and`, `prorubric`, `graded`, `k1`,
 `implicit`), the price assumes a judge that reads the checklist to the letter: a dimension holds when all of its
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from prorubric.aggregate.gates import NO_GATE
 from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
 from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
@@ -101,6 +102,12 @@ def _base_prices(task: Task, rates: Sequence[float], plan: ScoringPlan) -> list[
         positive = math.fsum(weight for weight in own if weight > 0)
         # Under `weighted` a needless criterion changes its sign: meeting it costs.
         return [math.copysign(1.0, weight) * paid / positive for weight, paid in zip(weights, own, strict=True)]
+    if pays == "gated":
+        positive = math.fsum(
+            weight for weight in plan.weights[: len(plan.weights) - plan.scheme.appropriateness] if weight > 0
+        )
+        ends = ([[*rates[:i], end, *rates[i + 1 :]] for end in (0.0, 1.0)] for i in range(len(rates)))
+        return [(_expect_gated(task, met, plan) - _expect_gated(task, unmet, plan)) / positive for unmet, met in ends]
     if pays == "share":
         return [abs(weight) / total for weight in weights]
     groups: list[Sequence[int]] = [range(len(weights))]
@@ -112,6 +119,22 @@ def _base_prices(task: Task, rates: Sequence[float], plan: ScoringPlan) -> list[
             others = [rates[j] for j in group if j != i]
             prices[i] = weight / total * (_next_level(others) if pays == "level" else math.prod(others))
     return prices
+
+
+def _expect_gated(task: Task, rates: Sequence[float], plan: ScoringPlan) -> float:
+    """The expected weighted sum behind gates: linear in each rate, because each criterion is met or not by itself."""
+    holds, gates, expected = list(rates), plan.gates, []
+    if plan.scheme.groups_criteria and task.protocol:
+        holds = [math.prod(rates[index - 1] for index in dimension.indices) for dimension in task.protocol.dimensions]
+    for place, hold in enumerate(holds):
+        others = (
+            hold_j + (1 - hold_j) * gates.residue
+            for j, hold_j in enumerate(holds)
+            if gates and gates.behind[place] != NO_GATE and gates.members[j] == gates.behind[place] and j != place
+        )
+        weight = plan.weights[place]
+        expected.append(weight * (1 - hold) if weight < 0 else weight * hold * math.prod(others))
+    return math.fsum(expected)
 
 
 def _next_level(others: Sequence[float]) -> float:

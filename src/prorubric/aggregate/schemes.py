@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from prorubric.aggregate.gates import Gates, gate_critical, gate_key, gate_licensed, gate_required, weigh_halves
 from prorubric.aggregate.own import OwnFunction, load_own
 from prorubric.errors import SchemeError
 from prorubric.judge.readings import READINGS, Reading, list_items
@@ -23,6 +24,10 @@ _SUFFIX = f"+{APPROPRIATENESS}"
 
 def _by_criterion(task: Task) -> list[float]:
     return list(task.rubric.weights)
+
+
+def _without_penalties(task: Task) -> list[float]:
+    return [max(weight, 0.0) for weight in task.rubric.weights]
 
 
 def _by_label(task: Task) -> list[float]:
@@ -54,9 +59,11 @@ class Scheme:
     """The weight of each part of the weighted mean."""
     joins: bool = False
     """Verdicts on criteria count by dimension: one that fails takes its dimension with it."""
-    pays: Literal["each", "share", "together", "level"] | None = "each"
+    gate: Callable[[Task], Gates] | None = None
+    """Which verdicts others depend on."""
+    pays: Literal["each", "share", "together", "level", "gated"] | None = "each"
     """What one more criterion met is worth: its own weight, its share of all weight, something only if the rest of its
-    group holds, or a part of a level; None if no formula says."""
+    group holds, a part of a level, or what it opens besides its own; None if no formula says."""
     own: OwnFunction | None = None
     """The user's function that takes the verdicts; the weights only tell penalties then."""
 
@@ -94,6 +101,10 @@ _BASES = {
         Scheme("implicit", (READINGS["mark"],), _as_a_whole, pays="share"),
         Scheme("weighted", (READINGS["criteria"],), _by_label),
         Scheme("rewritten", (READINGS["criteria-rewritten"],), _by_criterion),
+        Scheme("licensed", (READINGS["criteria"],), _by_criterion, gate=gate_licensed, pays="gated"),
+        Scheme("required-first", (READINGS["criteria"],), weigh_halves, gate=gate_required, pays="gated"),
+        Scheme("veto", (READINGS["criteria"],), _without_penalties, gate=gate_critical, pays="gated"),
+        Scheme("gated", (READINGS["dimensions"],), _by_dimension, gate=gate_key, pays="gated"),
     )
 }
 

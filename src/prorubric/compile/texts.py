@@ -18,7 +18,7 @@ from prorubric.compile.compiler import Compiled, Compiler, add_lineage, make_obj
 from prorubric.compile.draft import Fault, find_object
 from prorubric.compile.prompt import Question
 from prorubric.llm.model import Reply
-from prorubric.rubric.labels import LABEL_TAG, LABELS
+from prorubric.rubric.labels import LABEL_TAG, LABELS, is_label
 from prorubric.rubric.records import Rubric, Task
 from prorubric.text.failures import has_failure_clause
 from prorubric.text.show import is_blank, shorten
@@ -97,7 +97,7 @@ def _set_text(task: Task, name: TextName, found: dict[str, str]) -> Task:
         return task.model_copy(update={"meta": {**task.meta, name: value}})
     criteria = []
     for criterion, label in zip(task.rubric.criteria, found.values(), strict=True):
-        others = (tag for tag in criterion.tags if not tag.startswith(LABEL_TAG))
+        others = (tag for tag in criterion.tags if not is_label(tag))
         criteria.append(criterion.model_copy(update={"tags": (*others, LABEL_TAG + label.lower())}))
     return task.model_copy(update={"rubric": Rubric(criteria=tuple(criteria))})
 

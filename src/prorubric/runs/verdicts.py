@@ -82,17 +82,7 @@ def render_verdict_row(task_id: str, sample: int, readings: Readings, **more: Js
 
 def render_score_row(task_id: str, sample: int, scores: Mapping[str, Score]) -> dict[str, JsonValue]:
     """One row of `scores.jsonl`."""
-    rows: dict[str, JsonValue] = {
-        name: {
-            "value": found.value,
-            "low": found.low,
-            "high": found.high,
-            "unknown": [*found.unknown],
-            **({"not_applicable": [*found.not_applicable]} if found.not_applicable else {}),
-            **({"reason": found.reason} if found.reason else {}),
-        }
-        for name, found in scores.items()
-    }
+    rows: dict[str, JsonValue] = {name: found.model_dump(mode="json") for name, found in scores.items()}
     return {"task_id": task_id, "sample": sample, "scores": rows}
 
 
