@@ -5,7 +5,7 @@ from itertools import groupby
 
 import pytest
 
-from prorubric import load_samples
+from prorubric import load_samples, score
 from prorubric.aggregate.choose import score_readings
 from prorubric.aggregate.gates import find_heaviest
 from prorubric.datasets.samples import SampleAnswer
@@ -44,6 +44,20 @@ def require_heaviest(task: Task) -> Task:
 def test_a_scheme_puts_the_focused_answer_first_on_this_many_prompts(scheme: str, first: int) -> None:
     assert len(PROMPTS) == 12
     assert count_focused_first(scheme) == first
+
+
+def test_focused_puts_the_focused_answer_first_on_nine_prompts_under_the_sum() -> None:
+    first = 0
+    for prompt in PROMPTS:
+        mean = sum(len(answer.response.text) for answer in prompt.values()) / len(prompt)
+        values = {
+            kind: score(
+                answer.verdicts["criteria"], answer.task, "focused(additive)", length=len(answer.response.text) / mean
+            ).low
+            for kind, answer in prompt.items()
+        }
+        first += values["focused"] > values["padded"]
+    assert first == 9
 
 
 @pytest.mark.parametrize("scheme", ["licensed", "required-first", "veto"])

@@ -145,3 +145,32 @@ def test_a_function_of_ones_own_is_known_by_the_files_it_is_written_in(
 def test_a_reading_that_the_labs_judge_does_not_know_is_refused(facts) -> None:
     with pytest.raises(SchemeError, match="the lab's judge does not know the reading 'redundancy'"):
         judge_reading(facts, "redundancy", 0)
+
+
+def test_length_relative_to_the_group_and_dropout_work_as_in_the_reward(facts) -> None:
+    own = "tests.aggregate.own_schemes:declared"
+    group = answer([("decide", 1)], [("decide", 1), *((right_side(0, i), i) for i in range(30))], row=[0, 0])
+    mean = group.tokens.mean()
+    for name in ("focused(additive)", "dropout(prorubric)", "focused(dropout(additive))", f"focused({own})"):
+        check_lab_scheme(name)
+        scorer = make_scorer(find_lab_scheme(f"{name}-kl-0.01"), group.lists)
+        reading = "dimensions" if "prorubric" in name else "criteria"
+        task = group.lists.tasks[0]
+        count = len(task.protocol) if reading == "dimensions" else len(task.rubric)
+        verdicts = judge_reading(group, reading, 0)[:, :count].tolist()
+        for step in (None, 4):
+            expected = [
+                score(row, task, name, length=tokens / mean, step=step).value
+                for row, tokens in zip(verdicts, group.tokens.tolist(), strict=True)
+            ]
+            assert scorer(group, 0, step).tolist() == expected
+    assert hash_own(f"dropout({own})") == hash_own(own)
+    with pytest.raises(ConfigError, match=r"the lab knows no scheme 'focused\(sum\)'"):
+        find_lab_scheme("focused(sum)")
+
+
+def test_an_edited_answer_is_compared_with_the_usual_length(facts) -> None:
+    scorer = make_scorer(find_lab_scheme("focused(additive)"), facts.lists)
+    plain = make_scorer(find_lab_scheme("additive"), facts.lists)(facts, 0)
+    usual = np.full(len(ROWS), 50.0)
+    assert scorer(facts, 0, usual_R=usual).tolist() == pytest.approx((plain / (1 + facts.tokens / 50 / 3)).tolist())

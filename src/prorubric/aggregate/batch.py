@@ -14,6 +14,7 @@ import numpy.typing as npt
 from prorubric.aggregate.gates import NO_GATE
 from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
 from prorubric.aggregate.schemes import Scheme
+from prorubric.aggregate.score import share_for_length
 from prorubric.errors import SchemeError
 from prorubric.rubric.records import Task
 
@@ -30,6 +31,7 @@ class PlanTable:
     """One scheme worked out for many tasks, as arrays."""
 
     scheme: Scheme
+    plans: tuple[ScoringPlan, ...]
     is_boolean: bool
     counts_T: Integers
     """How many verdicts a response to the task has."""
@@ -60,6 +62,7 @@ class PlanTable:
             raise SchemeError(f"{name} is a function for one response at a time; use score or score_plan for each")
         return cls(
             scheme=plans[0].scheme,
+            plans=tuple(plans),
             is_boolean=plans[0].is_boolean,
             counts_T=np.array([len(plan.ranges) for plan in plans]),
             low_T_M=_pad([[low for low, _ in plan.ranges] for plan in plans], 0.0),
@@ -90,12 +93,16 @@ def score_batch(
     task_R: Integers,
     unknown_R_M: Booleans | None = None,
     not_applicable_R_M: Booleans | None = None,
+    *,
+    length_R: Floats | None = None,
+    step: int | None = None,
 ) -> BatchScore:
     """Score many responses at once.
 
     `verdicts_R_M` holds booleans or numbers in the scheme's range, `task_R` the row of each response's task in the
     table, `unknown_R_M` is true for missing verdicts and `not_applicable_R_M` for those that leave the score (their
     values in `verdicts_R_M` are ignored). A response with nothing positive left is open from 0 to 1.
+    `length_R` and `step` are for `focused(…)` and `dropout(…)`, as in `score`.
     """
     if verdicts_R_M.ndim != 2 or len(verdicts_R_M) != len(task_R):
         shape = verdicts_R_M.shape
@@ -111,13 +118,28 @@ def score_batch(
     needed, columns = int(table.counts_T[task_R].max(initial=0)), verdicts_R_M.shape[1]
     if not needed <= columns <= table.low_T_M.shape[1]:
         raise SchemeError(f"verdicts have {columns} columns, {table.scheme.name} needs {needed} here")
+    if table.scheme.dropout and step is not None:
+        dropped_R_M = _mark_dropped(table, task_R, columns, step)
+        not_applicable_R_M = dropped_R_M if not_applicable_R_M is None else not_applicable_R_M | dropped_R_M
+        unknown_R_M = None if unknown_R_M is None else unknown_R_M & ~dropped_R_M
     low_R, high_R = np.empty(len(task_R)), np.empty(len(task_R))
     for start in range(0, len(task_R), _BLOCK):
         part = slice(start, start + _BLOCK)
         unknown, left_out = (None if marks is None else marks[part] for marks in (unknown_R_M, not_applicable_R_M))
         low_R[part], high_R[part] = _score_block(verdicts_R_M[part], table, task_R[part], unknown, left_out)
     low_R, high_R = np.nan_to_num(low_R, nan=0.0), np.nan_to_num(high_R, nan=1.0)  # NaN: nothing positive was left
+    if table.scheme.focus:
+        lengths = [None] * len(task_R) if length_R is None else length_R.tolist()
+        share_R = np.array([share_for_length(table.scheme, length) for length in lengths])
+        low_R, high_R = low_R * share_R, high_R * share_R
     return BatchScore(np.where(low_R == high_R, low_R, np.nan), low_R, high_R)
+
+
+def _mark_dropped(table: PlanTable, task_R: Integers, columns: int, step: int) -> Booleans:
+    marks_T_M = np.zeros((len(table.plans), columns), dtype=bool)
+    for row in np.unique(task_R):
+        marks_T_M[row, list(table.plans[row].list_dropped(step))] = True
+    return marks_T_M[task_R]
 
 
 def _score_block(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
-from prorubric.aggregate.score import Score, score_plan
+from prorubric.aggregate.score import Score, score_plan, share_for_length
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.readings import list_items
 from prorubric.rubric.identity import remember
@@ -56,9 +56,17 @@ def choose_schemes(
     if not chosen:
         raise ConfigError("no scheme is named; give one or several with commas between them, all, or auto")
     for name in chosen:
+        check_alone(name)
         for task in tasks:
             check(task, name)
     return chosen, {}
+
+
+def check_alone(name: str) -> None:
+    """Raise `SchemeError` if a scheme cannot score a response without the others of its group."""
+    scheme = find_scheme(name)
+    if scheme.focus:
+        share_for_length(scheme, None)
 
 
 def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -68,8 +76,10 @@ def split_by_words(schemes: Sequence[str]) -> tuple[tuple[str, ...], dict[str, s
     return readable, {name: reason for name in schemes if name not in readable}
 
 
-def score_readings(readings: Readings, task: Task, schemes: Sequence[str]) -> dict[str, Score]:
-    """The scores of one response under several schemes, from one set of verdicts."""
+def score_readings(
+    readings: Readings, task: Task, schemes: Sequence[str], *, length: float | None = None, step: int | None = None
+) -> dict[str, Score]:
+    """The scores of one response under several schemes, from one set of verdicts; `length` and `step` as in `score`."""
     scores = {}
     for name in schemes:
         wanted = [reading.name for reading in find_scheme(name).readings]
@@ -78,7 +88,7 @@ def score_readings(readings: Readings, task: Task, schemes: Sequence[str]) -> di
                 f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
             )
         verdicts = [verdict for reading in wanted for verdict in readings[reading]]
-        scores[name] = score_plan(verdicts, _remembered_plan(task, name))
+        scores[name] = score_plan(verdicts, _remembered_plan(task, name), length=length, step=step)
     return scores
 
 

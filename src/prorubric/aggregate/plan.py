@@ -5,6 +5,7 @@ for. A plan holds numbers only: `ScoringPlan.value` is the scheme itself, and `b
 """
 
 import math
+import random
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -49,6 +50,15 @@ class ScoringPlan:
             0.0 if all(position in left_out for position in part) else weight
             for part, weight in zip(parts, self.weights, strict=True)
         )
+
+    def list_dropped(self, step: int) -> frozenset[int]:
+        """The 0-based positions of the verdicts that `dropout` leaves out at a step; at least one that adds stays."""
+        count = len(self.ranges) - self.scheme.appropriateness
+        adds = [not penalty for penalty in self.penalties] if self.groups else [weight > 0 for weight in self.weights]
+        places = [place for place in range(count) if adds[place]]
+        dropped = min(round(self.scheme.dropout * len(places)), len(places) - 1)
+        draw = random.Random(f"{step} {self.task_id}")  # noqa: S311 - nothing secret
+        return frozenset(draw.sample(places, max(dropped, 0)))
 
     def has_left(self, left_out: Collection[int]) -> bool:
         """True if there is something to score without the verdicts at these 0-based positions."""

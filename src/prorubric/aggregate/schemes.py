@@ -1,15 +1,17 @@
 """The schemes by name: what each one asks a judge to read, and how it weighs the verdicts.
 
 A scheme turns verdicts into one number in [0, 1]. A name with a colon is a function of the user's,
-`pkg.module:function` (see `own`). Any of the others can carry `+appropriateness`: one fixed criterion
-(answers what was asked, stays in scope, suits the asker) is judged on its own, as the last verdict, and joins the
-weighted mean; failing it zeroes nothing else.
+`pkg.module:function` (see `own`). `focused(<scheme>)` divides the score by the length of the answer relative to its
+group, `dropout(<scheme>)` leaves a share of what adds out at every step of a training. Any scheme but a function can
+carry `+appropriateness`: one fixed criterion (answers what was asked, stays in scope, suits the asker) is judged on its
+own, as the last verdict, and joins the weighted mean; failing it zeroes nothing else.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from prorubric.aggregate.gates import Gates, gate_critical, gate_key, gate_licensed, gate_required, weigh_halves
 from prorubric.aggregate.own import OwnFunction, load_own
@@ -64,6 +66,10 @@ class Scheme:
     pays: Literal["each", "share", "together", "level", "gated"] | None = "each"
     """What one more criterion met is worth: its own weight, its share of all weight, something only if the rest of its
     group holds, a part of a level, or what it opens besides its own; None if no formula says."""
+    focus: float = 0.0
+    """How much length costs: the score is divided by `1 + focus · length / mean length of the group`."""
+    dropout: float = 0.0
+    """The share of the positive items that is left out, other ones at each step, the same for all answers to a task."""
     own: OwnFunction | None = None
     """The user's function that takes the verdicts; the weights only tell penalties then."""
 
@@ -71,6 +77,11 @@ class Scheme:
     def appropriateness(self) -> bool:
         """True if the last verdict is on appropriateness."""
         return self.readings[-1].name == APPROPRIATENESS
+
+    @property
+    def is_relative(self) -> bool:
+        """True if a response is scored together with the others of its group."""
+        return bool(self.focus or self.dropout)
 
     @property
     def reads_criteria(self) -> bool:
@@ -108,6 +119,9 @@ _BASES = {
     )
 }
 
+_WRAPPERS: dict[str, dict[str, Any]] = {"focused": {"focus": 1 / 3}, "dropout": {"dropout": 0.25}}
+_WRAPPED = re.compile(rf"({'|'.join(_WRAPPERS)})\((.+)\)")
+
 BASE_SCHEMES = tuple(_BASES)
 """The names of all schemes without `+appropriateness`."""
 
@@ -120,6 +134,8 @@ def find_scheme(name: str) -> Scheme:
 
     `ConfigError` if it is the import path of a function that cannot be used.
     """
+    if wrapped := _WRAPPED.fullmatch(name):
+        return replace(find_scheme(wrapped[2]), name=name, pays=None, **_WRAPPERS[wrapped[1]])
     if ":" in name:
         own = load_own(name)
         return Scheme(name, (own.reading,), partial(_by_item, own.reading), pays=None, own=own)
@@ -128,9 +144,15 @@ def find_scheme(name: str) -> Scheme:
         known = ", ".join(BASE_SCHEMES)
         raise SchemeError(
             f"no scheme is called {name!r}; known: {known}, each also as <name>{_SUFFIX}, "
-            "and your own function as pkg.module:function"
+            "your own function as pkg.module:function, and any of these as focused(<scheme>) or dropout(<scheme>)"
         )
     return base if base.name == name else replace(base, name=name, readings=(*base.readings, READINGS[APPROPRIATENESS]))
+
+
+def unwrap_name(name: str) -> str:
+    """The name inside `focused(…)` and `dropout(…)`."""
+    wrapped = _WRAPPED.fullmatch(name)
+    return unwrap_name(wrapped[2]) if wrapped else name
 
 
 def list_readings(schemes: Sequence[str]) -> tuple[Reading, ...]:

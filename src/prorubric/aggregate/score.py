@@ -9,6 +9,7 @@ of its members do. If nothing with a positive weight is left the score is open, 
 response must not stop a run.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Self, cast
 
@@ -54,13 +55,52 @@ class Score(Record):
         return self
 
 
-def score(verdicts: Sequence[Verdict], task: Task, scheme: str | Scheme) -> Score:
-    """Score one response: one verdict for each item that the scheme reads, in order, `+appropriateness` last."""
-    return score_plan(verdicts, make_scoring_plan(task, scheme))
+def score(
+    verdicts: Sequence[Verdict],
+    task: Task,
+    scheme: str | Scheme,
+    *,
+    length: float | None = None,
+    step: int | None = None,
+) -> Score:
+    """Score one response: one verdict for each item that the scheme reads, in order, `+appropriateness` last.
+
+    `focused(…)` needs the length of the response as a multiple of the mean of its group; `dropout(…)` leaves something
+    out only if it is told the step of the training.
+    """
+    return score_plan(verdicts, make_scoring_plan(task, scheme), length=length, step=step)
 
 
-def score_plan(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
+def score_plan(
+    verdicts: Sequence[Verdict], plan: ScoringPlan, *, length: float | None = None, step: int | None = None
+) -> Score:
     """Score one response against a plan that was made before: for many responses to the same task."""
+    if plan.scheme.dropout and step is not None:
+        _check_verdicts(verdicts, plan)
+        dropped = plan.list_dropped(step)
+        reason = NotApplicable(f"left out at step {step}")
+        verdicts = [reason if place in dropped else verdict for place, verdict in enumerate(verdicts)]
+    found = _score_whole(verdicts, plan)
+    if not plan.scheme.focus:
+        return found
+    share = share_for_length(plan.scheme, length)
+    scaled = {name: None if end is None else end * share for name, end in found if name in ("value", "low", "high")}
+    return found.model_copy(update=scaled)
+
+
+def share_for_length(scheme: Scheme, length: float | None) -> float:
+    """What `focused(…)` leaves of a score; `length` is a multiple of the group's mean."""
+    if length is None:
+        raise SchemeError(
+            f"{scheme.name} compares the length of an answer with the others of its group, and here there is no group; "
+            "it works in a reward, in the lab, or with length=…"
+        )
+    if not 0 <= length < math.inf:
+        raise SchemeError(f"{scheme.name}: length is {length}; give a multiple of the group's mean, from 0 on")
+    return 1 / (1 + scheme.focus * length)
+
+
+def _score_whole(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
     # The usual case, one plain boolean for each item, needs no closer look.
     if plan.is_boolean and len(verdicts) == len(plan.ranges) and set(map(type, verdicts)) == {bool}:
         value = plan.value(cast("Sequence[bool]", verdicts))

@@ -3,7 +3,15 @@
 import hashlib
 from dataclasses import dataclass
 
-from prorubric.aggregate.choose import ALL, AUTO, READS_WORDS, check_judging, choose_schemes, split_by_words
+from prorubric.aggregate.choose import (
+    ALL,
+    AUTO,
+    READS_WORDS,
+    check_alone,
+    check_judging,
+    choose_schemes,
+    split_by_words,
+)
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.audit.answers import find_answers
 from prorubric.audit.cases import AuditCase
@@ -59,7 +67,7 @@ class Start:
 def check_asked(config: AuditConfig) -> None:
     """Find mistakes in the options before dimensions are made, which may cost tokens."""
     for name in _split_names(_name_schemes(config)):
-        find_scheme(name)
+        check_alone(name)
     if config.responses is not None and not config.responses.is_file():
         raise SourceError(f"{config.responses}: no such file; check the path")
 

@@ -12,7 +12,7 @@ from prorubric.audit.effects import Rewards, forecast_signal, measure_effects
 from prorubric.audit.records import Effect, Forecast, Share
 from prorubric.lab.checklist import KINDS, Checklists
 from prorubric.lab.facts import IN_FULL, Facts
-from prorubric.lab.schemes import find_lab_scheme, make_scorer
+from prorubric.lab.schemes import find_lab_scheme, make_scorer, mean_lengths
 from prorubric.lab.world import END, Bools, Indices, Ints, World, fill_rows
 from prorubric.rubric.base import Record
 
@@ -40,11 +40,13 @@ def audit_policy(world: World, lists: Checklists, rows: Indices, moves: Ints, sc
     """Edit these answers and score each version under each scheme."""
     facts = Facts(world, lists, rows, moves)
     scorers = {name: make_scorer(find_lab_scheme(name), lists) for name in schemes}
-    edited, made = {}, {}
+    # An edited answer is compared with a group that nobody edited.
+    edited, made, usual = {}, {}, mean_lengths(facts)
     for edit in EDITS:
         versions, made[edit] = edit_answers(facts, edit)
         changed = Facts(world, lists, rows, versions)
-        edited[edit] = {name: np.where(made[edit], score(changed, 0), np.nan) for name, score in scorers.items()}
+        scores = {name: score(changed, 0, usual_R=usual) for name, score in scorers.items()}
+        edited[edit] = {name: np.where(made[edit], found, np.nan) for name, found in scores.items()}
     answers = {name: score(facts, 0) for name, score in scorers.items()}
     rewards = Rewards(tuple(lists.tasks[row].id for row in rows), answers, edited, made)
     tables, forecast = measure_effects(rewards, RESAMPLES), forecast_signal(rewards)

@@ -128,7 +128,7 @@ def train(
 
     points = [look(0)]
     for step in range(1, steps + 1):
-        batch, *figures = roll_out(policy, ground, scheme, scorer, generator)
+        batch, *figures = roll_out(policy, ground, scheme, scorer, generator, step)
         history.append(figures)
         rows = PAPER.mini_batch * PAPER.responses
         for first in range(0, len(batch.cases_R), rows):
@@ -174,7 +174,7 @@ class Batch(NamedTuple):
 
 
 def roll_out(
-    policy: Policy, ground: Ground, scheme: LabScheme, scorer: Scorer, generator: torch.Generator
+    policy: Policy, ground: Ground, scheme: LabScheme, scorer: Scorer, generator: torch.Generator, step: int = 0
 ) -> tuple[Batch, float, float, float]:
     """64 cases, 8 answers each, judged, scored and compared within their groups; mean score, ties, mean length."""
     limit = ground.world.spec.limit // (2 if scheme.halved else 1)
@@ -183,7 +183,7 @@ def roll_out(
     inputs = ground.training_inputs[rows]
     rollout = sample(policy, inputs, ground.world.moves.tokens_M, limit, generator)
     facts = Facts(ground.world, ground.training, rows.numpy(), rollout.moves_R_L)
-    scores = scorer(facts, JUDGE_SEED)
+    scores = scorer(facts, JUDGE_SEED, step)
     # The penalty begins at half of the limit, as in the paper.
     penalties = [overlong_penalty(tokens, limit, limit // 2, PAPER.overlong_factor) for tokens in facts.tokens.tolist()]
     advantages = group_advantages(scores - penalties, rows.numpy())

@@ -5,11 +5,13 @@ batch are unknown the call raises `BreakerError`, because a policy must not be t
 that does not fit the tasks, a judge that does not exist, a row without a task) raises before a token is spent.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import count
 from operator import index
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -144,7 +146,7 @@ class RubricReward:
         self._free_schemes = tuple(name for name in self._schemes if own.issuperset(find_scheme(name).readings))
         self._lookup = Lookup(config.tasks, config.format, config.column, self._schemes)
         check_functions(self._lookup.tasks.values(), python=config.judging.python_checks)
-        self._turns = count()
+        self._turns, self._steps = count(), count()
         self._breaker = Breaker(config.max_unknown, config.min_batch)
         self._journal = config.journal and config.journal.absolute()
         Judge(self._find_engine().bare, config.judging)  # refuses prompts that cannot be used now, not later
@@ -173,9 +175,14 @@ class RubricReward:
         """Reward one response."""
         return (await self.rewards([RewardRequest(task, text, tokens)], validation=validation))[0]
 
-    async def rewards(self, requests: Sequence[RewardRequest], *, validation: bool = False) -> list[Reward]:
-        """Reward a batch, in its order; `BreakerError` if too many of it are unknown."""
-        return await run_awaited(self._reward_batch([self._check(request, validation) for request in requests]))
+    async def rewards(
+        self, requests: Sequence[RewardRequest], *, validation: bool = False, step: int | None = None
+    ) -> list[Reward]:
+        """Reward a batch, in its order; `BreakerError` if too many of it are unknown.
+
+        `step` is the step of the training for `dropout(…)`; by default every call is the next one.
+        """
+        return await run_awaited(self._reward_batch(self._prepare(requests, validation, step)))
 
     def __call__(
         self,
@@ -184,6 +191,7 @@ class RubricReward:
         *,
         tokens: Sequence[int | None] | None = None,
         validation: bool = False,
+        step: int | None = None,
     ) -> list[Reward]:
         """Reward a batch from plain code, also while an event loop is running."""
         lengths = [None] * len(texts) if tokens is None else list(tokens)
@@ -191,14 +199,32 @@ class RubricReward:
             raise ConfigError("expected lists of tasks and texts, got a single one; put it into a list")
         if not len(tasks) == len(texts) == len(lengths):
             raise ConfigError(f"{len(tasks)} tasks, {len(texts)} texts and {len(lengths)} lengths; give one for each")
-        requests = map(RewardRequest, tasks, texts, lengths)
-        return run_blocking(self._reward_batch([self._check(request, validation) for request in requests]))
+        requests = [*map(RewardRequest, tasks, texts, lengths)]
+        return run_blocking(self._reward_batch(self._prepare(requests, validation, step)))
 
     def _find_engine(self) -> Engine:
         return find_engine(self.config.judge, self.config.http, self._journal)
 
-    def _check(self, request: RewardRequest, validation: bool) -> tuple[RewardRequest, float]:
-        """A request with its task found, and what length adds; in the caller's thread and before anything is asked."""
+    def _prepare(self, requests: Sequence[RewardRequest], validation: bool, step: int | None) -> "list[_Asked]":
+        """The requests of a batch as they are judged; raises in the caller's thread and before anything is asked."""
+        asked = [self._check(request, validation) for request in requests]
+        compared = next((name for name in self._schemes if find_scheme(name).is_relative), None)
+        if compared is None:
+            return asked
+        if validation:  # nothing is left out then, and length costs nothing
+            return [replace(one, length=0.0) for one in asked]
+        groups: dict[str, list[RewardRequest]] = defaultdict(list)
+        for one in asked:
+            groups[one.request.task.id].append(one.request)
+        if alone := next((name for name, group in groups.items() if len(group) == 1), None):
+            line = f"{compared} is about the responses to one prompt together, and this call has only one of them"
+            raise ConfigError(line, remedy="reward all of them in one call", place=f"task {alone!r}")
+        number = next(self._steps) if step is None else step
+        sizes = {name: _measure(group) for name, group in groups.items()}
+        return [replace(one, length=sizes[one.request.task.id].pop(0), step=number) for one in asked]
+
+    def _check(self, request: RewardRequest, validation: bool) -> "_Asked":
+        """A request with its task found, and what length adds."""
         task = self.find_task(request.task)
         if not isinstance(request.text, str):
             raise ConfigError(f"task {task.id!r}: the response is {shorten(repr(request.text))}; give its text")
@@ -217,20 +243,21 @@ class RubricReward:
                 line = "overlong is set and the length of the response is not known; pass tokens, its number of tokens"
                 raise ConfigError(line, place=f"task {task.id!r}")
             penalty = overlong_penalty(tokens, charge.limit, charge.buffer, charge.factor)
-        return RewardRequest(task, request.text, tokens), 0.0 - penalty
+        return _Asked(RewardRequest(task, request.text, tokens), 0.0 - penalty)
 
-    async def _reward_batch(self, batch: Sequence[tuple[RewardRequest, float]]) -> list[Reward]:
+    async def _reward_batch(self, batch: "Sequence[_Asked]") -> list[Reward]:
         judge = self._find_engine().find_judge(self.config.judging)
-        rewards = await run_together(self._reward_one(judge, *one) for one in batch)
+        rewards = await run_together(self._reward_one(judge, one) for one in batch)
         self._breaker.check([reward.parts.unknown if reward.value is None else None for reward in rewards])
         return rewards
 
-    async def _reward_one(self, judge: Judge, one: RewardRequest, overlong: float) -> Reward:
+    async def _reward_one(self, judge: Judge, asked: "_Asked") -> Reward:
+        one, overlong = asked.request, asked.overlong
         is_watched = next(self._turns) % self.config.shadow_every == 0
         schemes = self._schemes if is_watched else self._free_schemes
         judged = await judge.judge_all(one.task, one.text, list_readings(schemes))
         verdicts: Readings = {name: judgement.verdicts for name, judgement in judged.items()}
-        scores = score_readings(verdicts, one.task, schemes)
+        scores = score_readings(verdicts, one.task, schemes, length=asked.length, step=asked.step)
         score = scores[self.config.scheme]
         own = [verdict for reading in self._readings for verdict in verdicts[reading.name]]
         reasons = [verdict.reason for verdict in own if isinstance(verdict, Unknown)]
@@ -250,6 +277,27 @@ class RubricReward:
             addressing={**next(iter(judged.values())).addressing},
         )
         return Reward(value=None if score.value is None else score.value + overlong, parts=parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that has been checked, and where it stands in its batch."""
+
+    request: RewardRequest
+    overlong: float
+    """What length adds: 0 or less."""
+    length: float | None = None
+    """Its length as a multiple of its group's mean, for `focused(…)`."""
+    step: int | None = None
+    """The step of the training, for `dropout(…)`."""
+
+
+def _measure(group: Sequence[RewardRequest]) -> list[float]:
+    """The length of each response as a multiple of their mean: in tokens if all are known, else in characters."""
+    tokens = [one.tokens for one in group if one.tokens is not None]
+    sizes = tokens if len(tokens) == len(group) else [len(one.text) for one in group]
+    mean = fmean(sizes)
+    return [size / mean if mean else 1.0 for size in sizes]
 
 
 _made: dict[str, RubricReward] = {}
