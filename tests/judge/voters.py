@@ -65,3 +65,7 @@ class Dead(Lenient):
 
     async def complete(self, request: Request) -> Outcome:
         raise ModelError("voter/Dead: HTTP 401: a wrong key")
+
+
+class DeadToo(Dead):
+    """Cannot be used either."""

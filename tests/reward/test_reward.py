@@ -77,6 +77,7 @@ def test_a_reward_says_how_it_came_about(judging_server: MisbehavingServer, tmp_
             "unknown": [],
             "verdicts": {"criteria": verdicts},
             # The third criterion describes a behaviour to avoid.
+            "agreement": {},
             "dimensions": {
                 "dimension 0": verdicts[0] and not verdicts[2],
                 "dimension 1": verdicts[1] and verdicts[3],

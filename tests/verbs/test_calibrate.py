@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prorubric import CalibrateConfig, JudgeConfig, calibrate_judge
+from prorubric import CalibrateConfig, JudgeConfig, Message, calibrate_judge
 from prorubric.cli.app import run as run_program
 from prorubric.datasets.people_labels import LabelledItem, load_labels
 from prorubric.errors import SourceError
@@ -121,14 +121,17 @@ class TestCalibrate:
 class TestLabels:
     def test_a_row_is_read_with_its_labels_and_tags(self, tmp_path: Path) -> None:
         path = write_labels(tmp_path / "l.jsonl", [make_row("one", [True, None], tags=["x"])])
-        assert list(load_labels(path)) == [LabelledItem("?", "an answer", "one", (True, None), ("x",))]
+        assert list(load_labels(path)) == [
+            LabelledItem((Message(role="user", content="?"),), "an answer", "one", (True, None), ("x",))
+        ]
 
     def test_k_qa_s_entailment_is_true_and_the_rest_is_false(self, tmp_path: Path) -> None:
         (tmp_path / "k.csv").write_text(
             "Question,answer,claim,category_x,llm_x,label_0,label_1,label_2\nQ,A,C,Must_have,m,Entailment,Neutral,Contradiction\n"
         )
         found = list(load_labels(tmp_path / "k.csv"))
-        assert found == [LabelledItem("Q", "A", "C", (True, False, False), ("category:Must_have", "model:m"))]
+        asked = (Message(role="user", content="Q"),)
+        assert found == [LabelledItem(asked, "A", "C", (True, False, False), ("category:Must_have", "model:m"))]
 
     @pytest.mark.parametrize(
         ("change", "said"),

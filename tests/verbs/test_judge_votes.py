@@ -8,11 +8,12 @@ import pytest
 
 from prorubric import Response, save_responses, save_tasks
 from prorubric.cli.app import run as run_program
+from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
-from prorubric.runs.verdicts import read_verdicts
+from prorubric.runs.verdicts import read_judge, read_verdicts
 from prorubric.verbs.judge import JudgeRunConfig, estimate_judging, judge_responses
 from tests.aggregate.test_schemes import make_task
-from tests.judge.voters import FAILING, WAVERING
+from tests.judge.voters import DEAD, FAILING, LENIENT, ODD, STRICT, WAVERING
 
 
 @pytest.fixture
@@ -77,6 +78,59 @@ class TestVotes:
         result = judge_responses(make_config(files, judge=FAILING, judging=JudgeConfig(votes=3)))
         assert (result.unknown_verdicts, result.unknown_votes, result.agreement) == (12, 36, 0.0)
         assert result.unknown_reasons == {"no reply: no answer in 60 s": 12}
+
+
+class TestPanel:
+    def test_every_judge_is_asked_and_counted_for_itself(self, files: Path) -> None:
+        config = make_config(files, judge=[LENIENT, STRICT, ODD], prices="1000000,0")
+        told = estimate_judging(config)
+        result = judge_responses(config)
+        row = read_row(files)
+        assert row["verdicts"] == {"criteria": [True, False, True, False]}
+        assert row["judges"][ODD] == {"criteria": [True, False, True, False]}
+        assert set(row["agreement"]["criteria"].values()) == {0.6667}
+        assert (told.calls, result.calls, result.cost) == (9, 9, pytest.approx(90.0))
+        assert [(name, one.calls, one.cost, one.agreed) for name, one in result.judges.items()] == [
+            (LENIENT, 3, 30.0, 0.5),
+            (STRICT, 3, 30.0, 0.5),
+            (ODD, 3, 30.0, 1.0),
+        ]
+        assert read_judge(files / "run") == result.judge == f"{LENIENT}, {STRICT}, {ODD}"
+
+    @pytest.mark.parametrize("failing", [FAILING, DEAD])
+    def test_a_judge_that_fails_leaves_the_others_verdicts(self, files: Path, failing: str) -> None:
+        result = judge_responses(make_config(files, judge=f"{ODD},{failing}"))
+        assert read_row(files)["verdicts"] == {"criteria": [True, False, True, False]}
+        assert (result.unknown_verdicts, result.unknown_votes, result.judges[failing].unknown) == (0, 12, 12)
+        assert list(result.judges[failing].unknown_reasons.values()) == [12]
+
+    def test_the_run_belongs_to_all_of_its_judges_in_any_order(self, files: Path) -> None:
+        judge_responses(make_config(files, judge=[LENIENT, STRICT]))
+        again = judge_responses(make_config(files, judge=[STRICT, LENIENT]))
+        assert again.cached == again.calls == 6
+        for other in (LENIENT, [LENIENT, STRICT, ODD], [LENIENT, ODD]):
+            with pytest.raises(ConfigError, match="another judge"):
+                judge_responses(make_config(files, judge=other))
+
+    def test_a_judge_that_compares_words_decides_what_the_panel_can_read(self, files: Path) -> None:
+        result = judge_responses(make_config(files, judge=["lexical", ODD], scheme="auto"))
+        assert [*result.schemes] == ["additive", "conjunctive"]
+
+    def test_the_program_takes_the_option_several_times(self, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        judges = ("--judge", LENIENT, "--judge", FAILING, "--judge", ODD)
+        assert run_program(arguments(files, *judges, "--dry-run", "--json")) == 0
+        assert json.loads(capsys.readouterr().out)["calls"] == 9
+        assert run_program(arguments(files, *judges, "--prices", "1,1")) == 1
+        shown = capsys.readouterr().out
+        assert f"judge: {LENIENT}, {FAILING}, {ODD}" in shown
+        assert "agreement of the votes: 50.0% on average; 12 items below 80%, 12 votes unknown" in shown
+        assert f"{FAILING} left 12 votes open: 12 x no reply: no answer in 60 s" in shown
+
+    def test_a_stop_writes_no_response_that_a_judge_has_not_seen(self, files: Path) -> None:
+        result = judge_responses(make_config(files, judge=[LENIENT, STRICT, ODD], max_calls=4))
+        assert (result.stopped, result.responses, result.unknown_votes) == ("--max-calls 4 is reached", 1, 0)
+        rest = judge_responses(make_config(files, judge=[LENIENT, STRICT, ODD]))
+        assert (rest.responses, rest.calls - rest.cached) == (3, 5)
 
 
 def arguments(files: Path, *more: str) -> list[str]:

@@ -12,6 +12,7 @@ from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show, show_figure
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import MOST_REASKS
+from prorubric.judge.panel import list_judges
 from prorubric.judge.votes import UNSURE_BELOW
 from prorubric.text.show import count
 from prorubric.verbs.judge import JudgeEstimate, JudgeResult, JudgeRunConfig, estimate_judging, judge_responses
@@ -35,7 +36,7 @@ def judge(
     if dry_run:
         show(estimate_judging(config), _print_estimate, json=json)
         return 0
-    if may_cost(config.judge, config.prices):
+    if any(may_cost(name, config.prices) for name in list_judges(config.judge)):
         estimate = estimate_judging(config)
         say_estimate(count(estimate.responses, "response"), estimate)
     with show_progress("judging", "response", config.responses if config.limit is None else None) as on_progress:
@@ -76,6 +77,16 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
             f"{count(result.unsure, 'item')} below {UNSURE_BELOW:.0%}, {count(result.unknown_votes, 'vote')} unknown"
         )
         console.print(f"agreement of the votes: {result.agreement:.1%} on average; {unsure}")
+    if result.judges:
+        table = make_table("judge", "agrees", "unknown", "calls", "tokens", "cost")
+        for name, one in result.judges.items():
+            counts = (one.unknown, one.calls - one.cached, one.prompt_tokens + one.completion_tokens)
+            figures = (show_figure(one.agreed, ".1%"), *(f"{number:,}" for number in counts))
+            table.add_row(literal(name), *figures, "not known" if one.cost is None else f"${one.cost:,.4f}")
+        console.print(table)
+        for name, one in result.judges.items():
+            for reason, number in list(one.unknown_reasons.items())[:1]:
+                print_line(console, f"{name} left {count(one.unknown, 'vote')} open: {number:,} x {reason}", "yellow")
     _print_faults(result, console)
     print_calls(result, console)
     if result.shareable_share is not None:

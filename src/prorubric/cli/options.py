@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Parameter
 
 from prorubric.files.json import parse_json
+from prorubric.judge.panel import Judges
 
 ConfigT = TypeVar("ConfigT")
 _HEADINGS = {"judging": "Judging", "http": "Endpoint", "generation": "Generation"}
@@ -23,7 +24,9 @@ def flatten(record: Any, heading: str | None = None) -> None:
             options = {"name": "*", "group": _HEADINGS[part.name]}
         elif part.default is True:
             options["negative_bool"] = "no-"
-        if options:
+        if part.type == Judges:  # the option may be given several times
+            record.__annotations__[part.name] = Annotated[tuple[str, ...], Parameter(negative="", **options)]
+        elif options:
             record.__annotations__[part.name] = Annotated[part.type, Parameter(**options)]
 
 

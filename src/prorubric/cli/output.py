@@ -47,8 +47,9 @@ def literal(text: str, style: str = "") -> Text:
 
 
 def describe_judge(judge: str) -> str:
-    """A judge by name; lexical is labelled as not a model."""
-    return f"{judge} (word overlap, no model: it rewards mentioning terms)" if judge == "lexical" else judge
+    """A judge by name, or several; lexical is labelled as not a model."""
+    words = "lexical (word overlap, no model: it rewards mentioning terms)"
+    return ", ".join(words if name == "lexical" else name for name in judge.split(", "))
 
 
 def show_figure(figure: float | None, form: str, missing: str = "–") -> str:

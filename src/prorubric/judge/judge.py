@@ -423,6 +423,8 @@ def join_judgements(
         prompt_characters=sum(vote.prompt_characters for vote in votes),
         shared_characters=sum(vote.shared_characters for vote in votes),
         unknown_votes=sum(is_unknown(verdict) for vote in votes for verdict in vote.verdicts),
+        turns_left_out=max(vote.turns_left_out for vote in votes),
+        addressing=votes[0].addressing,
     )
     is_counted, verdicts = reading.form is BOOLEAN, []
     for item, cast in zip(items, zip(*(vote.verdicts for vote in votes), strict=True), strict=False):

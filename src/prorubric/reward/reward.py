@@ -23,6 +23,7 @@ from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
 from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import Judge, JudgeConfig
+from prorubric.judge.panel import AnyJudge, Judges, Panel, list_judges
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.together import run_together
@@ -54,8 +55,8 @@ class Overlong:
 class RewardConfig:
     """Everything that defines a reward."""
 
-    judge: str
-    """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
+    judge: Judges
+    """Judge, or several: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     _: KW_ONLY
     scheme: str = "prorubric"
     """The scheme that turns verdicts into the score."""
@@ -98,6 +99,8 @@ class RewardParts(Record):
     """Why verdicts or the score are unknown, each reason once. The score may be known all the same."""
     verdicts: dict[str, list[JsonValue]]
     """The verdicts by reading; one that is unknown is an object with its reason."""
+    agreement: dict[str, dict[str, float]] = Field(default_factory=dict)
+    """By reading and index of the item, the share of votes that agree; empty if there was one vote."""
     dimensions: dict[str, DimensionVerdict]
     """The verdict on each dimension; None if it is unknown. Empty if the task has none."""
     shadow: dict[str, float | None]
@@ -149,7 +152,8 @@ class RubricReward:
         self._turns, self._steps = count(), count()
         self._breaker = Breaker(config.max_unknown, config.min_batch)
         self._journal = config.journal and config.journal.absolute()
-        Judge(self._find_engine().bare, config.judging)  # refuses prompts that cannot be used now, not later
+        for engine in self._find_engines().values():
+            Judge(engine.bare, config.judging)  # refuses prompts that cannot be used now, not later
 
     def __reduce__(self) -> tuple[Any, ...]:
         return make_reward, (self.config,)
@@ -161,8 +165,19 @@ class RubricReward:
 
     @property
     def usage(self) -> Usage:
-        """What this process has asked of the judge so far, over all rewards that share it."""
-        return self._find_engine().usage
+        """What this process has asked of the judge so far, or of all judges, over all rewards that share them."""
+        used = list(self.usage_by_judge.values())
+        if len(used) == 1:
+            return used[0]
+        total = Usage(", ".join(list_judges(self.config.judge)))
+        for usage in used:
+            total.merge(usage)
+        return total
+
+    @property
+    def usage_by_judge(self) -> dict[str, Usage]:
+        """What this process has asked of each judge so far."""
+        return {name: engine.usage for name, engine in self._find_engines().items()}
 
     def find_task(self, row: object) -> Task:
         """The task of a row: a task, an id, a task as an object or as JSON text, or a row with one of these.
@@ -202,8 +217,10 @@ class RubricReward:
         requests = [*map(RewardRequest, tasks, texts, lengths)]
         return run_blocking(self._reward_batch(self._prepare(requests, validation, step)))
 
-    def _find_engine(self) -> Engine:
-        return find_engine(self.config.judge, self.config.http, self._journal)
+    def _find_engines(self) -> dict[str, Engine]:
+        """One engine for each judge."""
+        judges = list_judges(self.config.judge)
+        return {name: find_engine(name, self.config.http, self._journal) for name in judges}
 
     def _prepare(self, requests: Sequence[RewardRequest], validation: bool, step: int | None) -> "list[_Asked]":
         """The requests of a batch as they are judged; raises in the caller's thread and before anything is asked."""
@@ -246,12 +263,13 @@ class RubricReward:
         return _Asked(RewardRequest(task, request.text, tokens), 0.0 - penalty)
 
     async def _reward_batch(self, batch: "Sequence[_Asked]") -> list[Reward]:
-        judge = self._find_engine().find_judge(self.config.judging)
+        judges = {name: engine.find_judge(self.config.judging) for name, engine in self._find_engines().items()}
+        judge = Panel(judges) if len(judges) > 1 else next(iter(judges.values()))
         rewards = await run_together(self._reward_one(judge, one) for one in batch)
         self._breaker.check([reward.parts.unknown if reward.value is None else None for reward in rewards])
         return rewards
 
-    async def _reward_one(self, judge: Judge, asked: "_Asked") -> Reward:
+    async def _reward_one(self, judge: AnyJudge, asked: "_Asked") -> Reward:
         one, overlong = asked.request, asked.overlong
         is_watched = next(self._turns) % self.config.shadow_every == 0
         schemes = self._schemes if is_watched else self._free_schemes
@@ -270,6 +288,11 @@ class RubricReward:
             overlong=overlong,
             unknown=tuple(dict.fromkeys([*reasons, score.reason] if score.reason else reasons)),
             verdicts={name: [render_verdict(verdict) for verdict in row] for name, row in verdicts.items()},
+            agreement={
+                name: {str(index): share for index, share in found.agreement.items()}
+                for name, found in judged.items()
+                if found.agreement
+            },
             dimensions=judge_dimensions(one.task, verdicts),
             shadow={name: scores[name].value for name in self.config.shadow if name in scores},
             tokens=one.tokens,

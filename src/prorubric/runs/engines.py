@@ -1,8 +1,8 @@
 """Where the work of a run is done: in this process, or in Ray actors on many machines.
 
-A `Job` travels to wherever the work is done, is given its models there, and returns the function that works on one item.
-Results come back in the order of the items and are the same on every engine, and every reply is in the journal before
-it is used, so either engine can finish what the other began.
+A `Job` travels to wherever the work is done, is given its models there, and returns the function that works on one
+item. Results come back in the order of the items and are the same on every engine, and every reply is in the journal
+before it is used, so either engine can finish what the other began.
 """
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
@@ -23,6 +23,7 @@ Engine = Literal["local", "ray"]
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 Job = Callable[..., Callable[[ItemT], Coroutine[Any, Any, ResultT]]]
+"""Called with one model for each that the run names, in this order."""
 
 
 @config_record
@@ -42,22 +43,17 @@ class EngineOptions(RunOptions):
 
 
 async def run_job(
-    model: str,
+    models: Sequence[str],
     job: Job[ItemT, ResultT],
     items: Iterable[ItemT],
     run: Run,
     options: EngineOptions,
     journal_path: Path,
-    others: Sequence[str] = (),
 ) -> AsyncGenerator[ResultT, None]:
-    """The result for every item, in order. After a stop no item is begun, and those in flight are finished.
-
-    The job is given the model, and the others after it.
-    """
+    """The result for every item, in order. After a stop no item is begun, and those in flight are finished."""
     wanted = take_until_stopped(items, run.stop)
-    models = (model, *others)
-    for name in models:
-        run.models.make(name)  # even for Ray: a wrong name fails before anything starts
+    for model in models:
+        run.models.make(model)  # even for Ray: a wrong name fails before anything starts
     if options.engine == "ray":
         from prorubric.runs.ray_engine import run_on_ray  # noqa: PLC0415 - loads an optional library
 
@@ -67,7 +63,7 @@ async def run_job(
                 yield result
         return
     with Journal(journal_path) as journal:
-        work = job(*(run.models.open(name, journal) for name in models))
+        work = job(*(run.models.open(model, journal) for model in models))
         try:
             async for result in run_in_order(map(work, wanted), options.window):
                 yield result

@@ -9,7 +9,7 @@ the worker's own machine and never travels.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from itertools import islice
@@ -40,19 +40,19 @@ class _WorkerActor:
     """A worker with its own models."""
 
     def __init__(
-        self, models: tuple[str, ...], job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None
+        self, models: Sequence[str], job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None
     ) -> None:
         self._stop = Stop()
         self._gate = Gate(self._stop, max_calls)
         self._models = Models(http, self._gate)
         actor = _import_ray().get_actor(journal)
         kept: Any = SimpleNamespace(find=actor.find.remote, keep=actor.keep.remote)
-        self._work = job(*(self._models.open(name, kept) for name in models))
+        self._work = job(*(self._models.open(model, kept) for model in models))
 
     async def run(self, items: list[Any]) -> tuple[list[Any], dict[str, Usage], str]:
-        """The results, what they used by model, and why the worker has stopped, if it has."""
+        """The results, what they used of each model, and why the worker has stopped, if it has."""
         results = await run_together(map(self._work, [] if self._stop.asked else items))
-        return results, {name: used.take() for name, used in self._gate.usage.items()}, self._stop.reason
+        return results, {model: used.take() for model, used in self._gate.usage.items()}, self._stop.reason
 
     async def stop(self) -> None:
         self._stop.ask()
@@ -62,7 +62,7 @@ class _WorkerActor:
 
 
 async def run_on_ray(
-    models: tuple[str, ...],
+    models: Sequence[str],
     job: Job[ItemT, ResultT],
     items: Iterator[ItemT],
     run: Run,
@@ -105,9 +105,9 @@ async def run_on_ray(
     try:
         # Twice as many as there is room for: a slow first shard must not keep the workers waiting.
         async with aclosing(run_in_order(deal(), 2 * shards_at_once * size)) as shards:
-            async for results, usage, stopped in shards:
-                for name, used in usage.items():
-                    run.gate.usage[name].merge(used)
+            async for results, used, stopped in shards:
+                for model, usage in used.items():
+                    run.gate.usage[model].merge(usage)
                 run.gate.check_budget()
                 if stopped:
                     run.stop.ask(f"--max-calls {most} is reached")

@@ -186,7 +186,7 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
         if config.has_model:
             require_text(run.models.make(config.generator))  # before there is a journal
             job = partial(start_compiling, plan)
-            results = run_job(config.generator, job, tasks, run, config, outputs.journal)
+            results = run_job([config.generator], job, tasks, run, config, outputs.journal)
         else:
             results = run_in_order(map(start_compiling(plan, None), tasks), config.window)
         with (

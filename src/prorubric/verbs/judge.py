@@ -3,8 +3,8 @@
 A run that is stopped leaves the responses it has finished, and its summary says why it stopped.
 """
 
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -23,17 +23,19 @@ from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
 from prorubric.judge.answer import View
 from prorubric.judge.checks import check_functions
-from prorubric.judge.judge import Judge, JudgeConfig, Judged
+from prorubric.judge.judge import JudgeConfig, Judged
+from prorubric.judge.panel import Judges, list_judges, make_judge
 from prorubric.judge.readings import Reading
 from prorubric.judge.votes import UNSURE_BELOW
+from prorubric.llm.accounting import estimate_cost
 from prorubric.llm.model import YesNoModel
 from prorubric.llm.together import run_sync
-from prorubric.rubric.base import config_record, render_config
+from prorubric.rubric.base import Record, config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts
+from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts, is_unknown, render_verdict
 from prorubric.runs.engines import EngineOptions, Job, run_job
-from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, open_existing, replay_judge
+from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, add_up, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
 from prorubric.runs.inputs import load_all_tasks, pair_responses
 from prorubric.runs.models import AnyModel
@@ -52,8 +54,8 @@ class JudgeRunConfig(TaskOptions, EngineOptions):
     responses: Path
     """Responses file."""
     _: KW_ONLY
-    judge: str
-    """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
+    judge: Judges
+    """Judge, or several: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     out: Path = Path("prorubric-judge")
     """Run folder; running the same command again finishes what is missing."""
     scheme: str = AUTO
@@ -66,6 +68,22 @@ class JudgeRunConfig(TaskOptions, EngineOptions):
         if self.out.suffix.lower() in (".csv", ".json", ".jsonl", ".parquet"):
             held = f"a folder, with {SHEET} and {SCORES} in it"
             raise ConfigError(f"--out {self.out} is {held}; name it without a suffix")
+
+
+class PanelMember(Record):
+    """One judge of a panel: what it said, and what it cost."""
+
+    verdicts: int
+    unknown: int
+    unknown_reasons: dict[str, int]
+    agreed: float | None
+    """The share of its known verdicts that are those of the panel, where the panel has one; None without any."""
+    calls: int
+    cached: int
+    failed_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
 
 
 class JudgeResult(RunResult, ScoredRun):
@@ -98,6 +116,8 @@ class JudgeResult(RunResult, ScoredRun):
     """Items with an agreement below `UNSURE_BELOW`."""
     unknown_votes: int = 0
     """Votes without a verdict, of several; the others may have decided all the same."""
+    judges: dict[str, PanelMember] = Field(default_factory=dict)
+    """By name, if there are several."""
     reasks: int | None
     """How often an open item was asked again; None for a judge that gives probabilities, which is asked once."""
     shareable_prompt_tokens: int
@@ -138,7 +158,7 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
     setting = Setting(
         verb="judge",
         config=config,
-        identity={"judge": inputs.model.identity, "subset": config.subset}
+        identity={"judge": _identify(inputs.models), "subset": config.subset}
         | render_config(config.judging)
         | {"limit": config.limit},
         inputs={"tasks": config.tasks, "responses": config.responses},
@@ -154,7 +174,7 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
             write_verdicts = stack.enter_context(open_rows(config.out / VERDICTS, ROW_SCHEMA))
             files = (config.out / SCORES, config.out / SHEET)
             write_scores = [stack.enter_context(open_scores(path, inputs.schemes)) for path in files]
-            async with aclosing(run_job(config.judge, inputs.job, inputs.cases, run, config, journal)) as stream:
+            async with aclosing(run_job([*inputs.models], inputs.job, inputs.cases, run, config, journal)) as stream:
                 async for judged in stream:
                     if run.stop.asked and judged.is_open:  # it was not asked to the end
                         continue
@@ -175,10 +195,10 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
 
 
 def start_judging(
-    judging: JudgeConfig, readings: tuple[Reading, ...], model: AnyModel
+    judging: JudgeConfig, readings: tuple[Reading, ...], names: tuple[str, ...], *models: AnyModel
 ) -> Callable[[tuple[Task, Response]], Coroutine[Any, Any, Judged]]:
-    """The function that judges one response, with one call for each reading."""
-    judge = Judge(model, judging)
+    """The function that judges one response, by one model or by a panel of several."""
+    judge = make_judge(dict(zip(names, models, strict=True)), judging)
 
     async def judge_one(case: tuple[Task, Response]) -> Judged:
         task, response = case
@@ -196,25 +216,33 @@ class _Inputs:
     schemes: tuple[str, ...]
     left_out: dict[str, str]
     unread: dict[str, str]
-    model: AnyModel
+    models: dict[str, AnyModel]
+    """By what the user calls them; several are a panel."""
     job: Job[tuple[Task, Response], Judged]
 
 
 def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
-    """Read the tasks and make the model; raises before a token is spent and before there is a folder."""
-    tasks = load_all_tasks(config, run.rejects)
+    """Read the tasks and make the judges; raises before a token is spent and before there is a folder."""
+    tasks, judges = load_all_tasks(config, run.rejects), list_judges(config.judge)
     check_functions(tasks.values(), python=config.judging.python_checks)
-    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging, config.judge)
+    weakest = READS_WORDS if READS_WORDS in judges else judges[0]
+    schemes, left_out = choose_schemes(config.scheme, list(tasks.values()), check_judging, weakest)
     cases = islice(pair_responses(config.responses, tasks, run.rejects, config.strict), config.limit)
     first = next(cases, None)
     if first is None:
         why = run.rejects.first(str(config.responses)) or "the file is empty"
         raise SourceError(f"{config.responses}: no response could be judged; {why}; {EXAMPLE}")
-    unread = split_by_words(schemes)[1] if config.judge == READS_WORDS else {}
-    model = run.models.make(config.judge)
-    job = partial(start_judging, config.judging, list_readings(schemes))
-    job(model)  # a prompt file that cannot be used is found now
-    return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, model, job)
+    unread = split_by_words(schemes)[1] if weakest == READS_WORDS else {}
+    models = {name: run.models.make(name) for name in judges}
+    job = partial(start_judging, config.judging, list_readings(schemes), judges)
+    job(*models.values())  # a prompt file that cannot be used is found now
+    return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, models, job)
+
+
+def _identify(models: Mapping[str, AnyModel]) -> str | list[str]:
+    """What makes a run another one if its judges differ; their order does not."""
+    identities = sorted(model.identity for model in models.values())
+    return identities if len(identities) > 1 else identities[0]
 
 
 class _Tally:
@@ -224,6 +252,8 @@ class _Tally:
         self.counts, self.reasons, self.scores = Counter[str](), UnknownCounts(), SchemeTally()
         self.seen: set[str] = set()
         self.agreement, self.addressing = 0.0, Counter[str]()
+        self.judges: dict[str, Counter[str]] = defaultdict(Counter)
+        self.judge_reasons: dict[str, UnknownCounts] = defaultdict(UnknownCounts)
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
         left_out = max(found.turns_left_out for found in judged.judgements.values())
@@ -250,6 +280,14 @@ class _Tally:
             self.agreement += sum(judgement.agreement.values())
             for verdict in unknown:
                 self.reasons.add(verdict)
+            for name, own in judgement.judges.items():
+                both = zip(own.verdicts, judgement.verdicts, strict=True)
+                known = [said == joined for said, joined in both if not (is_unknown(said) or is_unknown(joined))]
+                missing = [verdict for verdict in own.verdicts if isinstance(verdict, Unknown)]
+                counts = {"verdicts": len(own.verdicts), "unknown": len(missing)}
+                self.judges[name].update(**counts, compared=len(known), agreed=sum(known))
+                for verdict in missing:
+                    self.judge_reasons[name].add(verdict)
         self.seen.add(judged.task.id)
         self.scores.add(scores)
 
@@ -270,6 +308,12 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         for name, one in found.items()
         if one.agreement
     }
+    judges: dict[str, JsonValue] = {
+        judge: {
+            name: [render_verdict(verdict) for verdict in one.judges[judge].verdicts] for name, one in found.items()
+        }
+        for judge in next(iter(found.values())).judges
+    }
     return render_verdict_row(
         judged.task.id,
         judged.response.sample,
@@ -279,6 +323,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         turns_left_out=max(one.turns_left_out for one in found.values()),
         agreement=agreement,
         addressing={**judged.addressing},
+        judges=judges,
         meta=judged.response.meta,
     )
 
@@ -287,7 +332,7 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
     was_cut = run.stop.asked or tally.counts["responses"] == config.limit
     return JudgeResult(
         folder=str(config.out),
-        judge=config.judge,
+        judge=", ".join(inputs.models),
         responses=tally.counts["responses"],
         unanswered=0 if was_cut else len(inputs.tasks) - len(tally.seen),
         schemes=tally.scores.summarize(inputs.schemes),
@@ -303,28 +348,52 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         agreement=tally.agreement / tally.counts["voted"] if tally.counts["voted"] else None,
         unsure=tally.counts["unsure"],
         unknown_votes=tally.counts["unknown_votes"],
-        reasks=None if isinstance(inputs.model, YesNoModel) else config.judging.reasks,
+        judges=_describe_judges(tally, run) if len(inputs.models) > 1 else {},
+        reasks=None
+        if all(isinstance(model, YesNoModel) for model in inputs.models.values())
+        else config.judging.reasks,
         shareable_prompt_tokens=tally.counts["shareable"] // CHARACTERS_PER_TOKEN,
         shareable_share=tally.counts["shareable"] / tally.counts["prompt"] if tally.counts["prompt"] else None,
         **run.describe(),
     )
 
 
+def _describe_judges(tally: _Tally, run: Run) -> dict[str, PanelMember]:
+    members = {}
+    for name, counts in tally.judges.items():
+        used = run.gate.usage[name]
+        members[name] = PanelMember(
+            verdicts=counts["verdicts"],
+            unknown=counts["unknown"],
+            unknown_reasons=tally.judge_reasons[name].summarize(),
+            agreed=counts["agreed"] / counts["compared"] if counts["compared"] else None,
+            calls=used.calls,
+            cached=used.cached,
+            failed_calls=sum(used.failures.values()),
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            cost=estimate_cost(used, run.gate.prices),
+        )
+    return members
+
+
 async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
     inputs, responses = _open_inputs(config, run), 0
     with open_existing(config.journal or config.out / JOURNAL) as journal:
-        questions = Questions(journal)
-        judge_one = inputs.job(replay_judge(inputs.model, questions, config.judging))
+        asked = {name: Questions(journal) for name in inputs.models}
+        judge_one = inputs.job(
+            *(replay_judge(model, asked[name], config.judging) for name, model in inputs.models.items())
+        )
         for case in inputs.cases:
             await judge_one(case)
             responses += 1
     await run.models.close(own=False)  # the run may use the same object
     return JudgeEstimate(
-        judge=config.judge,
+        judge=", ".join(inputs.models),
         responses=responses,
         rejected=run.rejects.count,
         schemes=inputs.schemes,
         left_out=inputs.left_out,
         unread=inputs.unread,
-        **questions.price(inputs.model.name, run.gate.prices),
+        **add_up(asked[name].price(model.name, run.gate.prices) for name, model in inputs.models.items()),
     )

@@ -16,6 +16,7 @@ from prorubric.aggregate.choose import READS_WORDS, split_by_words
 from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.judge.judge import JudgeConfig
+from prorubric.judge.panel import Judges, list_judges
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.reward import Overlong, RewardConfig, make_reward
 from prorubric.reward.server.config import ServerOptions, list_hosts, read_token
@@ -37,8 +38,8 @@ class ServeConfig(ServerOptions):
     """A server: what it serves, where, within which limits, and how the judge is asked."""
 
     _: KW_ONLY
-    judge: str
-    """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
+    judge: Judges
+    """Judge, or several: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     tasks: str | None = None
     """Tasks file, or the id of a Hugging Face dataset; not needed if every request carries its task."""
     scheme: str = "prorubric"
@@ -97,7 +98,7 @@ def serve_rewards(config: ServeConfig, on_ready: Callable[[Serving], None] | Non
         url=f"http://[{config.host}]:{port}" if ":" in config.host else f"http://{config.host}:{port}",
         host=config.host,
         port=port,
-        judge=config.judge,
+        judge=", ".join(list_judges(config.judge)),
         scheme=config.scheme,
         tasks=len(reward.tasks),
         routes=REWARD_ROUTES,
@@ -112,7 +113,7 @@ def serve_rewards(config: ServeConfig, on_ready: Callable[[Serving], None] | Non
     set_up_logs(log_text=config.log_text)
     if reward.config.overlong is not None:
         log("note", text=_NOTE_ON_LENGTHS)
-    unread = split_by_words((config.scheme,))[1] if config.judge == READS_WORDS else {}
+    unread = split_by_words((config.scheme,))[1] if READS_WORDS in list_judges(config.judge) else {}
     if unread:
         means = "rewards will be near 0 whatever the response; use a model as the judge"
         log("note", text=f"{', '.join(unread)}: {READS_WORDS} compares words and cannot read their texts; {means}")

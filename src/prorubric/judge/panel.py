@@ -1,0 +1,93 @@
+"""Several judges at once: each judges every response, and what more than half of them say is the verdict.
+
+A call of one judge that fails is an unknown vote, and the others decide. A judge that cannot be used at all is not
+asked again, and its votes are unknown; the error is raised once no judge is left.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from prorubric.errors import ConfigError, ModelError
+from prorubric.judge.judge import Judge, JudgeConfig, Judgement, join_judgements
+from prorubric.judge.readings import Reading, find_reading, list_items
+from prorubric.llm.model import Model, YesNoModel
+from prorubric.llm.together import run_together
+from prorubric.rubric.records import Answer, Task
+from prorubric.rubric.verdict import NO_REPLY, Unknown
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def list_judges(judge: str | Sequence[str]) -> tuple[str, ...]:
+    """The judges that an option names, one by one."""
+    return tuple(name for part in ([judge] if isinstance(judge, str) else judge) for name in _split(part))
+
+
+def _check_judges(judge: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """One judge as text, several as a tuple; `ConfigError` if there is none, or one twice."""
+    names = list_judges(judge)
+    if not names:
+        raise ConfigError("no judge is named; name one, or several with commas between them")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"the judge {twice[0]} is named twice; to ask one judge several times, set votes")
+    return names if len(names) > 1 else names[0]
+
+
+Judges = Annotated[tuple[str, ...] | str, AfterValidator(_check_judges)]
+"""An option that names one judge, or several: in a list, or with commas between them."""
+
+
+class Panel:
+    """Several judges with the interface of one; by names of their own, or by those of their models."""
+
+    def __init__(self, judges: Mapping[str, Judge] | Sequence[Judge]) -> None:
+        by_name = judges if isinstance(judges, Mapping) else {judge.model.name: judge for judge in judges}
+        if not judges or len(by_name) < len(judges):
+            raise ConfigError(f"a panel of {len(judges)} judges has {len(by_name)} names; give each judge its own")
+        self.judges = dict(by_name)
+        self.failed: dict[str, str] = {}
+        """The judges that cannot be used, with the reason."""
+
+    async def judge(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
+        """The verdicts of one reading on one response, joined, with those of each judge."""
+        wanted = find_reading(reading)
+        found = await run_together(self._ask(name, task, response, wanted) for name in self.judges)
+        least = next(iter(self.judges.values())).config.min_agreement
+        joined = join_judgements(found, wanted, list_items(task, wanted), least)
+        return replace(joined, judges=dict(zip(self.judges, found, strict=True)))
+
+    async def judge_all(self, task: Task, response: Answer, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
+        """The judgements of several readings by their names, asked for at the same time."""
+        wanted = [find_reading(reading) for reading in readings]
+        found = await run_together(self.judge(task, response, reading) for reading in wanted)
+        return {reading.name: judgement for reading, judgement in zip(wanted, found, strict=True)}
+
+    async def close(self) -> None:
+        """Close every model."""
+        for judge in self.judges.values():
+            await judge.close()
+
+    async def _ask(self, name: str, task: Task, response: Answer, reading: Reading) -> Judgement:
+        if name not in self.failed:
+            try:
+                return await self.judges[name].judge(task, response, reading)
+            except ModelError as error:
+                self.failed[name] = str(error)
+                if len(self.failed) == len(self.judges):
+                    raise
+        count = 1 if reading.is_joint else len(list_items(task, reading))
+        return Judgement((Unknown(f"{NO_REPLY}: {self.failed[name]}", kind=NO_REPLY, failure="gave-up"),) * count)
+
+
+AnyJudge = Judge | Panel
+
+
+def make_judge(models: Mapping[str, Model | YesNoModel], config: JudgeConfig) -> AnyJudge:
+    """The judge that asks a model in this way, or the panel of several."""
+    judges = {name: Judge(model, config) for name, model in models.items()}
+    return Panel(judges) if len(judges) > 1 else next(iter(judges.values()))
