@@ -51,16 +51,17 @@ def compile(  # noqa: A001 - the verb's name
         return 0
     name_outputs(config).check(config.tasks, config.overwrite)  # before the whole file is read for the estimate
     stopping = "stopping; running the same command again starts over (Ctrl-C again to quit now)"
-    if config.has_model:
+    if config.models:
         estimate = estimate_compile(config)
-        say_estimate(count(estimate.tasks, "task"), estimate)
+        say_estimate(count(estimate.tasks, "task"), estimate, exact=not config.verify)
         stopping = (
             "stopping: finishing the calls in flight; run the same command again to continue (Ctrl-C again to quit now)"
         )
     with show_progress("compiling", "task", Path(config.tasks)) as on_progress:
         result = compile_rubrics(config, on_progress, lambda: say(stopping))
     show(result, _print_result, json=json)
-    return 1 if result.excluded or result.rejected or result.failed_texts else 0
+    unverified = result.verify_faults or result.not_verified
+    return 1 if result.excluded or result.rejected or result.failed_texts or unverified else 0
 
 
 def _print_estimate(estimate: CompileEstimate, console: Console) -> None:
@@ -85,6 +86,9 @@ def _print_result(result: CompileResult, console: Console) -> None:
         ("excluded", result.reasons, "red"),
         ("faults of replies", result.faults, ""),
         ("kept with faults of the text", result.text_faults, "yellow"),
+        ("dimensions verified", {"without a fault": result.verified} if result.verified else {}, ""),
+        ("dimensions kept with faults", result.verify_faults, "yellow"),
+        ("dimensions not verified", result.not_verified, "red"),
         ("failure sentences", result.failure_sentences, ""),
         ("texts not delivered", result.failed_texts, "red"),
         ("failed calls", result.failures, "red"),

@@ -1,10 +1,10 @@
-"""Compile one checklist: generate, check, ask again with the faults, repair, keep or exclude.
+"""Compile one checklist: generate, check, verify, ask again with the faults, repair, keep or exclude.
 
 Every task comes out again: with dimensions (`kept`, `repaired`), or without them and with the reason (`excluded`). Its
 `meta["compile"]` records how, attempt by attempt. The rubric is never changed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BeforeValidator, Field, JsonValue
 
 from prorubric.compile.check import TEXT_CHECKS, TextCheck, find_exclusion, find_faults, find_text_faults
-from prorubric.compile.draft import Draft, Fault, parse_draft
+from prorubric.compile.draft import Draft, Fault, make_object_schema, parse_draft
 from prorubric.compile.prompt import (
     Domain,
     GeneratorPrompt,
@@ -25,6 +25,7 @@ from prorubric.compile.prompt import (
 )
 from prorubric.compile.repair import counts_from_zero, is_whole_from_zero, repair_draft
 from prorubric.compile.rules import draft_by_rules
+from prorubric.compile.verify import Verification, Verifier, find_verify_faults, load_verify_prompt
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
 from prorubric.llm.prompt_file import read_prompt
@@ -40,11 +41,6 @@ RULES_IDENTITY = "rules/5"
 """The generator's name in compiled tasks; changes with anything in `rules` that changes a group or a text."""
 
 FoundT = TypeVar("FoundT")
-
-
-def make_object_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    """The JSON schema of an object with exactly these properties."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 _ROW = {
@@ -91,6 +87,8 @@ class Compiled:
     repairs: tuple[str, ...] = ()
     text_faults: tuple[Fault, ...] = ()
     """Those that the kept draft still has."""
+    verified: tuple[Verification, ...] = ()
+    """What a verifying model said about each of the dimensions."""
     failed_texts: Mapping[str, Fault] = field(default_factory=dict)
     """Texts for other schemes that the generator did not deliver."""
     failure_sentences: Mapping[str, int] = field(default_factory=dict)
@@ -123,15 +121,20 @@ class _Candidate:
     structure: tuple[Fault, ...] = ()
     text: tuple[Fault, ...] = ()
     repairs: tuple[str, ...] = ()
+    verified: tuple[Verification, ...] = ()
 
 
 class Compiler:
-    """Makes dimensions for tasks with one generator: a model, or None for the rules."""
+    """Makes dimensions for tasks with one generator: a model, or None for the rules; a second model may verify them."""
 
     def __init__(
-        self, model: Model | None, config: GeneratorConfig | None = None, own_prompt: str | None = None
+        self,
+        model: Model | None,
+        config: GeneratorConfig | None = None,
+        own_prompt: str | None = None,
+        verifier: Verifier | None = None,
     ) -> None:
-        self.model = model
+        self.model, self.verifier = model, verifier
         self.config = config or GeneratorConfig()
         path = self.config.prompt_file
         self._own_prompt = own_prompt if path is None or own_prompt is not None else read_prompt(path)
@@ -164,28 +167,32 @@ class Compiler:
         if self.model is None:
             candidate = self._examine(draft_by_rules(task), task)
             asked = Asked(candidate, 1, ((*candidate.structure, *candidate.text),))
-            return self._finish(task, asked, self._repair(candidate, n))
+            return await self._keep(task, asked, candidate)
         candidates: list[_Candidate] = []
 
-        def read(reply: Reply) -> _Candidate | tuple[Fault, ...] | Fault:
+        async def read(reply: Reply) -> _Candidate | tuple[Fault, ...] | Fault:
             draft = parse_draft(reply)
             if isinstance(draft, Fault):
                 return draft
             candidate = self._examine(draft, task)
+            if not candidate.structure:
+                candidate = await self._verify(candidate, task)
             candidates.append(candidate)
-            return (*candidate.structure, *(candidate.text if self.config.retry_on_text else ())) or candidate
+            text = candidate.text if self.config.retry_on_text else ()
+            return (*candidate.structure, *find_verify_faults(candidate.verified), *text) or candidate
 
         asked = await self.ask("group", task, read, GROUP_SCHEMA)
         if asked.found is None and candidates:
-            # One that can be used, then the fewest faults of structure, then of text; among equals the last
-            # draft, which was written with the most feedback.
-            def rank(one: _Candidate) -> tuple[bool, int, int]:
-                return isinstance(self._repair(one, n), Fault), len(one.structure), len(one.text)
+            # One that can be used, then the fewest faults of structure, then of what was verified, then of text; among
+            # equals the last draft, which was written with the most feedback.
+            def rank(one: _Candidate) -> tuple[bool, int, int, int]:
+                lost = sum(len(indices) for found in one.verified for indices in found.faults.values())
+                return isinstance(self._repair(one, n), Fault), len(one.structure), lost, len(one.text)
 
             asked = replace(asked, found=min(reversed(candidates), key=rank))
         # A draft is repaired when the retries are used up; after a failed call, the next run asks again.
         if asked.found is not None and not (asked.failure and asked.found.structure):
-            return self._finish(task, asked, self._repair(asked.found, n))
+            return await self._keep(task, asked, asked.found)
         if asked.failure is None:
             last = asked.faults[-1][0]
             return self._finish(task, asked, Fault(f"no usable reply: {last.kind}", last.detail))
@@ -197,7 +204,7 @@ class Compiler:
         self,
         question: Question,
         task: Task,
-        read: Callable[[Reply], FoundT | tuple[Fault, ...] | Fault],
+        read: Callable[[Reply], Coroutine[Any, Any, FoundT | tuple[Fault, ...] | Fault]],
         schema: Mapping[str, Any],
     ) -> Asked[FoundT]:
         """Ask until a reply can be used, telling the generator what was wrong, or until the retries are used up."""
@@ -210,7 +217,7 @@ class Compiler:
             outcome = await self.model.complete(request)
             if isinstance(outcome, Failure):
                 return Asked(None, attempt - 1, tuple(faults), outcome)
-            found = read(outcome)
+            found = await read(outcome)
             if isinstance(found, Fault):
                 found = (found,)
             if not isinstance(found, tuple):
@@ -224,6 +231,19 @@ class Compiler:
     def _examine(self, draft: Draft, task: Task) -> _Candidate:
         structure = find_faults(draft, len(task.rubric))
         return _Candidate(draft, tuple(structure), tuple(find_text_faults(draft, task, self.config.text_checks)))
+
+    async def _verify(self, candidate: _Candidate, task: Task) -> _Candidate:
+        """The candidate with what the verifying model says about it, if there is one."""
+        if self.verifier is None or candidate.verified:
+            return candidate
+        return replace(candidate, verified=await self.verifier.verify(candidate.draft, task))
+
+    async def _keep(self, task: Task, asked: Asked[_Candidate], candidate: _Candidate) -> Compiled:
+        """Keep a candidate, repaired and verified, or exclude the task."""
+        outcome = self._repair(candidate, len(task.rubric))
+        return self._finish(
+            task, asked, await self._verify(outcome, task) if isinstance(outcome, _Candidate) else outcome
+        )
 
     def _repair(self, candidate: _Candidate, n: int) -> _Candidate | Fault:
         """A candidate whose structure is right or was put right, or why it cannot be."""
@@ -244,6 +264,11 @@ class Compiler:
         state: State = "excluded" if exclusion else "repaired" if kept.repairs else "kept"
         prompt = None if self.model is None else self.prompt_for("group", task.domain)
         rows = kept.draft.dimensions
+        verification: JsonValue = None
+        if self.verifier is not None and kept.verified:
+            found = {"model": self.verifier.model.name, "prompt_sha256": load_verify_prompt()[1]}
+            verification = {**found, "dimensions": [one.render() for one in kept.verified]}
+        unverified = next((one.failure for one in kept.verified if one.failure), None)
         about: dict[str, JsonValue] = {
             "state": state,
             "generator": self.name,
@@ -253,6 +278,7 @@ class Compiler:
             "faults": [[fault.detail for fault in faults] for faults in asked.faults if faults],
             "repairs": [*kept.repairs],
             "text_faults": [fault.detail for fault in kept.text],
+            "verification": verification,
             "notes": [*kept.draft.notes],
             "generator_weights": [row.weight for row in rows] if self.model else [],
             "failure": asked.failure.reason if asked.failure else None,
@@ -269,7 +295,8 @@ class Compiler:
             faults=tuple(chain.from_iterable(asked.faults)),
             repairs=kept.repairs,
             text_faults=kept.text,
-            failure=asked.failure if exclusion else None,
+            verified=kept.verified,
+            failure=asked.failure if exclusion else unverified,
         )
 
 

@@ -91,6 +91,11 @@ def find_object(reply: Reply, keys: Collection[str] = ()) -> dict[str, Any] | Fa
     return objects[0]
 
 
+def make_object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with exactly these properties."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
 class _UnclearError(Exception):
     """Raised with a kind and a detail."""
 
@@ -124,7 +129,7 @@ def parse_draft(reply: Reply) -> Draft | Fault:
     for row in rows:
         assigned: Any = next((row[key] for key in _INDEX_KEYS if key in row), [])
         values = assigned if isinstance(assigned, list) else [assigned]
-        read = [(value, _read_index(value)) for value in values]
+        read = [(value, read_index(value)) for value in values]
         as_text = as_text or any(isinstance(value, str) for value in values)
         name, description = row.get("name"), row.get("description")
         dimensions.append(
@@ -155,7 +160,8 @@ def _read_plain(text: str) -> dict[str, Any] | None:
     return found if once and flat else None
 
 
-def _read_index(value: Any) -> int | None:
+def read_index(value: Any) -> int | None:
+    """A whole number, also one written as text."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value)
         return int(match[1]) if match else None

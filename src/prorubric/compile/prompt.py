@@ -24,7 +24,7 @@ Question = Literal["group", "one", "restate", "label"]
 Domain = Literal["medicine", "writing", "dialogue", "science", "general"]
 DOMAINS: tuple[Domain, ...] = ("medicine", "writing", "dialogue", "science", "general")
 
-_FOLDER = Path(__file__).parent / "prompts"
+PROMPTS = Path(__file__).parent / "prompts"
 _SECTIONS = ("instructions", "conversation", "items", "anchor", "closing")
 _FILLED = ("conversation", "items", "anchor")
 # How the words begin that datasets use for their domains.
@@ -53,9 +53,9 @@ def load_generator_prompt(
     question: Question, domain: Domain, own: str | None = None, path: Path | None = None
 ) -> GeneratorPrompt:
     """Our prompt for a question and a domain, or the user's text (`own`, from the file `path`) in its place."""
-    text = read_prompt(_FOLDER / f"{question}.txt") if own is None else own
+    text = read_prompt(PROMPTS / f"{question}.txt") if own is None else own
     # A domain's words on grouping are for the questions that group.
-    about, _, grouping = read_prompt(_FOLDER / f"{domain}.txt").partition("[grouping]")
+    about, _, grouping = read_prompt(PROMPTS / f"{domain}.txt").partition("[grouping]")
     text = text.replace(" {{grouping}}", grouping and f" {grouping.strip()}").replace("{{domain}}", about.strip())
     place = question if own is None or path is None else path
     sections = split_sections(text, place)
@@ -78,17 +78,25 @@ def find_domain(name: str | None) -> Domain:
 
 def render_generator_prompt(prompt: GeneratorPrompt, task: Task) -> tuple[Message, ...]:
     """The question about one task."""
-    rows = (
-        {"index": index, "weight": criterion.weight, "criterion": criterion.text}
-        for index, criterion in enumerate(task.rubric.criteria, 1)
-    )
     parts = [
         fill_section(prompt.sections, "conversation", render_conversation(task)),
-        fill_section(prompt.sections, "items", fence("CHECKLIST", b"\n".join(map(render_json, rows)).decode())),
+        fill_section(
+            prompt.sections, "items", fence("CHECKLIST", render_checklist(task, range(1, len(task.rubric) + 1)))
+        ),
         fill_section(prompt.sections, "anchor", fence("REFERENCE", render_anchor(task))),
         prompt.sections["closing"],
     ]
     return (prompt.instructions, Message(role="user", content="\n\n".join(parts)))
+
+
+def render_checklist(task: Task, indices: Sequence[int]) -> str:
+    """These criteria with their weights, one a line."""
+    criteria = task.rubric.criteria
+    rows = (
+        {"index": index, "weight": criteria[index - 1].weight, "criterion": criteria[index - 1].text}
+        for index in indices
+    )
+    return b"\n".join(map(render_json, rows)).decode()
 
 
 def render_retry(messages: tuple[Message, ...], reply: str, faults: Sequence[str]) -> tuple[Message, ...]:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from prorubric.compile.check import show_indices
-from prorubric.compile.compiler import Compiled, Compiler, add_lineage, make_object_schema
-from prorubric.compile.draft import Fault, find_object
+from prorubric.compile.compiler import Compiled, Compiler, add_lineage
+from prorubric.compile.draft import Fault, find_object, make_object_schema
 from prorubric.compile.prompt import Question
 from prorubric.llm.model import Reply
 from prorubric.rubric.labels import LABEL_TAG, LABELS, is_label
@@ -35,7 +35,7 @@ async def add_texts(compiler: Compiler, done: Compiled, names: tuple[TextName, .
     lineage: dict[str, JsonValue] = {}
     for name in names:
         question = QUESTIONS[name]
-        asked = await compiler.ask(question, task, partial(parse_text, name=name, n=n), make_text_schema(name, n))
+        asked = await compiler.ask(question, task, partial(_read_text, name=name, n=n), make_text_schema(name, n))
         about: dict[str, JsonValue] = {
             "generator": compiler.name,
             "prompt_sha256": compiler.prompt_for(question, task.domain).sha256,
@@ -56,6 +56,10 @@ async def add_texts(compiler: Compiler, done: Compiled, names: tuple[TextName, .
     if failed:
         task = add_lineage(task, {"failed_texts": {name: fault.detail for name, fault in failed.items()}})
     return replace(done, task=task, faults=tuple(faults), failed_texts=failed, failure=failure)
+
+
+async def _read_text(reply: Reply, name: TextName, n: int) -> dict[str, str] | Fault:
+    return parse_text(reply, name, n)
 
 
 def parse_text(reply: Reply, name: TextName, n: int) -> dict[str, str] | Fault:

@@ -10,6 +10,7 @@ from prorubric.compile.bake import Transform, bake, count_failure_sentences, for
 from prorubric.compile.compiler import LINEAGE, Compiled, Compiler, GeneratorConfig, add_lineage
 from prorubric.compile.draft import Fault
 from prorubric.compile.texts import TextName, add_texts
+from prorubric.compile.verify import find_unverified
 from prorubric.errors import SchemeError
 from prorubric.judge.texts import read_one
 from prorubric.rubric.labels import is_labelled
@@ -36,6 +37,10 @@ class CompilePlan:
     generation: GeneratorConfig = field(default_factory=GeneratorConfig)
     own_prompt: str | None = None
     """The text of the prompt file, which other machines may not have."""
+    verify: bool = False
+    """Ask a second model about each new dimension."""
+    verify_strict: bool = False
+    """Exclude tasks that have a dimension with a fault, or one that is not verified."""
 
     def needs_grouping(self, task: Task) -> bool:
         """True if the task gets new dimensions."""
@@ -65,6 +70,8 @@ class CompileWorker:
                 # Grouping the fixed criterion with the others would undo its effect.
                 return _exclude(done, Fault("appropriateness is applied already; compile the file it was made from"))
             done = await compiler.compile(forget_descriptions(task))
+        if plan.verify_strict and (fault := find_unverified(done.verified)):
+            done = _exclude(done, fault)
         if done.state == "excluded":
             return done
         names = plan.list_texts(done.task)
@@ -92,4 +99,4 @@ def _exclude(done: Compiled, exclusion: Fault) -> Compiled:
         lineage["detail"] = exclusion.detail
     task = add_lineage(done.task, lineage)
     # Repairs and faults of a draft that is not kept are not counted.
-    return replace(done, task=task, state="excluded", exclusion=exclusion, repairs=(), text_faults=())
+    return replace(done, task=task, state="excluded", exclusion=exclusion, repairs=(), text_faults=(), verified=())

@@ -20,22 +20,32 @@ from pydantic import BeforeValidator, Field
 from prorubric.compile.bake import DESCRIBING, NEEDS_DIMENSIONS, Transform, find_conflict, list_baked
 from prorubric.compile.compiler import RULES, Compiled, Compiler, GeneratorConfig
 from prorubric.compile.outputs import CompileOutputs
-from prorubric.compile.prompt import DOMAINS, Question, load_generator_prompt
+from prorubric.compile.prompt import DOMAINS, Question, load_generator_prompt, render_generator_prompt
+from prorubric.compile.rules import MOST, draft_by_rules
 from prorubric.compile.texts import QUESTIONS, TextName, add_texts
+from prorubric.compile.verify import Verifier, find_unverified, load_verify_prompt
 from prorubric.compile.work import TEXT_OF, CompilePlan, CompileWorker, Group
 from prorubric.datasets.load import Stream, TaskOptions, open_tasks
 from prorubric.errors import ConfigError, ModelError, SourceError
 from prorubric.files.write import hash_file, open_rows, write_json
+from prorubric.llm.accounting import estimate_cost
 from prorubric.llm.make import FORMS, hint_at_model, require_text
-from prorubric.llm.own import OwnModel
 from prorubric.llm.prompt_file import read_prompt
 from prorubric.llm.together import run_in_order, run_sync
-from prorubric.rubric.base import config_record, split_commas
+from prorubric.rubric.base import Record, config_record, split_commas
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import TASK_SCHEMA
 from prorubric.runs.engines import EngineOptions, run_job, take_until_stopped
-from prorubric.runs.estimate import Estimate, Questions, Replay, open_existing
+from prorubric.runs.estimate import (
+    CHARACTERS_PER_TOKEN,
+    Estimate,
+    Questions,
+    Replay,
+    add_up,
+    expect_reply,
+    open_existing,
+)
 from prorubric.runs.folder import Setting, describe_run
 from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunResult
@@ -48,9 +58,14 @@ _MOST_SILENT = 50
 """After this many tasks in a row without a reply the run ends: the generator is down."""
 _REPLY_TOKENS: dict[Question, int] = {"group": 700, "one": 250, "restate": 1000, "label": 200}
 """The usual length of replies, for checklists of 10 to 30 items."""
-_COUNTED = ("reasons", "attempts", "faults", "text_faults", "failure_sentences", "failed_texts", "dimensions")
+_COUNTED = (
+    "reasons attempts faults text_faults verify_faults not_verified failure_sentences failed_texts dimensions".split()
+)
 """What the result counts by name."""
-_IDENTITY = "tasks out format subset split limit strict generator group texts transform generation".split()
+_USED = ("calls", "cached", "prompt_tokens", "completion_tokens")
+_IDENTITY = (
+    "tasks out format subset split limit strict generator group texts transform verify verify_strict generation".split()
+)
 """The options that decide what the files hold."""
 
 
@@ -65,6 +80,10 @@ class CompileConfig(TaskOptions, EngineOptions):
     """File to write: .jsonl, .json (also .gz, .zst) or .parquet. The same command finishes an interrupted run."""
     generator: str = ""
     """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
+    verify: str = ""
+    """Model that checks every new dimension against its criteria, with one call for each; named as for --generator."""
+    verify_strict: bool = False
+    """Exclude a task if a dimension still has a fault, or is not verified, after the last retry."""
     group: Group | None = None
     """Which tasks get new dimensions: by default all, or none if only --transform is given."""
     texts: Annotated[tuple[TextName, ...], BeforeValidator(split_commas)] = ()
@@ -79,8 +98,25 @@ class CompileConfig(TaskOptions, EngineOptions):
 
     @property
     def has_model(self) -> bool:
-        """True if a model is called, as opposed to the rules or nothing."""
+        """True if the generator is a model, as opposed to the rules or nothing."""
         return self.generator not in ("", RULES)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that are called."""
+        return (*((self.generator,) if self.has_model else ()), *((self.verify,) if self.verify else ()))
+
+
+class ModelUse(Record):
+    """What one model was asked, and what that cost."""
+
+    calls: int
+    """Including those that the journal answered."""
+    cached: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """US dollars at list price; None if the price or the tokens are not known."""
 
 
 class CompileResult(RunResult):
@@ -102,6 +138,13 @@ class CompileResult(RunResult):
     """What was wrong with replies, over all attempts."""
     text_faults: dict[str, int]
     """What is still wrong with the texts of dimensions that were kept."""
+    verified: int
+    """Dimensions of kept tasks in which the verifying model found no fault."""
+    verify_faults: dict[str, int]
+    """Those in which it still found one, by kind; one with both kinds counts twice."""
+    not_verified: dict[str, int]
+    """Those about which nothing is known, by reason."""
+    models: dict[str, ModelUse]
     failure_sentences: dict[str, int]
     """What the transform no-failure found: sentences that matched and were removed, descriptions restored."""
     failed_texts: dict[str, int]
@@ -158,7 +201,11 @@ def make_compile_plan(config: CompileConfig) -> CompilePlan:
         raise ConfigError(f"--generator is missing; name a model, or {RULES} to do without one")
     if config.texts and not config.has_model:
         raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
-    if config.engine == "ray" and not config.has_model:
+    if config.verify and group == "none":
+        raise ConfigError("--verify checks dimensions when they are made, and here none are; leave it or --group out")
+    if config.verify_strict and not config.verify:
+        raise ConfigError("--verify-strict needs a model that verifies; name it with --verify")
+    if config.engine == "ray" and not config.models:
         raise ConfigError("--engine ray spreads the calls to a model, and there is none; leave it out")
     for position, name in enumerate(transforms):
         if conflict := find_conflict(transforms[:position], name):
@@ -167,7 +214,9 @@ def make_compile_plan(config: CompileConfig) -> CompilePlan:
     if group == "none" and not config.texts and not transforms:
         raise ConfigError("there is nothing to do; name --texts or --transform, or leave --group out")
     own = config.generation.prompt_file
-    return CompilePlan(group, config.texts, transforms, config.generation, read_prompt(own) if own else None)
+    own_prompt = read_prompt(own) if own else None
+    verify = bool(config.verify), config.verify_strict
+    return CompilePlan(group, config.texts, transforms, config.generation, own_prompt, *verify)
 
 
 def name_outputs(config: CompileConfig) -> CompileOutputs:
@@ -183,12 +232,13 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
     with outputs.claim(config.tasks, config.overwrite):
         stream = open_tasks(config, run.rejects.add)
         tasks = take_until_stopped(islice(stream, config.limit), run.stop)
-        if config.has_model:
-            require_text(run.models.make(config.generator))  # before there is a journal
-            job = partial(start_compiling, plan)
-            results = run_job([config.generator], job, tasks, run, config, outputs.journal)
+        for model in config.models:
+            require_text(run.models.make(model))  # before there is a journal
+        job = partial(start_compiling, plan)
+        if config.models:
+            results = run_job(config.models, job, tasks, run, config, outputs.journal)
         else:
-            results = run_in_order(map(start_compiling(plan, None), tasks), config.window)
+            results = run_in_order(map(job(), tasks), config.window)
         with (
             stop_on_signals(run.stop),
             open_rows(outputs.tasks, TASK_SCHEMA) as write_task,
@@ -199,8 +249,9 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
                     tally.add(done)
                     if tally.silent == _MOST_SILENT and not run.stop.asked:  # after a stop, no task gets a reply
                         raise ModelError(
-                            f"{config.generator}: the last {_MOST_SILENT} tasks got no reply ({tally.last_failure}); "
-                            "what was paid for is in the journal, and the same command continues when it answers"
+                            f"{', '.join(config.models)}: the last {_MOST_SILENT} tasks got no reply "
+                            f"({tally.last_failure}); what was paid for is in the journal, and the same command "
+                            "continues when it answers"
                         )
                     (write_excluded if done.state == "excluded" else write_task)(render_task(done.task))
                     excluded = tally.counts["states"]["excluded"]
@@ -214,17 +265,19 @@ async def _compile(config: CompileConfig, run: Run) -> CompileResult:
         return _finish(config, plan, outputs, tally, stream, run)
 
 
-def start_compiling(plan: CompilePlan, model: AnyModel | None) -> Callable[[Task], Coroutine[Any, Any, Compiled]]:
-    """The function that compiles one task, with a generator or by the rules."""
-    text_model = None if model is None else require_text(model)
-    return CompileWorker(Compiler(text_model, plan.generation, plan.own_prompt), plan).run
+def start_compiling(plan: CompilePlan, *models: AnyModel) -> Callable[[Task], Coroutine[Any, Any, Compiled]]:
+    """The function that compiles one task. The models are the generator, if it is not the rules, and the verifier."""
+    found = [*map(require_text, models)]
+    verifier = Verifier(found.pop(), plan.generation.max_tokens) if plan.verify else None
+    compiler = Compiler(found.pop() if found else None, plan.generation, plan.own_prompt, verifier)
+    return CompileWorker(compiler, plan).run
 
 
 class _Tally:
     """What has been counted over the tasks so far, by the names of the result."""
 
     def __init__(self) -> None:
-        self.tasks = self.repairs = 0
+        self.tasks = self.repairs = self.verified = 0
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self.last_failure = ""
         self.silent = 0
@@ -243,6 +296,10 @@ class _Tally:
             counts["attempts"][str(done.attempts)] += 1
         counts["faults"].update(fault.kind for fault in done.faults)
         counts["text_faults"].update(fault.kind for fault in done.text_faults)
+        for found in done.verified:
+            self.verified += not found.faults and not found.unverified
+            counts["verify_faults"].update([*found.faults])
+            counts["not_verified"].update([found.unverified.kind] if found.unverified else [])
         counts["failed_texts"].update([*done.failed_texts])
         counts["failure_sentences"].update(done.failure_sentences)
         # An endpoint that refuses a question is up, and may answer the next.
@@ -260,7 +317,7 @@ class _Tally:
         if others := self.counts["failures"].total() - sum(failures.values()):
             failures["other reasons"] = others
         states = {name: self.counts["states"][name] for name in ("kept", "repaired", "excluded")}
-        return {**states, **found, "failures": failures, "repairs": self.repairs}
+        return {**states, **found, "failures": failures, "repairs": self.repairs, "verified": self.verified}
 
 
 def _finish(
@@ -278,6 +335,10 @@ def _finish(
         files={name: str(path) for name, path in files.items()},
         sha256={"input": hash_file(Path(config.tasks))}
         | {name: hash_file(files[name]) for name in ("tasks", "excluded") if name in files},
+        models={
+            name: ModelUse(cost=estimate_cost(used, run.gate.prices), **{key: getattr(used, key) for key in _USED})
+            for name, used in run.gate.usage.items()
+        },
         **tally.describe(),
         **run.describe(),
     )
@@ -287,6 +348,8 @@ def _finish(
     for question in questions if config.has_model else ():
         own = (plan.own_prompt, config.generation.prompt_file) if question == "group" else ()
         prompts[question] = {domain: load_generator_prompt(question, domain, *own).sha256 for domain in DOMAINS}
+    if plan.verify:
+        prompts["verify"] = dict.fromkeys(DOMAINS, load_verify_prompt()[1])
     about = describe_run(Setting("compile", replace(config, group=plan.group), {"files": outputs.identity}))
     write_json(outputs.manifest, {**about, "prompts": prompts, **result.model_dump(mode="json")})
     return result
@@ -296,33 +359,71 @@ async def _estimate(config: CompileConfig, run: Run) -> CompileEstimate:
     """Put the questions of a run to a replay of its journal, task by task, up to the first that it cannot answer."""
     plan, count = make_compile_plan(config), 0
     question: Question = "group"
-    model = require_text(run.models.make(config.generator)) if config.has_model else None
+    made = {name: require_text(run.models.make(name)) for name in config.models}
     journal_path = config.journal or (name_outputs(config).journal if config.out else None)
-    with open_existing(journal_path if model else None) as journal:
-        questions = Questions(journal)
-        replay = model and Replay(
-            model,
-            questions,
+    with open_existing(journal_path if made else None) as journal:
+        asked, verified = Questions(journal), Questions(journal)
+        replay = config.has_model and Replay(
+            made[config.generator],
+            asked,
             usual=lambda _: _REPLY_TOKENS[question],
             retries=lambda request: config.generation.reasks - request.draw,
             shows_reply=True,
         )
-        compiler = Compiler(replay, config.generation, plan.own_prompt)
+        verifier = plan.verify and Verifier(
+            Replay(made[config.verify], verified, usual=expect_reply, retries=lambda _: 0), config.generation.max_tokens
+        )
+        compiler = Compiler(replay or None, config.generation, plan.own_prompt, verifier or None)
         for task in islice(open_tasks(config, run.rejects.add), config.limit):
             count += 1
-            if replay is None:
+            if not made:
                 continue
             if plan.needs_grouping(task):
                 if "appropriateness" in list_baked(task):
                     continue
                 question = "group"
-                made = await compiler.compile(task)
-                if made.state == "excluded" and made.failure is None:  # for good: nothing else is asked about it
+                done = await _expect_dimensions(compiler, task, asked, verified)
+                if done.state == "excluded" and done.failure is None:  # for good: nothing else is asked about it
+                    continue
+                if plan.verify_strict and done.failure is None and find_unverified(done.verified):
                     continue
             for name in plan.list_texts(task):
                 question = QUESTIONS[name]
                 await add_texts(compiler, Compiled(task, "kept"), (name,))
-    if not isinstance(model, OwnModel):  # the run may use the same object
-        await compiler.close()
-    fields = questions.price("" if model is None else model.name, run.gate.prices)
+    await run.models.close(own=False)  # the run may use the same objects
+    parts = [(config.generator, asked)] * config.has_model + [(config.verify, verified)] * plan.verify
+    fields = add_up(questions.price(made[name].name, run.gate.prices) for name, questions in parts)
     return CompileEstimate(generator=config.generator, tasks=count, rejected=run.rejects.count, **fields)
+
+
+async def _expect_dimensions(compiler: Compiler, task: Task, asked: Questions, verified: Questions) -> Compiled:
+    """Count what is asked to make and verify the dimensions of one task.
+
+    A draft that the journal does not have is expected to have as many dimensions as the rules would make. At most, all
+    retries are used, and every draft has five dimensions.
+    """
+    drafts, before = asked.counts["calls"], Counter(verified.counts)
+    done = await compiler.compile(task)
+    if compiler.verifier is None or len(task.rubric) < 2:
+        return done
+    is_open = asked.counts["calls"] > drafts
+    if is_open:
+        await compiler.verifier.verify(draft_by_rules(task), task)
+    new = verified.counts - before
+    if not new["calls"] or compiler.model is None:
+        return done
+    config = compiler.config
+    left = config.reasks + 1 - done.attempts
+    more = min(MOST, len(task.rubric)) * left - (new["calls"] if is_open else 0)
+    verified.counts.update(
+        most_calls=more,
+        most_prompt_tokens=more * new["prompt_tokens"] // new["calls"],
+        most_completion_tokens=more * config.max_tokens,
+    )
+    if not is_open:  # the journal has the draft, and the generator is asked again if the verification finds a fault
+        messages = render_generator_prompt(compiler.prompt_for("group", task.domain), task)
+        prompt = sum(len(message.content) for message in messages) // CHARACTERS_PER_TOKEN + config.max_tokens
+        asked.counts.update(
+            most_calls=left, most_prompt_tokens=left * prompt, most_completion_tokens=left * config.max_tokens
+        )
+    return done
