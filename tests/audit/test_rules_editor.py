@@ -150,6 +150,14 @@ class TestNotMade:
         spanish = "Lleve al bebé al servicio de urgencias esta noche. No espere hasta mañana por la mañana."
         assert refuse(kind, make_case(spanish)) == "the answer is not in English"
 
+    @pytest.mark.parametrize("kind", EDITS)
+    @pytest.mark.parametrize(
+        "text", ["提到布洛芬的剂量", "Nennt die Dosis von Ibuprofen und sagt, wie lange es genommen wird"]
+    )
+    def test_a_checklist_in_another_language_is_left_alone(self, kind: EditName, text: str) -> None:
+        checklist = [(text, 2.0, False), (f"{text} 2", 1.0, True)]
+        assert refuse(kind, make_case(ANSWER, checklist)) == "the criteria are not in English"
+
     @pytest.mark.parametrize(
         ("kind", "answer", "checklist", "reason"),
         [

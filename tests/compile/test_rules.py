@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Message, Rubric, Task, load_samples, load_tasks
 from prorubric.compile.check import find_faults, find_text_faults
 from prorubric.compile.compiler import RULES_IDENTITY
-from prorubric.compile.rules import LABEL, draft_by_rules
+from prorubric.compile.rules import LABEL, draft_by_rules, find_unread
 from prorubric.errors import RubricError
 from prorubric.text.failures import remove_failure_clauses
 from prorubric.text.sentences import list_sentences
@@ -53,7 +53,7 @@ def unrelated(count: int) -> list[str]:
     return [f"{LETTERS[i % 26] * 4}{LETTERS[i // 26] * 3}" for i in range(count)]
 
 
-@given(strategies.tasks(with_protocol=False).filter(lambda task: len(task.rubric) >= 2))
+@given(strategies.tasks(with_protocol=False).filter(lambda task: len(task.rubric) >= 2 and not find_unread(task)))
 def test_any_task_gets_a_partition_in_texts_of_three_sentences_that_end_in_a_failure_clause(task: Task) -> None:
     draft = draft_by_rules(task)
     assert find_faults(draft, len(task.rubric)) == []
@@ -75,7 +75,7 @@ def test_runs_are_balanced_and_as_many_as_the_rule_says(count: int) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-@given(strategies.tasks(with_protocol=False).filter(lambda task: len(task.rubric) >= 2))
+@given(strategies.tasks(with_protocol=False).filter(lambda task: len(task.rubric) >= 2 and not find_unread(task)))
 def test_the_same_task_gives_the_same_draft(task: Task) -> None:
     assert draft_by_rules(task) == draft_by_rules(task.model_copy(deep=True))
 
@@ -165,8 +165,8 @@ def test_a_group_of_faults_only_is_worded_around_them() -> None:
     ("question", "texts", "expected"),
     [
         ("Как лечить ангину дома?", ["Советует полоскание горла", "Пить воду"], "ангину"),
-        ("轻微头皮屑有什么家庭疗法", ["推荐洗发水", "说明用量"], "轻微头皮屑"),
-        ("子供の微熱と中耳炎", ["風邪の説明", "受診の目安"], "微熱"),
+        ("轻微头皮屑有什么家庭疗法", ["Recommends shampoo", "Gives the amount"], "question about this request"),
+        ("열이 나요", ["휴식을 권한다", "물을 마신다"], "열이"),
         ("मुझे बुखार है", ["आराम की सलाह", "पानी पीना"], "मुझे, बुखार"),
         ("عندي صداع شديد", ["ينصح بالراحة", "يشرح السبب"], "صداع"),
         ("🤒🤧", ["💊", "🛌 💤"], "🤒🤧"),
@@ -178,6 +178,15 @@ def test_any_language_and_no_language_at_all_is_worded(question: str, texts: lis
     described = texts_of(make_task(texts, question))
     assert len(described) == 2
     assert all(expected in text for text in described)
+
+
+@pytest.mark.parametrize("text", ["推荐洗发水", "風邪の説明をする", "แนะนำให้พัก", "使用 Transformer 的注意力机制"])
+def test_a_script_without_spaces_between_words_is_refused_in_one_line(text: str) -> None:
+    line = (
+        "task 't': rules cannot read criteria without spaces between words, such as criterion 2; compile with a model"
+    )
+    with pytest.raises(RubricError, match=f"^{line}$"):
+        draft_by_rules(make_task(["Recommends shampoo", text]))
 
 
 def test_the_small_words_of_another_language_are_left_out() -> None:

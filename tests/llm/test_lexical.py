@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prorubric.errors import UnjudgedError
 from prorubric.llm.lexical import MIDPOINT, STEEPNESS, LexicalModel
 from prorubric.llm.model import Model, YesNoModel
+from prorubric.text.words import is_unspaced
 
 RESPONSE = (
     "Take ibuprofen with food. It can irritate the stomach. Drink plenty of water.\n\nCall a doctor if fever lasts."
@@ -57,8 +59,23 @@ class TestShares:
         assert judge("Gives 38.5 as limit", response="The limit is 38.5 degrees.") == [expect(1.0)]
         assert judge("Gives 38.5", response="Room 38 has 5 beds.") == [expect(0.0)]
 
-    def test_chinese_is_read_by_characters(self) -> None:
-        assert judge("多喝水", response="请多喝热水。") == [expect(1.0)]
+    @pytest.mark.parametrize(
+        ("statement", "response"),
+        [
+            ("提到多喝水", "Drink plenty of water."),
+            ("Mentions water.", "请多喝热水。"),
+            ("水を飲むように言う", "水を飲んでください。"),
+            ("ให้ดื่มน้ำ", "ดื่มน้ำมากๆ"),
+            ("使用 Transformer 的 self-attention 机制", "It uses self-attention."),
+        ],
+    )
+    def test_a_script_without_spaces_between_words_is_refused_in_one_line(self, statement: str, response: str) -> None:
+        line = "lexical cannot read a script without spaces between words, such as Chinese; judge with a model"
+        with pytest.raises(UnjudgedError, match=f"^{line}$"):
+            judge("Mentions rest.", statement, response=response)
+
+    def test_a_few_foreign_words_in_an_english_text_are_read(self) -> None:
+        assert judge("Translates the greeting as 你好", response="The greeting translates as 你好.") == [expect(1.0)]
 
     def test_an_empty_response_names_nothing(self) -> None:
         assert judge("Mentions rest.", "Does not mention rest.", response="") == [expect(0.0), 1 - expect(0.0)]
@@ -146,6 +163,8 @@ class TestModel:
 
     @given(st.text(), st.lists(st.text(), max_size=5))
     def test_any_text_gets_a_probability_and_the_same_one_again(self, response: str, statements: list[str]) -> None:
+        if any(map(is_unspaced, [response, *statements])):
+            return
         first = judge(*statements, response=response)
         assert len(first) == len(statements)
         assert all(0 < probability < 1 for probability in first)

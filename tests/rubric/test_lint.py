@@ -390,10 +390,36 @@ class TestFigures:
             findings=(),
             presence=0,
             formatting=0,
+            unread=0,
             presence_share=0.0,
             compensation=0.5,
             compensation_grouped=None,
         )
+
+
+class TestLanguages:
+    def test_what_lint_cannot_read_is_named_in_one_note(self) -> None:
+        found = lint_task(make_task(("Mentions the dose", 1), ("提到布洛芬的剂量", 3), ("Explains the dose", 1)))
+        assert [(one.check, one.severity, one.criteria, one.message) for one in found.findings] == [
+            ("unread", "note", (2,), "criteria 2: not in English, so only weights and repeated texts were checked")
+        ]
+        assert (found.presence, found.unread, found.presence_share) == (1, 1, 0.5)
+
+    @pytest.mark.parametrize(
+        "text", ["提到布洛芬的剂量", "用量を説明する", "Nennt die Dosis und sagt, wie lange das Mittel hilft"]
+    )
+    def test_a_checklist_in_another_language_has_no_share_of_presence(self, text: str) -> None:
+        found = lint_task(make_task((text, 1), (f"{text} 2", 3)))
+        assert [one.message for one in found.findings] == [
+            "all criteria: not in English, so only weights and repeated texts were checked"
+        ]
+        assert (found.presence, found.unread, found.presence_share) == (0, 2, None)
+
+    def test_repeated_texts_are_found_in_any_language(self) -> None:
+        assert find(("提到布洛芬的剂量", 1), ("提到布洛芬的剂量。", 1)) == [("duplicate", (1, 2)), ("unread", (1, 2))]
+
+    def test_a_terse_checklist_in_english_is_read(self) -> None:
+        assert find(("Mentions ibuprofen", 1), ("Lists warning signs", 1), ("Explains dosing limits", 1)) == []
 
 
 class TestAnyTask:

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prorubric.text.words import find_content_words, load_words, stem
+from prorubric.text.words import are_english, find_content_words, is_unspaced, load_words, stem
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,39 @@ def test_a_word_list_is_read_without_its_comment() -> None:
     words = load_words("stop")
     assert "the" in words
     assert not any("#" in word or word != word.lower() for word in words)
+
+
+@pytest.mark.parametrize("text", ["提到水", "水を飲む", "ให้ดื่มน้ำ", "ຢາ", "使用 Transformer 的 self-attention 机制"])
+def test_a_script_without_spaces_between_words_is_known(text: str) -> None:
+    assert is_unspaced(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Mentions rest", "Translates the greeting as 你好", "물을 마신다", "Пить воду", "→ 42"]
+)
+def test_other_texts_have_spaces_between_words(text: str) -> None:
+    assert not is_unspaced(text)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Mentions ibuprofen", "Lists warning signs", "Explains dosing limits", "Names antibiotics"],
+        ["Ranks surgery over medication for young patients", "Ranks medication over surgery for young patients"],
+        ["→", "42"],
+    ],
+)
+def test_a_terse_checklist_is_known_as_english(texts: list[str]) -> None:
+    assert are_english(texts)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Nennt die Dosis", "Sagt, wie lange das Mittel hilft", "Rät zum Arzt"],
+        ["Menciona la dosis del ibuprofeno", "Explica los riesgos para el estómago"],
+        ["提到布洛芬的剂量", "说明用量"],
+    ],
+)
+def test_a_checklist_in_another_language_is_known(texts: list[str]) -> None:
+    assert not are_english(texts)

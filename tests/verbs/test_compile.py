@@ -114,6 +114,15 @@ def test_a_task_with_one_criterion_is_excluded_without_a_call(folder: Path, serv
     assert (result.excluded, result.reasons, server.calls) == (1, {"fewer than two criteria": 1}, 0)
 
 
+def test_rules_exclude_tasks_in_a_script_without_spaces_and_count_them(shared_data: Path, tmp_path: Path) -> None:
+    config = CompileConfig(
+        str(shared_data / "deep_research_bench/criteria.jsonl"), out=tmp_path / "out.jsonl", generator="rules"
+    )
+    result = compile_rubrics(config)
+    assert (result.kept, result.excluded) == (50, 50)
+    assert result.reasons == {"rules cannot read a script without spaces between words": 50}
+
+
 def test_rules_need_no_model_and_no_journal(folder: Path) -> None:
     result = compile_rubrics(make_config(folder, generator="rules"))
     assert (result.kept, result.calls) == (30, 0)

@@ -990,3 +990,12 @@ def test_a_task_of_several_turns_is_shown_whole(files: Path, server: Misbehaving
     save_responses(files / "responses.jsonl", [Response(task_id=first.id, text="answer 0")])
     judge_responses(make_config(files, server))
     assert "user: turn 0\n\nassistant: turn 1\n\nuser: turn 2" in server.exchanges[0].question
+
+
+def test_lexical_leaves_the_chinese_half_of_a_file_unknown_and_counts_why(shared_data: Path, tmp_path: Path) -> None:
+    tasks = list(load_tasks(shared_data / "deep_research_bench/criteria.jsonl"))
+    save_tasks(tmp_path / "tasks.jsonl", tasks)
+    save_responses(tmp_path / "responses.jsonl", [Response(task_id=task.id, text="It depends.") for task in tasks])
+    result = judge_responses(make_offline_config(tmp_path))
+    reason = "lexical cannot read a script without spaces between words, such as Chinese; judge with a model"
+    assert (result.unknown_verdicts, result.unknown_reasons) == (1271, {reason: 1271})

@@ -299,3 +299,17 @@ def test_every_criterion_of_real_files_can_be_judged(shared_data: Path, file: st
         warnings.simplefilter("ignore", RejectWarning)
         tasks = list(load_tasks(shared_data / file))
     assert [c.text for task in tasks for c in task.rubric.criteria if find_unjudgeable(c.text)] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "tasks", "criteria"),
+    [("deep_research_bench/criteria.jsonl", 50, 1271), ("writingbench/benchmark_all.jsonl", 264, 1320)],
+)
+def test_the_chinese_half_of_a_file_is_counted_as_unread(
+    shared_data: Path, file: str, tasks: int, criteria: int
+) -> None:
+    result = lint_tasks(LintConfig(str(shared_data / file), show=0))
+    assert (result.findings["unread"], result.unread) == (tasks, criteria)
+    assert result.presence_share is not None
+    assert result.presence_share.tasks == result.tasks - tasks
+    assert result.presence + result.formatting + result.unread + result.substantive == result.criteria

@@ -37,7 +37,7 @@ from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_s
 from prorubric.llm.together import run_together
 from prorubric.rubric.records import Message
 from prorubric.text.show import is_blank
-from prorubric.text.words import is_english
+from prorubric.text.words import are_english, is_english
 
 RULES = "rules"
 RULES_IDENTITY = "rules/4"
@@ -109,6 +109,8 @@ def _make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
         return NotMade(kind=kind.name, reason="the answer is empty")
     if kind.is_english and not is_english(case.answer):
         return NotMade(kind=kind.name, reason="the answer is not in English")
+    if kind.is_english and not are_english([criterion.text for criterion in case.task.rubric.criteria]):
+        return NotMade(kind=kind.name, reason="the criteria are not in English")
     try:
         return kind.apply(case, *kind.by_rules(case))
     except NoEditError as error:

@@ -27,6 +27,7 @@ _MEANING = {
     "no-positive-weight": "nothing is asked for, only forbidden",
     "mirrored": "one thing paid and punished: it counts twice",
     "formatting-only": "criteria about form only",
+    "unread": "tasks with criteria in another language",
 }
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 _CHECK_WIDTH = max(map(len, CHECKS)) + 1
@@ -94,6 +95,7 @@ def _print_figures(result: LintResult, console: Console) -> None:
         "presence-style: met by naming something": result.presence,
         "formatting-only: about form": result.formatting,
         "substantive: all others": result.substantive,
+        **({"unread: in another language": result.unread} if result.unread else {}),
     }
     for kind, found in kinds.items():
         table.add_row(kind, f"{found:,}", f"{found / result.criteria:.1%}")

@@ -24,7 +24,7 @@ from prorubric.compile.prompt import (
     render_retry,
 )
 from prorubric.compile.repair import counts_from_zero, is_whole_from_zero, repair_draft
-from prorubric.compile.rules import draft_by_rules
+from prorubric.compile.rules import draft_by_rules, find_unread
 from prorubric.compile.verify import Verification, Verifier, find_verify_faults, load_verify_prompt
 from prorubric.errors import ConfigError
 from prorubric.llm.model import Failure, Model, Reply, Request
@@ -164,6 +164,8 @@ class Compiler:
         n = len(task.rubric)
         if n < 2:
             return self._finish(task, Asked(None), Fault("fewer than two criteria"))
+        if self.model is None and (fault := find_unread(task)):
+            return self._finish(task, Asked(None), fault)
         if self.model is None:
             candidate = self._examine(draft_by_rules(task), task)
             asked = Asked(candidate, 1, ((*candidate.structure, *candidate.text),))

@@ -3,8 +3,9 @@
 If every criterion has a tag `dimension:NAME` or `group:NAME`, those groups are the dimensions; if there are more than
 five, neighbouring groups are merged. Otherwise the checklist is cut in order into runs of equal length: 2 for up to 5
 criteria, 3 up to 12, 4 up to 30 and 5 for more. One fixed text is filled with the words that set each group apart, in
-any language. Nothing is understood: no contradiction is resolved and no priority is set. `rules` exists so everything
-else runs on a fresh machine, and as a floor for real generators. The same task always gives the same dimensions.
+any language with spaces between words; others, such as Chinese, are refused. Nothing is understood: no contradiction
+is resolved and no priority is set. `rules` exists so everything else runs on a fresh machine, and as a floor for real
+generators. The same task always gives the same dimensions.
 """
 
 import re
@@ -12,11 +13,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 
-from prorubric.compile.draft import Draft, DraftDimension
+from prorubric.compile.draft import Draft, DraftDimension, Fault
 from prorubric.errors import RubricError
 from prorubric.rubric.records import Criterion, Task
 from prorubric.text.questions import to_statement
-from prorubric.text.words import UNINFORMATIVE, is_english, load_words
+from prorubric.text.words import UNINFORMATIVE, is_english, is_unspaced, load_words
 
 LABEL = "rules (a baseline without a model)"
 """What a reader is shown wherever these dimensions appear."""
@@ -44,19 +45,33 @@ _EMPTY = UNINFORMATIVE | load_words("vague")
 _FOREIGN = load_words("foreign")
 
 
+def find_unread(task: Task) -> Fault | None:
+    """Why the words of a task cannot be told apart, if they cannot."""
+    unread = [i for i, criterion in enumerate(task.rubric.criteria, 1) if is_unspaced(criterion.text)]
+    detail = f"rules cannot read criteria without spaces between words, such as criterion {unread[0]}" if unread else ""
+    return (
+        Fault("rules cannot read a script without spaces between words", f"{detail}; compile with a model")
+        if unread
+        else None
+    )
+
+
 def draft_by_rules(task: Task) -> Draft:
-    """The dimensions of a task with at least two criteria."""
+    """The dimensions of a task with at least two criteria, in a script with spaces between words."""
     criteria = task.rubric.criteria
     if len(criteria) < FEWEST:
         raise RubricError(
             f"task {task.id!r}: the rubric has 1 criterion, which cannot be grouped; rules needs at least {FEWEST}"
         )
+    if fault := find_unread(task):
+        raise RubricError(f"task {task.id!r}: {fault.detail}")
     empty = _EMPTY if is_english("\n".join(criterion.text for criterion in criteria)) else _EMPTY | _FOREIGN
     words = [_list_words(to_statement(criterion.text)[:_CRITERION_CHARACTERS], empty) for criterion in criteria]
     everywhere = Counter(chain.from_iterable(words))
     said = [message.content for message in reversed(task.messages) if message.role == "user"]
     asked = "\n".join(said or [message.content for message in task.messages])[:_QUESTION_CHARACTERS]
-    question = _join(sorted(_list_words(asked, empty), key=lambda word: -everywhere[word])[:_TOPICS])
+    named = [] if is_unspaced(asked) else _list_words(asked, empty)
+    question = _join(sorted(named, key=lambda word: -everywhere[word])[:_TOPICS])
     drafted: list[DraftDimension] = []
     for name, positions in _find_groups(criteria):
         wanted = [words[i] for i in positions if criteria[i].weight > 0]

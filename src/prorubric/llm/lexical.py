@@ -7,18 +7,23 @@ a key or a download, and every report labels what came from it (`identity` is `l
 
 The share of a statement's content words (stemmed, without stop words and the words of rubrics) that occur within the
 best `WINDOW` neighbouring sentences becomes a probability by one fixed logistic; without content words it is 0.5. A
-statement that *opens* with a negation ("does not mention …", "fails to …") gets the opposite probability of the rest, and
-a question is read as the statement it asks about.
-A negation further in is not looked for. Nothing here fails: any text gets a number, the same one every time.
+statement that *opens* with a negation ("does not mention …", "fails to …") gets the opposite probability of the rest; a
+question is read as the statement it asks about. A negation further in is not looked for, nor one in another language.
+
+A response or a statement in a script without spaces between words, such as Chinese, cannot be read this way and is
+refused: `UnjudgedError`, which makes the verdicts unknown. Any other text gets a number, the same one every time.
 """
 
 import math
 from collections.abc import Sequence
 
+from prorubric.errors import UnjudgedError
 from prorubric.text.criteria import split_negation
 from prorubric.text.sentences import split_sentences
-from prorubric.text.words import STOP_WORDS, WORD, find_content_words, stem
+from prorubric.text.words import STOP_WORDS, WORD, find_content_words, is_unspaced, stem
 
+UNREAD = "lexical cannot read a script without spaces between words, such as Chinese; judge with a model"
+"""Why a response or a statement is refused."""
 WINDOW = 3
 """Neighbouring sentences that are read as one place: a point is rarely made in one sentence."""
 MIDPOINT = 0.4
@@ -35,7 +40,9 @@ class LexicalModel:
     """Changes with everything here and in `text` that changes a number."""
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:  # noqa: ARG002
-        """One probability for each statement; the conversation is not read."""
+        """One probability for each statement; the conversation is not read. Other scripts raise `UnjudgedError`."""
+        if any(map(is_unspaced, (response, *statements))):
+            raise UnjudgedError(UNREAD)
         said = [set(map(stem, set(WORD.findall(one.lower())) - STOP_WORDS)) for one in split_sentences(response)]
         windows = [set[str]().union(*said[start : start + WINDOW]) for start in range(len(said) or 1)]
         probabilities: list[float] = []

@@ -20,7 +20,7 @@ from prorubric.rubric.records import Criterion, Rubric, Task
 from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
 from prorubric.text.questions import to_statement
 from prorubric.text.show import shorten
-from prorubric.text.words import load_words, stem
+from prorubric.text.words import are_english, is_unspaced, load_words, stem
 
 Severity = Literal["error", "warning", "note"]
 
@@ -28,7 +28,7 @@ _WARNINGS = ("polarity", "duplicate", "other-points", "near-duplicate", "outlier
 CHECKS: dict[str, Severity] = {
     **dict.fromkeys(("unjudgeable", "contradiction"), "error"),
     **dict.fromkeys(_WARNINGS, "warning"),
-    **dict.fromkeys(("mirrored", "formatting-only"), "note"),
+    **dict.fromkeys(("mirrored", "formatting-only", "unread"), "note"),
 }
 """Every check and how bad a finding of it is."""
 
@@ -101,8 +101,10 @@ class TaskLint(Record):
     presence: int
     """How many criteria are met by naming something."""
     formatting: int
-    presence_share: float
-    """Their share of the weight, by `|w|`."""
+    unread: int
+    """How many criteria are in a language that lint does not read; they have no kind."""
+    presence_share: float | None
+    """The share of the weight of criteria that were read, by `|w|`, that presence carries; None if none was read."""
     compensation: float | None
     """How much of the sum an answer that misses the heaviest criterion can still reach; None if there is no sum."""
     compensation_grouped: float | None
@@ -113,9 +115,20 @@ def lint_task(task: Task) -> TaskLint:
     """Look at one task."""
     rubric = task.rubric
     weights, total = rubric.weights, rubric.total_weight
-    kinds = [read_kind(criterion.text) for criterion in rubric.criteria]
+    is_english = are_english([criterion.text for criterion in rubric.criteria])
+    kinds = [
+        read_kind(criterion.text) if is_english and not is_unspaced(criterion.text) else "unread"
+        for criterion in rubric.criteria
+    ]
+    read = math.fsum(abs(weight) for weight, kind in zip(weights, kinds, strict=True) if kind != "unread")
     presence = [weight for weight, kind in zip(weights, kinds, strict=True) if kind == "presence"]
-    found = [*_check_single(rubric, kinds), *_check_pairs(rubric), *_check_weights(rubric), *_check_lengths(rubric)]
+    found = [
+        *_check_single(rubric, kinds),
+        *_check_language(kinds),
+        *_check_pairs(rubric),
+        *_check_weights(rubric),
+        *_check_lengths(rubric),
+    ]
     grouped = None
     if task.protocol is not None:
         heaviest = max(map(abs, weights))
@@ -134,7 +147,8 @@ def lint_task(task: Task) -> TaskLint:
         ),
         presence=len(presence),
         formatting=kinds.count("formatting"),
-        presence_share=math.fsum(map(abs, presence)) / total,
+        unread=kinds.count("unread"),
+        presence_share=math.fsum(map(abs, presence)) / read if read else None,
         compensation=compensation(rubric),
         compensation_grouped=grouped,
     )
@@ -164,6 +178,15 @@ def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
             if applies:
                 quoted = f"criterion {position} ({criterion.weight:+g}, {shorten(text, _SHOWN)!r})"
                 yield check, (position,), f"{quoted} {remark}"
+
+
+def _check_language(kinds: Sequence[str]) -> Iterator[_Found]:
+    """What could not be read, in one finding."""
+    unread = tuple(position for position, kind in enumerate(kinds, 1) if kind == "unread")
+    if unread:
+        listed = ", ".join(map(str, unread))
+        which = "all criteria" if len(unread) == len(kinds) else f"criteria {listed}"
+        yield "unread", unread, f"{which}: not in English, so only weights and repeated texts were checked"
 
 
 def _check_pairs(rubric: Rubric) -> Iterator[_Found]:

@@ -5,7 +5,7 @@ texts, so other languages lose little. Each character of Chinese, Japanese and K
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from pathlib import Path
 WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:[.,]\d+)*"
 )
+# Thai to Burmese, Khmer, Japanese and Chinese.
+_UNSPACED = re.compile(r"[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 # One East Asian character, or what white space separates from the rest: "don't", "well-known", "38.5%".
@@ -20,6 +22,7 @@ _COUNTED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u3
 _LONGEST_WORD = 30
 _FEW_WORDS = 8
 _ENGLISH_SHARE = 0.05
+_OPENING_WORDS, _OPENING_SHARE, _LONGEST_OPENING = 3, 1 / 3, 200
 
 
 @cache
@@ -30,8 +33,9 @@ def load_words(name: str) -> frozenset[str]:
 
 
 STOP_WORDS = load_words("stop")
-UNINFORMATIVE = STOP_WORDS | load_words("rubric")
-_ENGLISH = load_words("english")
+_RUBRIC = load_words("rubric")
+UNINFORMATIVE = STOP_WORDS | _RUBRIC
+_ENGLISH, _FOREIGN = load_words("english"), load_words("foreign")
 
 
 @lru_cache(maxsize=65_536)
@@ -61,9 +65,28 @@ def count_words(text: str) -> int:
     return sum(any(map(str.isalnum, word)) for word in _COUNTED.findall(text))
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether most of a text is in a script without spaces between words, such as Chinese, Japanese or Thai."""
+    characters = 0 if text.isascii() else len(_UNSPACED.findall(text))
+    return characters > 0 and characters > len(LETTERS.findall(_UNSPACED.sub(" ", text)))
+
+
 def is_english(text: str) -> bool:
     """Whether enough of the small words are English; a few words in Latin letters count as English."""
     words = LETTERS.findall(text[:2_000].lower())
     if not words or sum(map(str.isascii, words)) < 0.8 * len(words):
         return False
     return len(words) < _FEW_WORDS or sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words)
+
+
+def are_english(texts: Sequence[str]) -> bool:
+    """Whether a checklist is in English: by its small words, or by the words with which criteria open.
+
+    A checklist is terser than an answer, so words that English shares count if it has fewer of other languages.
+    """
+    words = [LETTERS.findall(text[:_LONGEST_OPENING].lower()) for text in texts]
+    if not any(words) or is_english("\n".join(texts)):
+        return True
+    opening = sum(not _RUBRIC.isdisjoint(found[:_OPENING_WORDS]) for found in words)
+    shared, foreign = (sum(word in listed for found in words for word in found) for listed in (STOP_WORDS, _FOREIGN))
+    return opening >= _OPENING_SHARE * len(texts) or shared > foreign

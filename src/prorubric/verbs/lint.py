@@ -26,12 +26,12 @@ from prorubric.rubric.lint import CHECKS, Severity, TaskLint, lint_task
 _FIGURES = ("presence_share", "compensation", "compensation_grouped")
 _DETAIL_SCHEMA = pa.schema(
     {"task_id": pa.string(), "criteria": pa.int64(), "findings": pa.string()}
-    | dict.fromkeys(("presence", "formatting"), pa.int64())
+    | dict.fromkeys(("presence", "formatting", "unread"), pa.int64())
     | dict.fromkeys(_FIGURES, pa.float64())
 )
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """Worst first."""
-_COUNTS = ("tasks", "criteria", "negative", "presence", "formatting", "too_compensable", "affected")
+_COUNTS = ("tasks", "criteria", "negative", "presence", "formatting", "unread", "too_compensable", "affected")
 
 
 @config_record
@@ -78,6 +78,8 @@ class LintResult(Record):
     presence: int
     """Criteria that are met by naming something."""
     formatting: int
+    unread: int
+    """Criteria in a language that lint does not read."""
     substantive: int
     presence_share: Spread | None
     """The share of a task's weight that presence-style criteria carry."""
@@ -119,6 +121,7 @@ def lint_tasks(config: LintConfig) -> LintResult:
                 negative=sum(weight < 0 for weight in task.rubric.weights),
                 presence=found.presence,
                 formatting=found.formatting,
+                unread=found.unread,
                 affected=bool(found.findings),
                 too_compensable=(found.compensation or 0) > limit,
             )
@@ -154,7 +157,7 @@ def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects) -> LintResul
         duplicate_ids=rejects.kinds[TAKEN_ID],
         findings={check: tally.checks[check] for check in CHECKS},
         severities=dict(severities),
-        substantive=counts["criteria"] - counts["presence"] - counts["formatting"],
+        substantive=counts["criteria"] - counts["presence"] - counts["formatting"] - counts["unread"],
         **{name: counts[name] for name in _COUNTS},
         **spreads,
         worst=tuple(found for _, _, found in sorted(tally.worst, reverse=True)),
