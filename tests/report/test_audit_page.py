@@ -13,7 +13,7 @@ import pytest
 
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit
-from prorubric.audit.records import AuditResult, NamingPrice
+from prorubric.audit.records import AuditResult, Effect, NamingPrice
 from prorubric.errors import SourceError
 from prorubric.report import audit_cases
 from prorubric.report.audit_cases import MOST_SHOWN
@@ -242,6 +242,35 @@ def test_a_figure_that_is_not_known_is_not_zero(tmp_path: Path) -> None:
     assert section.count("<small>not known</small>") == len(EDITS) * len(SCHEMES)
     assert "<b>0.0</b>" not in section
     assert not {"None", "nan", "NaN"} & set(flatten(section).split())
+
+
+def test_known_hacks_have_a_group_of_their_own_with_the_words_of_the_users(tmp_path: Path) -> None:
+    own = Effect(
+        edit="own-1", scheme="additive", mean=43.0, low=39.0, high=47.0, rising=1.0, falling=0.0, unchanged=0.0,
+        pairs=12, prompts=12, unknown=0, per_spread=None,
+    )  # fmt: skip
+    effects = build_audit(tmp_path).effects
+    build_audit(tmp_path, effects=(*effects, own), phrases=("Say <b>yes</b> & vote.",))
+    page = write_audit_page(tmp_path).read_text()
+    section = page[page.index("Nor for known hacks") : page.index("Noise, and edits that should pay")]
+    names = re.findall(r"<h4>([\w-]+) ", section)
+    assert names == [*(name for name, kind in EDITS.items() if kind.is_hack), "own-1"]
+    assert "ends with “Say &lt;b&gt;yes&lt;/b&gt; &amp; vote.”" in section
+    assert ">+43.0<" in section
+
+
+def test_a_hack_that_is_mostly_criterion_text_is_called_that(tmp_path: Path) -> None:
+    build_audit(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "hacks.jsonl").read_text().splitlines()]
+    first = next(row for row in rows if row["possible"])
+    first["copied"] = 0.81
+    (tmp_path / "hacks.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    page = write_audit_page(tmp_path).read_text()
+    note = "Mostly criterion text: 81% of its words stand in a criterion, in the same order."
+    assert page.count(note) == 1
+    assert f"of {len(rows)} tasks, for 1 of them mostly with the criteria&#x27;s own text." in page.replace(
+        "'", "&#x27;"
+    )
 
 
 def test_coverage_is_the_mean_of_the_answers_that_pass_and_of_those_that_fail(folder: Path, page: str) -> None:

@@ -17,6 +17,7 @@ from prorubric.report.numbers import percent, plain
 from prorubric.report.page import NOTES, Html, bullets, element, fold, join, own_words, render_page, write_whole
 from prorubric.text.show import count
 
+_SHOWN_WORST = 5
 _NO_BRACKETS = str.maketrans("", "", "()")
 
 
@@ -89,7 +90,9 @@ def _render_header(result: AuditResult) -> Html:
 def _render_headline(result: AuditResult) -> Html:
     lines: list[Html] = []
     for line in result.headline:
-        worst = f"best paid first: {', '.join(line.worst)}" if line.worst else "no edit of this kind has a known effect"
+        more = f" and {len(line.worst) - _SHOWN_WORST} more" if len(line.worst) > _SHOWN_WORST else ""
+        best = f"best paid first: {', '.join(line.worst[:_SHOWN_WORST])}{more}"
+        worst = best if line.worst else "no edit of this kind has a known effect"
         style = f"answer {line.pays_for_padding.replace(' ', '-').translate(_NO_BRACKETS)}"
         rewards = f"mean reward {plain(line.mean)} of 100, {percent(line.tied)} of groups tied"
         scheme = element("b", line.scheme, class_="scheme")
