@@ -239,3 +239,17 @@ class TestOut:
             printed, said = process.communicate()
         assert (process.returncode, printed, said) == (130, "", "prorubric: stopped\n")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["large.jsonl", "one.jsonl"]
+
+
+def test_the_criteria_that_a_run_shows_to_be_worst_are_printed_and_json_has_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0
+    capsys.readouterr()
+    assert run(["lint", str(SAMPLE_TASKS), "--with", str(tmp_path / "demo"), "--show", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "48 responses to 12 tasks; judge: none: verdicts given by hand\n" in shown
+    assert "264 criteria: 20 always met, 1 never met, 21 moved no advantage, " in shown
+    assert len(re.findall(r"^\S+ \d+: .+ [+-]\d+ +\d+%", shown, re.MULTILINE)) == 2
+    assert run(["lint", str(SAMPLE_TASKS), "--with", str(tmp_path / "demo"), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["items"]["criteria"]) == 264

@@ -1,6 +1,8 @@
 """`lint_tasks` over whole files: totals, when it fails, what it writes, and what real files look like to it."""
 
+import csv
 import json
+import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +11,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from prorubric import LintConfig, lint_tasks
+from prorubric import SAMPLE_TASKS, LintConfig, lint_tasks
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.rejects import RejectWarning
 from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.rubric.lint import CHECKS, TaskLint
 from prorubric.text.criteria import find_unjudgeable
+from prorubric.verbs.demo import DemoConfig, run_demo
 from prorubric.verbs.lint import LintResult
 
 CLEAN = [("Tells her to rest", 2), ("Explains the dose", 1), ("Asks about age", 1)]
@@ -313,3 +316,82 @@ def test_the_chinese_half_of_a_file_is_counted_as_unread(
     assert result.presence_share is not None
     assert result.presence_share.tasks == result.tasks - tasks
     assert result.presence + result.formatting + result.unread + result.substantive == result.criteria
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over the sample pack, whose verdicts were given by hand."""
+    folder = tmp_path_factory.mktemp("demo") / "run"
+    run_demo(DemoConfig(out=folder))
+    return folder
+
+
+class TestWithRun:
+    def test_every_criterion_of_the_sample_pack_has_its_figures(self, run: Path) -> None:
+        items = lint_tasks(LintConfig(str(SAMPLE_TASKS), run=run)).items
+        assert items is not None
+        assert (items.tasks, items.responses, len(items.criteria)) == (12, 48, 264)
+        assert (items.judge, items.left_out) == ("none: verdicts given by hand", {})
+        assert (items.always_met, items.never_met, items.never_moved, items.suppressed) == (20, 1, 21, 26)
+        assert [item.suppressed for item in items.criteria] == [True] * 26 + [False] * 238
+        fever = next(item for item in items.criteria if (item.task_id, item.index) == ("medicine-infant-fever", 1))
+        assert (fever.weight, fever.pass_rate, fever.redundant_with, fever.suppressed) == (10, 0.75, 2, True)
+
+    def test_without_a_run_there_are_none_and_with_one_the_outcome_is_the_same(self, run: Path) -> None:
+        plain, judged = (lint_tasks(LintConfig(str(SAMPLE_TASKS), run=one)) for one in (None, run))
+        assert plain.items is None
+        assert judged.model_copy(update={"items": None}) == plain
+
+    def test_the_table_has_a_row_for_each_criterion_in_the_order_of_the_file(self, run: Path, tmp_path: Path) -> None:
+        lint_tasks(LintConfig(str(SAMPLE_TASKS), run=run, items=tmp_path / "new" / "items.csv"))
+        with (tmp_path / "new" / "items.csv").open(newline="", encoding="utf-8") as file:
+            rows = [*csv.DictReader(file)]
+        assert (len(rows), rows[0]["task_id"], rows[0]["index"]) == (264, "medicine-infant-fever", "1")
+        assert (rows[0]["pass_rate"], rows[0]["moved_share"], rows[0]["suppressed"]) == ("0.75", "1.0", "True")
+
+    def test_smaller_groups_are_counted_by_the_order_of_the_samples(self, run: Path) -> None:
+        items = lint_tasks(LintConfig(str(SAMPLE_TASKS), run=run, group_size=2)).items
+        assert items is not None
+        assert {item.groups for item in items.criteria} == {2}
+        # The advantages of two are the same as long as the same one is better, and no single criterion decides that.
+        assert {item.moved_share for item in items.criteria} == {0.0}
+
+    def test_tasks_that_differ_or_are_on_one_side_only_are_counted(self, run: Path, tmp_path: Path) -> None:
+        first, second, *_ = (json.loads(line) for line in SAMPLE_TASKS.read_text(encoding="utf-8").splitlines())
+        second["rubric"][0]["criterion"] += " Or not."
+        path = write(tmp_path / "tasks.jsonl", first, second, make_row("new", CLEAN))
+        items = lint_tasks(LintConfig(path, run=run)).items
+        assert items is not None
+        assert (items.tasks, len(items.criteria)) == (1, len(first["rubric"]))
+        assert items.left_out == {
+            "tasks with other criteria in the run": 1,
+            "tasks without verdicts in the run": 1,
+            "tasks of the run that are not in the file": 10,
+        }
+
+    def test_unknown_verdicts_and_those_that_do_not_apply_are_counted(self, run: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "run"
+        shutil.copytree(run, copy)
+        lines = (copy / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+        row = json.loads(lines[0])
+        row["verdicts"]["criteria"][:2] = [{"unknown": "no reply"}, {"not_applicable": "no"}]
+        (copy / "verdicts.jsonl").write_text("\n".join([json.dumps(row), *lines[1:]]) + "\n", encoding="utf-8")
+        items = lint_tasks(LintConfig(str(SAMPLE_TASKS), run=copy)).items
+        assert items is not None
+        assert (items.unknown, items.not_applicable) == (1, 1)
+        of_first = sorted((i for i in items.criteria if i.task_id == row["task_id"]), key=lambda item: item.index)
+        assert [item.responses for item in of_first][:3] == [3, 3, 4]
+
+    def test_what_does_not_fit_is_refused_in_one_line(self, run: Path, tmp_path: Path) -> None:
+        tasks = str(SAMPLE_TASKS)
+        with pytest.raises(ConfigError, match="--items and --group-size are about the verdicts of a run"):
+            lint_tasks(LintConfig(tasks, items=tmp_path / "items.csv"))
+        with pytest.raises(ConfigError, match=r"items\.jsonl: the figures of criteria are written as csv"):
+            lint_tasks(LintConfig(tasks, run=run, items=tmp_path / "items.jsonl"))
+        with pytest.raises(SourceError, match="not the folder of a finished run; name one that judge has written"):
+            lint_tasks(LintConfig(tasks, run=tmp_path))
+        (tmp_path / "tasks.jsonl").write_bytes((run / "tasks.jsonl").read_bytes())
+        lines = [json.loads(line) for line in (run / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+        write(tmp_path / "verdicts.jsonl", *({**row, "verdicts": {"mark": [3]}} for row in lines))
+        with pytest.raises(SourceError, match=r"the run has no verdicts on criteria \(it has mark\); judge again with"):
+            lint_tasks(LintConfig(tasks, run=tmp_path))

@@ -1,6 +1,7 @@
 """`prorubric lint`."""
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,11 +9,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from prorubric.cli.output import JsonFlag, literal, make_table, print_hanging, print_line, show
+from prorubric.cli.output import (
+    JsonFlag,
+    describe_judge,
+    literal,
+    make_table,
+    print_hanging,
+    print_line,
+    show,
+    show_figure,
+)
 from prorubric.datasets.load import show_example
 from prorubric.rubric.lint import CHECKS
-from prorubric.text.show import count
-from prorubric.verbs.lint import LintConfig, LintResult, lint_tasks
+from prorubric.text.show import count, shorten
+from prorubric.verbs.lint import ItemsResult, LintConfig, LintResult, lint_tasks
 
 _MEANING = {
     "unreadable row": "not a task",
@@ -31,16 +41,18 @@ _MEANING = {
 }
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 _CHECK_WIDTH = max(map(len, CHECKS)) + 1
+_CRITERION_WIDTH = 40
+LintConfig.__annotations__["run"] = Annotated[Path | None, Parameter(name="--with")]
 
 
 def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Check a file of rubrics before spending a token."""
     result = lint_tasks(config)
-    show(result, partial(_print_lint, name=config.tasks), json=json)
+    show(result, partial(_print_lint, name=config.tasks, shown=config.show), json=json)
     return 0 if result.passed else 1
 
 
-def _print_lint(result: LintResult, console: Console, name: str) -> None:
+def _print_lint(result: LintResult, console: Console, name: str, shown: int) -> None:
     """The result as tables for a person."""
     criteria = f"{count(result.criteria, 'criterion')}, {result.negative:,} of them negative"
     about = f": {count(result.tasks, 'task')}, {criteria}"
@@ -69,12 +81,43 @@ def _print_lint(result: LintResult, console: Console, name: str) -> None:
     if result.worst and result.affected > len(result.worst):
         unseen = count(result.affected - len(result.worst), "more task")
         console.print(f"\n{unseen} with findings; --show {result.affected} shows all")
+    if result.items:
+        _print_items(result.items, console, shown)
     found = ", ".join(count(result.severities[name], name) for name in ("error", "warning", "note"))
     verdict = Text("passed", "green") if result.passed else Text("failed", "red")
     if result.too_compensable:
         found += f", {count(result.too_compensable, 'task')} above the limit on compensation"
     console.print()
     console.print(Text.assemble(verdict, f": {found}"))
+
+
+def _print_items(items: ItemsResult, console: Console, shown: int) -> None:
+    console.print()
+    about = f"{count(items.responses, 'response')} to {count(items.tasks, 'task')}"
+    print_line(console, f"{items.run}: {about}; judge: {describe_judge(items.judge)}")
+    missing = f"{items.unknown:,} unknown and {items.not_applicable:,} not applicable left out"
+    kinds = {
+        "always met": items.always_met,
+        "never met": items.never_met,
+        "moved no advantage": items.never_moved,
+        "redundant (κ 0.8 or more)": items.redundant,
+        "suppressed": items.suppressed,
+    }
+    found = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    console.print(f"{count(len(items.criteria), 'criterion')}: {found}; verdicts: {missing}")
+    for reason, number in items.left_out.items():
+        console.print(f"left out: {number:,} {reason}", style="yellow")
+    worst = [item for item in items.criteria[:shown] if item.suppressed or item.discrimination is not None]
+    if not worst:
+        return
+    table = make_table("worst criteria", "weight", "met", "discrimination", "most like", "κ", "moved", "if met")
+    for item in worst:
+        text = literal(f"{item.task_id} {item.index}: {shorten(item.criterion, _CRITERION_WIDTH)}")
+        figures = (item.discrimination, ".2f"), (item.redundant_with, "d"), (item.redundancy, ".2f")
+        shares = (item.moved_share, ".0%"), (item.advantage_if_met, "+.2f")
+        cells = [show_figure(*figure) for figure in (*figures, *shares)]
+        table.add_row(text, f"{item.weight:+g}", show_figure(item.pass_rate, ".0%"), *cells)
+    console.print(table)
 
 
 def _make_findings_table(result: LintResult) -> Table:

@@ -89,7 +89,7 @@ def render_score_row(task_id: str, sample: int, scores: Mapping[str, Score]) -> 
 def read_judge(folder: Path) -> str:
     """Who gave the verdicts of a run, by its `config.json`."""
     about = read_setting(folder)
-    judge = about.get("config", {}).get("judge") or about.get("judge") or "not known"
+    judge = about.get("judge") or about.get("config", {}).get("judge") or "not known"
     return ", ".join(map(str, judge)) if isinstance(judge, list) else str(judge)
 
 

@@ -1,5 +1,7 @@
 """`lint_tasks`: look at a whole file of rubrics before a token is spent; totals in memory, details into a file.
 
+With a run folder, the stored verdicts add figures for each criterion; they never make lint fail.
+
 For CI: `passed` is false if something at or above the chosen severity was found, if a row could not be read, or if a
 task's compensation is above a limit.
 """
@@ -10,18 +12,25 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from heapq import heappop, heappush
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Literal
 
 import pyarrow as pa
 from pydantic import Field
 
-from prorubric.datasets.load import TAKEN_ID, TaskOptions, open_tasks
+from prorubric.aggregate.items import ItemFigures, describe_items
+from prorubric.datasets.load import TAKEN_ID, TaskOptions, load_tasks, open_tasks
 from prorubric.datasets.rejects import Rejects
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, SourceError
+from prorubric.files.tables import open_csv
 from prorubric.files.write import open_rows
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.lint import CHECKS, Severity, TaskLint, lint_task
+from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import Verdict
+from prorubric.runs.folder import TASKS
+from prorubric.runs.verdicts import read_judge, read_verdicts
 
 _FIGURES = ("presence_share", "compensation", "compensation_grouped")
 _DETAIL_SCHEMA = pa.schema(
@@ -31,6 +40,9 @@ _DETAIL_SCHEMA = pa.schema(
 )
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """Worst first."""
+_READING = "criteria"
+"""The verdicts that figures of criteria are made of."""
+_REDUNDANT = 0.8
 _COUNTS = ("tasks", "criteria", "negative", "presence", "formatting", "unread", "too_compensable", "affected")
 
 
@@ -49,6 +61,12 @@ class LintConfig(TaskOptions):
     """How many tasks to show in full, worst first."""
     out: Path | None = None
     """Write every task's findings to this file (.jsonl, .parquet …)."""
+    run: Path | None = None
+    """Run folder of judge: its verdicts show how often each criterion is met, and whether it tells answers apart."""
+    group_size: Annotated[int, Field(ge=2)] | None = None
+    """Take advantages within groups of this many samples of a task, in order; by default within all of them."""
+    items: Path | None = None
+    """Write the figures of every criterion to this file (.csv)."""
 
 
 class Spread(Record):
@@ -59,6 +77,30 @@ class Spread(Record):
     highest: float
     tasks: int
     """How many tasks have the figure."""
+
+
+class ItemsResult(Record):
+    """What the verdicts of a run say about the criteria."""
+
+    run: str
+    judge: str
+    tasks: int
+    """Tasks with verdicts."""
+    responses: int
+    unknown: int
+    """Verdicts that are unknown; they are left out, as are those that are not applicable."""
+    not_applicable: int
+    left_out: dict[str, int]
+    """Tasks of the file or of the run without figures, by reason."""
+    always_met: int
+    never_met: int
+    never_moved: int
+    """Criteria whose removal moves no advantage in any group."""
+    redundant: int
+    """Criteria that agree with another at κ of 0.8 or more."""
+    suppressed: int
+    criteria: tuple[ItemFigures, ...]
+    """The suppressed ones first, then from the lowest discrimination to the highest."""
 
 
 class LintResult(Record):
@@ -92,6 +134,8 @@ class LintResult(Record):
     affected: int
     """Tasks with at least one finding."""
     worst: tuple[TaskLint, ...]
+    items: ItemsResult | None = None
+    """With a run: the figures of the criteria."""
     passed: bool
 
 
@@ -104,12 +148,15 @@ class _Tally:
     figures: dict[str, "array[float]"] = field(default_factory=lambda: {name: array("d") for name in _FIGURES})
     worst: list[tuple[list[int], int, TaskLint]] = field(default_factory=list)
     """A heap of the tasks to show: findings by severity, then the first that was read, with the least bad on top."""
+    items: list[ItemFigures] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def lint_tasks(config: LintConfig) -> LintResult:
     """Look at every task of a file."""
     if config.out and config.out.resolve() == Path(config.tasks).resolve():
         raise ConfigError(f"{config.out}: the findings would replace the tasks; choose another name for --out")
+    stored = _read_run(config)
     rejects, tally = Rejects(config.show, keep=False), _Tally()
     limit = math.inf if config.max_compensation is None else config.max_compensation
     with open_rows(config.out, _DETAIL_SCHEMA) if config.out else nullcontext() as write:
@@ -136,10 +183,86 @@ def lint_tasks(config: LintConfig) -> LintResult:
                     heappop(tally.worst)
             if write:
                 write(found.model_dump(mode="json"))
-    return _summarize(config, tally, rejects)
+            if stored:
+                _add_items(task, stored, tally, config.group_size)
+    items = _summarize_items(config, stored, tally) if stored else None
+    return _summarize(config, tally, rejects, items)
 
 
-def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects) -> LintResult:
+@dataclass(slots=True)
+class _StoredRun:
+    """The verdicts on criteria in a run folder."""
+
+    rubrics: dict[str, tuple[str, ...]]
+    """The criteria that were judged, by task."""
+    verdicts: dict[str, list[tuple[int, tuple[Verdict, ...]]]]
+    """For each task, the sample and its verdicts; a task is removed when it has been used."""
+    responses: int = 0
+
+
+def _read_run(config: LintConfig) -> _StoredRun | None:
+    if config.run is None:
+        if config.items or config.group_size:
+            raise ConfigError("--items and --group-size are about the verdicts of a run; name its folder with --with")
+        return None
+    if config.items and config.items.suffix.lower() != ".csv":
+        raise ConfigError(f"{config.items}: the figures of criteria are written as csv; name a file that ends in .csv")
+    path = config.run / TASKS
+    if not path.is_file():
+        raise SourceError(f"{config.run}: not the folder of a finished run; name one that judge has written")
+    tasks = load_tasks(path, "tasks", strict=True)
+    found = _StoredRun({task.id: tuple(one.text for one in task.rubric.criteria) for task in tasks}, {})
+    for row in read_verdicts(config.run):
+        if _READING not in row.verdicts:
+            has = ", ".join(row.verdicts) or "none"
+            remedy = "judge again with --scheme additive"
+            raise SourceError(f"{config.run}: the run has no verdicts on {_READING} (it has {has}); {remedy}")
+        found.verdicts.setdefault(row.task_id, []).append((row.sample, row.verdicts[_READING]))
+        found.responses += 1
+    return found
+
+
+def _add_items(task: Task, stored: _StoredRun, tally: _Tally, group_size: int | None) -> None:
+    rows = stored.verdicts.pop(task.id, None)
+    if rows is None:
+        tally.left_out["tasks without verdicts in the run"] += 1
+    elif stored.rubrics.get(task.id) != tuple(criterion.text for criterion in task.rubric.criteria):
+        tally.left_out["tasks with other criteria in the run"] += 1
+    else:
+        rows.sort(key=itemgetter(0))
+        groups = [position // group_size if group_size else 0 for position in range(len(rows))]
+        tally.items += describe_items(task, [verdicts for _, verdicts in rows], groups)
+
+
+def _summarize_items(config: LintConfig, stored: _StoredRun, tally: _Tally) -> ItemsResult:
+    if stored.verdicts:  # what no task of the file has taken
+        tally.left_out["tasks of the run that are not in the file"] += len(stored.verdicts)
+    items = sorted(
+        tally.items, key=lambda item: (not item.suppressed, item.discrimination is None, item.discrimination or 0)
+    )
+    if config.items:
+        config.items.parent.mkdir(parents=True, exist_ok=True)
+        with open_csv(config.items, [*ItemFigures.model_fields]) as write:
+            for item in tally.items:
+                write(item.model_dump())
+    return ItemsResult(
+        run=str(config.run),
+        judge=read_judge(config.run or Path()),
+        tasks=len({item.task_id for item in items}),
+        responses=stored.responses,
+        unknown=sum(item.unknown for item in items),
+        not_applicable=sum(item.not_applicable for item in items),
+        left_out=dict(tally.left_out),
+        always_met=sum(item.pass_rate == 1 for item in items),
+        never_met=sum(item.pass_rate == 0 for item in items),
+        never_moved=sum(item.moved_share == 0 for item in items),
+        redundant=sum((item.redundancy or 0) >= _REDUNDANT for item in items),
+        suppressed=sum(item.suppressed for item in items),
+        criteria=tuple(items),
+    )
+
+
+def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects, items: ItemsResult | None) -> LintResult:
     severities: Counter[str] = Counter({"error": rejects.count, "warning": 0, "note": 0})
     for check, found in tally.checks.items():
         severities[CHECKS[check]] += found
@@ -161,5 +284,6 @@ def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects) -> LintResul
         **{name: counts[name] for name in _COUNTS},
         **spreads,
         worst=tuple(found for _, _, found in sorted(tally.worst, reverse=True)),
+        items=items,
         passed=counts["tasks"] > 0 and not counts["too_compensable"] and not any(severities[name] for name in failing),
     )

@@ -1,0 +1,175 @@
+"""What the verdicts of a run say about each criterion: how often it is met, and whether it tells answers apart.
+
+A response *complies* with a criterion if the verdict is true, or false for a negative weight. Verdicts that are unknown
+or not applicable are left out and counted. Rewards are those of the sum (`additive`); a response with an unknown
+verdict has none. A group is the responses whose advantages are taken together. Axes are named in suffixes: R responses,
+N criteria.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prorubric.aggregate.advantages import group_advantages
+from prorubric.errors import SchemeError
+from prorubric.rubric.base import Record
+from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
+from prorubric.text.show import shorten
+
+FEWEST_RESPONSES = 3
+"""With fewer, there is no correlation and no agreement beyond chance."""
+MOVED = 0.01
+"""The change of an advantage, in standard deviations of its group, above which it has moved."""
+_DIGITS = 12
+"""Sums in another order differ after about fifteen digits, and what is equal must stay equal."""
+
+Floats = npt.NDArray[np.float64]
+
+
+class ItemFigures(Record):
+    """One criterion of a task, over the responses to it."""
+
+    task_id: str
+    index: int
+    """1-based, as in the rubric."""
+    criterion: str
+    weight: float
+    responses: int
+    """Those with a verdict, true or false."""
+    unknown: int
+    not_applicable: int
+    pass_rate: float | None
+    """The share of the responses that comply."""
+    discrimination: float | None
+    """The correlation of compliance with the share of the other criteria's weight that the response complies with;
+    None with fewer than three responses, or if one of the two is always the same."""
+    redundant_with: int | None
+    """The other criterion of the task whose compliance agrees most with this one's, beyond chance."""
+    redundancy: float | None
+    """That agreement, as Cohen's κ."""
+    groups: int
+    """Groups with at least two rewards."""
+    moved_share: float | None
+    """The share of those groups in which an advantage changes by more than 0.01 if the criterion is removed."""
+    advantage_if_met: float | None
+    """The mean advantage of the responses that comply, in groups where some comply and some do not."""
+    suppressed: bool
+    """True if that mean is not above 0: those who meet the criterion are not rewarded for it."""
+
+
+def describe_items(
+    task: Task, verdicts: Sequence[Sequence[Verdict]], groups: Sequence[int] | None = None
+) -> tuple[ItemFigures, ...]:
+    """The figures of every criterion of a task, from one row of verdicts on the criteria for each response.
+
+    `groups` names the group of each response; by default they are one group.
+    """
+    present = np.array([_read_row(task, row) for row in verdicts], dtype=np.float64).reshape(-1, len(task.rubric))
+    weights = np.array(task.rubric.weights, dtype=np.float64)
+    unknown = np.array([[isinstance(verdict, Unknown) for verdict in row] for row in verdicts], dtype=np.bool_)
+    unknown = unknown.reshape(present.shape)
+    names = np.zeros(len(verdicts), dtype=np.int64) if groups is None else np.asarray(groups)
+    comply = np.where(weights > 0, present, 1 - present)
+    kappa = _find_agreement(comply)
+    rewards = _find_rewards(present, weights)
+    rewards[unknown.any(axis=1)] = np.nan
+    figures = []
+    for item, criterion in enumerate(task.rubric.criteria):
+        met = comply[:, item]
+        known = met[~np.isnan(met)]
+        other = int(np.nanargmax(kappa[item])) if not np.isnan(kappa[item]).all() else None
+        about_groups = _compare_without(item, present, weights, rewards, names)
+        advantage = _find_advantage_if_met(met, rewards, names)
+        unknowns = int(unknown[:, item].sum())
+        figures.append(
+            ItemFigures(
+                task_id=task.id,
+                index=item + 1,
+                criterion=criterion.text,
+                weight=criterion.weight,
+                responses=len(known),
+                unknown=unknowns,
+                not_applicable=len(met) - len(known) - unknowns,
+                pass_rate=float(known.mean()) if len(known) else None,
+                discrimination=_correlate_with_rest(item, comply, weights),
+                redundant_with=None if other is None else other + 1,
+                redundancy=None if other is None else float(kappa[item, other]),
+                groups=about_groups[0],
+                moved_share=about_groups[1] / about_groups[0] if about_groups[0] else None,
+                advantage_if_met=advantage,
+                suppressed=advantage is not None and advantage <= 0,
+            )
+        )
+    return tuple(figures)
+
+
+def _read_row(task: Task, row: Sequence[Verdict]) -> list[float]:
+    """True as 1, false as 0, and NaN for what is unknown or not applicable."""
+    if len(row) != len(task.rubric):
+        raise SchemeError(f"task {task.id!r}: {len(row)} verdicts for {len(task.rubric)} criteria; give one for each")
+    for verdict in row:
+        if not isinstance(verdict, bool | np.bool_ | Unknown | NotApplicable):
+            raise SchemeError(f"task {task.id!r}: a verdict is {shorten(repr(verdict))}; allowed: true or false")
+    return [float("nan") if isinstance(verdict, Unknown | NotApplicable) else float(verdict) for verdict in row]
+
+
+def _find_rewards(present: Floats, weights: Floats) -> Floats:
+    """The sum's reward of each response; NaN if nothing that applies has a positive weight."""
+    applies = ~np.isnan(present)
+    total = np.where(applies, weights * np.nan_to_num(present), 0.0).sum(axis=1)
+    positive = np.where(applies, np.maximum(weights, 0.0), 0.0).sum(axis=1)
+    rewards = np.full(len(present), np.nan)
+    np.divide(total, positive, out=rewards, where=positive > 0)
+    rounded: Floats = np.round(np.clip(rewards, 0.0, 1.0), _DIGITS)
+    return rounded
+
+
+def _correlate_with_rest(item: int, comply: Floats, weights: Floats) -> float | None:
+    size = np.abs(weights) * ~np.isnan(comply)
+    size[:, item] = 0.0
+    rest = (size * np.nan_to_num(comply)).sum(axis=1)
+    whole = size.sum(axis=1)
+    kept = (whole > 0) & ~np.isnan(comply[:, item])
+    met, share = comply[kept, item], np.round(rest[kept] / whole[kept], _DIGITS)
+    if len(met) < FEWEST_RESPONSES or met.min() == met.max() or share.min() == share.max():
+        return None
+    return float(np.corrcoef(met, share)[0, 1])
+
+
+def _find_agreement(comply: Floats) -> Floats:
+    """Cohen's κ of the compliance with each two criteria; NaN if it cannot be had, and on the diagonal."""
+    known = (~np.isnan(comply)).astype(np.float64)
+    met = np.nan_to_num(comply)
+    pairs = known.T @ known
+    with np.errstate(divide="ignore", invalid="ignore"):
+        agreed = (met.T @ met + (known - met).T @ (known - met)) / pairs
+        first = met.T @ known / pairs
+        chance = first * first.T + (1 - first) * (1 - first.T)
+        kappa: Floats = np.where((pairs >= FEWEST_RESPONSES) & (chance < 1), (agreed - chance) / (1 - chance), np.nan)
+    np.fill_diagonal(kappa, np.nan)
+    return kappa
+
+
+def _compare_without(
+    item: int, present: Floats, weights: Floats, rewards: Floats, groups: npt.NDArray[Any]
+) -> tuple[int, int]:
+    """How many groups have two rewards, and in how many of them an advantage moves without the criterion."""
+    others = np.arange(len(weights)) != item
+    without = np.where(np.isnan(rewards), np.nan, _find_rewards(present[:, others], weights[others]))
+    change = np.abs(group_advantages(rewards, groups).values - group_advantages(without, groups).values)
+    sizes = [(~np.isnan(rewards[groups == name])).sum() for name in np.unique(groups)]
+    moved = [change[groups == name].max() > MOVED for name in np.unique(groups)]
+    return sum(int(size >= 2) for size in sizes), sum(map(int, moved))
+
+
+def _find_advantage_if_met(met: Floats, rewards: Floats, groups: npt.NDArray[Any]) -> float | None:
+    advantages = group_advantages(rewards, groups).values
+    found: list[float] = []
+    for name in np.unique(groups):
+        inside = (groups == name) & ~np.isnan(rewards) & ~np.isnan(met)
+        has_signal = len(set(met[inside])) > 1 and advantages[inside].any()
+        found += advantages[inside & (met == 1)].tolist() if has_signal else []
+    return round(sum(found) / len(found), _DIGITS) if found else None
