@@ -1,7 +1,7 @@
 """Two hundred pairs through every route: to the bit what plain `score` gives, and a 503 where that is unknown."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,16 @@ import pytest
 from prorubric.rubric.forms import render_task
 from tests.reward.serving import RunningServer
 from tests.reward.test_server import READ
-from tests.train.parity import Pair, expect, load_pairs, render_rewards, reward_options, write_pairs
+from tests.train.parity import (
+    Pair,
+    expect,
+    expect_transcripts,
+    load_pairs,
+    make_messages,
+    render_rewards,
+    reward_options,
+    write_pairs,
+)
 
 _SHARED = Path(__file__).parents[3] / "shared/data"
 _AT_ONCE = 16
@@ -65,10 +74,15 @@ async def test_every_route_gives_the_same_reward_to_the_bit(
     served: tuple[RunningServer, str, list[Pair]], route: str, carried: bool
 ) -> None:
     server, scheme, pairs = served
+    bodies = [ASK[route](pair, render_task(pair.task) if carried else pair.task.id) for pair in pairs]
+    assert render_rewards(await ask_all(server, route, bodies)) == expect(pairs, scheme)
+
+
+async def ask_all(server: RunningServer, route: str, bodies: Sequence[dict[str, Any]]) -> list[float | None]:
+    """The rewards that a route gives, None where it says that one is unknown."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def ask(session: aiohttp.ClientSession, pair: Pair) -> float | None:
-        body = ASK[route](pair, render_task(pair.task) if carried else pair.task.id)
+    async def ask(session: aiohttp.ClientSession, body: dict[str, Any]) -> float | None:
         async with turns, session.post(server.url + route, json=body) as response:
             if response.status == 503:
                 return None
@@ -76,5 +90,54 @@ async def test_every_route_gives_the_same_reward_to_the_bit(
             return float(READ[route](await response.json()))
 
     async with aiohttp.ClientSession() as session:
-        found = await asyncio.gather(*(ask(session, pair) for pair in pairs))
-    assert render_rewards(found) == expect(pairs, scheme)
+        return await asyncio.gather(*(ask(session, body) for body in bodies))
+
+
+def list_output(pair: Pair) -> list[dict[str, Any]]:
+    """A transcript in the form of the Responses API, with a thought that is not judged."""
+    first, result, question, last = make_messages(pair)
+    call = first["tool_calls"][0]
+    return [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": first["content"]}]},
+        {"type": "function_call", "call_id": call["id"], **call["function"], "id": "fc_1"},
+        {"type": "function_call_output", "call_id": call["id"], "output": result["content"]},
+        {"type": "message", **question},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": last["content"]}]},
+    ]
+
+
+@pytest.fixture(scope="module", params=["full", "last"])
+def viewing(
+    request: pytest.FixtureRequest, pairs: tuple[Path, list[Pair]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[RunningServer, str, list[Pair]]]:
+    options = reward_options(pairs[0])
+    told = ("--judge", options["judge"], "--tasks", options["tasks"], "--view", request.param)
+    with RunningServer(told, tmp_path_factory.mktemp("server")) as server:
+        yield server, request.param, pairs[1]
+
+
+@pytest.mark.parametrize("route", ["/score", "/verify"])
+async def test_a_transcript_gets_the_same_reward_to_the_bit(
+    viewing: tuple[RunningServer, str, list[Pair]], route: str
+) -> None:
+    server, view, pairs = viewing
+    bodies = [
+        {"task": pair.task.id, "response": make_messages(pair)}
+        if route == "/score"
+        else {**ask_verify(pair, pair.task.id), "response": {"output": list_output(pair)}}
+        for pair in pairs
+    ]
+    wanted = expect_transcripts(pairs) if view == "full" else expect(pairs)
+    assert render_rewards(await ask_all(server, route, bodies)) == wanted
+
+
+def test_a_transcript_that_cannot_be_judged_is_refused(viewing: tuple[RunningServer, str, list[Pair]]) -> None:
+    server, view, pairs = viewing
+    image = [{"role": "assistant", "content": [{"type": "image_url"}]}]
+    answer = server.post("/score", {"task": pairs[0].task.id, "responses": ["a text", image]})
+    place = "the response: turn 1" if view == "full" else "the response"
+    said = f"task {pairs[0].task.id!r}: {place}: a part cannot be judged (type image_url); leave out what is not text"
+    assert (answer.status, answer.body) == (422, {"error": said})
+    searched = {**ask_verify(pairs[0], pairs[0].task.id), "response": {"output": [{"type": "web_search_call"}]}}
+    assert server.post("/verify", searched).status == (422 if view == "full" else 200)

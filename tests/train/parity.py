@@ -24,8 +24,10 @@ from prorubric import ProtocolRubric, Task, Unknown, Verdict, load_samples, load
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.files.read import read_rows
 from prorubric.files.write import open_rows
+from prorubric.judge.answer import show_answer
 from prorubric.judge.readings import list_items
 from prorubric.llm.model import Failure, Outcome, Reply, Request
+from prorubric.rubric.transcript import parse_transcript
 
 JUDGE = "tests.train.parity:HashJudge"
 SCHEMES = ("prorubric", "additive", "graded", "prorubric+appropriateness")
@@ -36,6 +38,7 @@ TASKS, PAIRS = "tasks.parquet", "pairs.jsonl.gz"
 _GROUP = 8
 _HEALTHBENCH_TASKS = 19
 _ANSWER = re.compile(r"<<<ANSWER ([0-9A-F]{16})\n(.*)\nANSWER \1>>>", re.DOTALL)
+_TURN = re.compile(r"<<<(TURN [^\n]+) ([0-9A-F]{16})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _ITEMS = re.compile(r"^\[\n(?:\{.*\},?\n)+\]", re.MULTILINE)
 # What trainers, tokenizers and JSON are likely to spoil, at the end of some of the made answers.
 _TAILS = (
@@ -64,13 +67,14 @@ class HashJudge:
 
     async def complete(self, request: Request) -> Outcome:
         text = request.messages[-1].content
-        answer, items = _ANSWER.search(text), _ITEMS.search(text)
+        found, items = _ANSWER.search(text), _ITEMS.search(text)
+        answer = (_read_turns(text) or None) if found is None else found[2]
         if answer is None or items is None or request.schema is None:
             return Failure("reply", "not a prompt with an answer and items")
-        if stays_silent(answer[2]):
+        if stays_silent(answer):
             return Failure("timeout", "no reply within 60 s")
         (kind,) = request.schema["properties"]
-        said = {str(row["index"]): _say(row["criterion"], answer[2], kind == "levels") for row in json.loads(items[0])}
+        said = {str(row["index"]): _say(row["criterion"], answer, kind == "levels") for row in json.loads(items[0])}
         return Reply(json.dumps({kind: said}))
 
     async def close(self) -> None:
@@ -128,6 +132,38 @@ def render_rewards(values: Sequence[float | None]) -> list[str | None]:
 def expect(pairs: Sequence[Pair], scheme: str = "prorubric") -> list[str | None]:
     """What a trainer should have got for the pairs, as `render_rewards` writes it."""
     return render_rewards([pair.expected[scheme] for pair in pairs])
+
+
+def make_messages(pair: Pair) -> list[dict[str, Any]]:
+    """A transcript that ends in the response of a pair, after a tool call, its result and a user's turn."""
+    function = {"name": "look_up", "arguments": json.dumps({"topic": pair.task.id, "sample": pair.sample})}
+    return [
+        {
+            "role": "assistant",
+            "content": "Let me look.",
+            "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "content": f"{pair.sample} results 🩺", "tool_call_id": "c1"},
+        {"role": "user", "content": "And now?"},
+        {"role": "assistant", "content": pair.text},
+    ]
+
+
+def expect_transcripts(pairs: Sequence[Pair], scheme: str = "prorubric", *, calls: bool = True) -> list[str | None]:
+    """What a trainer should have got for the transcripts of the pairs, judged by all turns; some have no tool calls."""
+    values = []
+    for pair in pairs:
+        turns = parse_transcript(make_messages(pair))
+        if not calls:
+            turns = (turns[0].model_copy(update={"tool_calls": ()}), *turns[1:])
+        shown = show_answer(pair.task, turns, "full").fenced
+        values.append(score(decide_all(pair.task, _read_turns(shown), scheme), pair.task, scheme).value)
+    return render_rewards(values)
+
+
+def _read_turns(prompt: str) -> str:
+    """The turns of a transcript without their marks."""
+    return "\n".join(f"{name}: {text}" for name, _, text in _TURN.findall(prompt))
 
 
 def _make_pair(task: Task, text: str, sample: int) -> Pair:

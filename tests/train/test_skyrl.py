@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prorubric import load_samples
-from tests.train.parity import SCHEMES, expect, load_pairs
+from tests.train.parity import SCHEMES, expect, expect_transcripts, load_pairs
 from tests.train.running import ROOT, run_in, trainers
 
 
@@ -27,6 +27,13 @@ def test_every_pair_gets_the_same_reward_under_every_scheme(parity: Path) -> Non
     found = run_in("skyrl", "skyrl_episodes.py", "parity", parity)
     pairs = load_pairs(parity)
     assert found == {scheme: expect(pairs, scheme) for scheme in SCHEMES}
+
+
+@trainers
+def test_an_episode_of_two_turns_is_judged_at_its_end_by_all_turns_or_the_last(parity: Path) -> None:
+    found = run_in("skyrl", "skyrl_episodes.py", "transcripts", parity)
+    pairs = load_pairs(parity)
+    assert found == {"full": expect_transcripts(pairs, calls=False), "last": expect(pairs)}
 
 
 @trainers

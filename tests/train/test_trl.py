@@ -16,8 +16,8 @@ from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.monitor import load_steps
 from prorubric.reward.reward import Overlong, RewardConfig, RewardRequest, RubricReward
 from prorubric.train.paper import VARIANTS
-from prorubric.train.trl import GrpoScale, SecondOpinion, TrlReward, make_dataset, make_grpo_config, read_completion
-from tests.train.parity import SCHEMES, expect, load_pairs, render_rewards
+from prorubric.train.trl import GrpoScale, SecondOpinion, TrlReward, make_dataset, make_grpo_config
+from tests.train.parity import SCHEMES, expect, expect_transcripts, load_pairs, render_rewards
 from tests.train.running import ROOT, SCRIPTS, find_python, run_in, start_in, trainers
 
 TASK = "medicine-infant-fever"
@@ -122,6 +122,12 @@ def test_a_trainer_gets_the_reward_to_the_bit(compared: dict[str, Any], parity: 
     assert found["kept"] == expect_32_bits([pair.expected[scheme] for pair in pairs])
 
 
+def test_a_trainer_gets_the_reward_of_a_transcript_with_tool_calls(compared: dict[str, Any], parity: Path) -> None:
+    pairs = load_pairs(parity)
+    assert compared["rewards"]["transcripts"]["given"] == expect_transcripts(pairs)
+    assert compared["rewards"]["last turns"]["given"] == expect(pairs)
+
+
 def test_tasks_carried_in_the_rows_and_plain_text_give_the_same(compared: dict[str, Any], parity: Path) -> None:
     assert compared["rewards"]["carried"]["given"] == expect(load_pairs(parity))
 
@@ -193,36 +199,6 @@ def test_the_example_takes_a_step_with_smollm2(tmp_path: Path) -> None:
     assert head == "| step | additive | implicit | prorubric | tokens | equal groups |"
     assert rule == "| ---: | ---: | ---: | ---: | ---: | ---: |"
     assert re.fullmatch(r"\| 1( \| [01]\.\d{3}){3} \| \d\.\d{3} \| [01]\.000 \|", row)
-
-
-@pytest.mark.parametrize(
-    ("completion", "text"),
-    [
-        ("as it is\n", "as it is\n"),
-        ([{"role": "assistant", "content": "said"}], "said"),
-        (
-            [{"role": "assistant", "content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]}],
-            "in parts",
-        ),
-        (
-            [
-                {"role": "assistant", "content": "first", "tool_calls": []},
-                {"role": "tool", "content": "not ours"},
-                {"role": "assistant", "content": None},
-                {"role": "assistant", "content": "last"},
-            ],
-            "first\n\nlast",
-        ),
-        ([], ""),
-    ],
-)
-def test_what_the_assistant_says_is_the_response(completion: Any, text: str) -> None:
-    assert read_completion(completion) == text
-
-
-def test_a_completion_that_is_neither_text_nor_messages_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"a completion is \[3, 4\]; give text or a list of messages"):
-        read_completion([3, 4])
 
 
 def test_a_row_that_names_no_task_is_refused() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prorubric import SAMPLE_TASKS, RewardConfig, load_tasks, score
-from tests.train.parity import expect, load_pairs, render_rewards, reward_options, write_pairs
+from tests.train.parity import expect, expect_transcripts, load_pairs, render_rewards, reward_options, write_pairs
 from tests.train.running import ROOT, run_in, trainers
 
 # The built-in harness starts a program for every rollout; 248 of these would take half an hour.
@@ -41,6 +41,24 @@ def test_every_pair_gets_the_same_reward(parity: Path, traces: list[dict[str, An
     assert {(pair.task.id, pair.text) for pair in pairs} == found.keys()
     rewards = [found[pair.task.id, pair.text]["reward"] for pair in pairs]
     assert render_rewards(rewards) == expect(pairs, "prorubric")
+
+
+@trainers
+@pytest.mark.parametrize("view", ["full", "last"])
+def test_a_rollout_with_a_tool_call_is_judged_by_all_turns_or_the_last(tmp_path: Path, view: str) -> None:
+    pairs = write_pairs(tmp_path, None)
+    options = reward_options(tmp_path)
+    told = (
+        *("rubric_tasks", "--env.taskset.tasks", options["tasks"], "--num-rollouts", "4"),
+        *("--env.agent.harness.id", "verifiers_two_calls", "--env.agent.runtime.type", "subprocess"),
+        *("--env.taskset.task.judge", options["judge"], "--env.taskset.task.max-unknown", "1"),
+        *("--env.taskset.task.judging", json.dumps({"view": view})),
+    )
+    said = run_in("verifiers", "verifiers_eval.py", tmp_path, tmp_path / "run", *told)
+    assert said["code"] == 0, said["end"]
+    found = find_by_pair(said["traces"])
+    rewards = [found[pair.task.id, pair.text]["reward"] for pair in pairs]
+    assert render_rewards(rewards) == (expect_transcripts(pairs) if view == "full" else expect(pairs))
 
 
 @trainers

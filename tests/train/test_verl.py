@@ -21,7 +21,16 @@ from prorubric.reward.reward import RubricReward
 from prorubric.reward.trend import AlarmRule
 from prorubric.train.paper import VARIANTS
 from prorubric.train.verl import ABSENT, UNKNOWN, VerlRun, compute_score, render_overrides, render_value
-from tests.train.parity import Pair, decide_all, expect, load_pairs, render_rewards, reward_options, stays_silent
+from tests.train.parity import (
+    Pair,
+    decide_all,
+    expect,
+    expect_transcripts,
+    load_pairs,
+    render_rewards,
+    reward_options,
+    stays_silent,
+)
 from tests.train.running import run_in, trainers
 
 KEYS = ["score", "judge_failed", "low", "high", "overlong", *(f"dimension_{number}" for number in range(1, 6))]
@@ -87,6 +96,28 @@ def test_verls_own_managers_get_our_reward_to_the_bit_and_an_error_for_a_failed_
         said.startswith("UnjudgedError: task ") and ": the reward is unknown, " in said for said in raised.values()
     )
     assert {row["judge_failed"] for row in told["info"] if row} == {0.0}
+
+
+@trainers
+@pytest.mark.parametrize("view", ["full", "last"])
+def test_a_rollout_of_several_turns_is_judged_by_all_of_them_or_the_last(
+    parts: dict[str, Any], pairs: list[Pair], view: str
+) -> None:
+    wanted = expect_transcripts(pairs) if view == "full" else expect(pairs)
+    assert parts["transcripts"][f"naive {view}"]["rewards"] == wanted
+    group = parts["transcripts"][f"group {view}"]
+    known = [reward for reward, row in zip(group["rewards"], group["info"], strict=True) if not row["judge_failed"]]
+    assert known == [reward for reward in wanted if reward is not None]
+
+
+@trainers
+def test_a_rollout_of_several_turns_without_messages_is_refused_where_all_turns_are_wanted(
+    parts: dict[str, Any],
+) -> None:
+    assert set(parts["transcripts"]["no messages"]["raised"]) == {
+        "ConfigError: a rollout of 4 turns came without its messages, and judging.view is full; let the agent loop put "
+        "them into extra_fields['transcript'], or set view to last"
+    }
 
 
 @trainers

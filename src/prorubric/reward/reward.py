@@ -31,8 +31,9 @@ from prorubric.reward.breaker import Breaker
 from prorubric.reward.dimensions import DimensionVerdict, judge_dimensions
 from prorubric.reward.engine import Engine, find_engine, lock_process, run_awaited, run_blocking
 from prorubric.reward.lookup import Lookup
+from prorubric.reward.transcript import read_answer
 from prorubric.rubric.base import Record, config_record
-from prorubric.rubric.records import Task
+from prorubric.rubric.records import Answer, Task
 from prorubric.rubric.verdict import Unknown, render_verdict
 from prorubric.text.show import shorten
 
@@ -107,6 +108,9 @@ class RewardParts(Record):
     """The scores under the other schemes; None if unknown, missing if this response was not chosen."""
     tokens: int | None
     characters: int
+    """The length of the text, or of all that the assistant says in a transcript."""
+    turns_left_out: int = 0
+    """Turns of a long transcript that the judge was not shown."""
     addressing: dict[str, str] = Field(default_factory=dict)
     """What the response says to its judge, by kind; empty if nothing."""
 
@@ -134,7 +138,8 @@ class RewardRequest:
     """A response to reward; the task in any form that `find_task` takes."""
 
     task: Any
-    text: str
+    text: Any
+    """The text, or the messages of a transcript: `judging.view` says how much of it the judge sees."""
     tokens: int | None = None
 
 
@@ -186,8 +191,8 @@ class RubricReward:
         """
         return self._lookup.find(row)
 
-    async def reward(self, task: object, text: str, *, tokens: int | None = None, validation: bool = False) -> Reward:
-        """Reward one response."""
+    async def reward(self, task: object, text: Any, *, tokens: int | None = None, validation: bool = False) -> Reward:
+        """Reward one response, a text or the messages of a transcript."""
         return (await self.rewards([RewardRequest(task, text, tokens)], validation=validation))[0]
 
     async def rewards(
@@ -202,7 +207,7 @@ class RubricReward:
     def __call__(
         self,
         tasks: Sequence[object],
-        texts: Sequence[str],
+        texts: Sequence[Any],
         *,
         tokens: Sequence[int | None] | None = None,
         validation: bool = False,
@@ -243,8 +248,10 @@ class RubricReward:
     def _check(self, request: RewardRequest, validation: bool) -> "_Asked":
         """A request with its task found, and what length adds."""
         task = self.find_task(request.task)
-        if not isinstance(request.text, str):
-            raise ConfigError(f"task {task.id!r}: the response is {shorten(repr(request.text))}; give its text")
+        try:
+            answer = read_answer(request.text, self.config.judging.view)
+        except ConfigError as error:
+            raise error.at(f"task {task.id!r}") from None
         tokens = None
         if request.tokens is not None:
             try:
@@ -260,7 +267,7 @@ class RubricReward:
                 line = "overlong is set and the length of the response is not known; pass tokens, its number of tokens"
                 raise ConfigError(line, place=f"task {task.id!r}")
             penalty = overlong_penalty(tokens, charge.limit, charge.buffer, charge.factor)
-        return _Asked(RewardRequest(task, request.text, tokens), 0.0 - penalty)
+        return _Asked(RewardRequest(task, answer, tokens), 0.0 - penalty)
 
     async def _reward_batch(self, batch: "Sequence[_Asked]") -> list[Reward]:
         judges = {name: engine.find_judge(self.config.judging) for name, engine in self._find_engines().items()}
@@ -296,7 +303,8 @@ class RubricReward:
             dimensions=judge_dimensions(one.task, verdicts),
             shadow={name: scores[name].value for name in self.config.shadow if name in scores},
             tokens=one.tokens,
-            characters=len(one.text),
+            characters=_count_characters(one.text),
+            turns_left_out=max(judgement.turns_left_out for judgement in judged.values()),
             addressing={**next(iter(judged.values())).addressing},
         )
         return Reward(value=None if score.value is None else score.value + overlong, parts=parts)
@@ -315,10 +323,17 @@ class _Asked:
     """The step of the training, for `dropout(…)`."""
 
 
+def _count_characters(answer: Answer) -> int:
+    """The length of a text, or of all that the assistant says in a transcript."""
+    if isinstance(answer, str):
+        return len(answer)
+    return sum(len(turn.content) for turn in answer if turn.role == "assistant")
+
+
 def _measure(group: Sequence[RewardRequest]) -> list[float]:
     """The length of each response as a multiple of their mean: in tokens if all are known, else in characters."""
     tokens = [one.tokens for one in group if one.tokens is not None]
-    sizes = tokens if len(tokens) == len(group) else [len(one.text) for one in group]
+    sizes = tokens if len(tokens) == len(group) else [_count_characters(one.text) for one in group]
     mean = fmean(sizes)
     return [size / mean if mean else 1.0 for size in sizes]
 

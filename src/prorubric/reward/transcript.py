@@ -1,13 +1,16 @@
-"""Find the response, and what names its task, in what trainers send: prompt and response in one text, end markers.
+"""Find the response, and what names its task, in what trainers send: text, messages, prompt and response in one text.
 
 Nothing is guessed. A text that neither starts with its prompt nor contains the prompt's end raises `ConfigError`: a
 judge that is shown half a prompt as the response would reward the wrong text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, RubricError
+from prorubric.judge.answer import View
+from prorubric.rubric.records import Answer, Message
+from prorubric.rubric.transcript import parse_transcript, parse_turn
 from prorubric.text.show import shorten
 
 STOP_TEXTS = (
@@ -18,6 +21,24 @@ STOP_TEXTS = (
 
 _TAIL = 64
 """How many characters of a prompt's end are searched for if its beginning was cut off."""
+
+
+def read_answer(response: Any, view: View) -> Answer:
+    """A text as it is; of messages all turns, or the text of the last assistant turn, as the judge is to see them."""
+    if isinstance(response, str):
+        return response
+    is_list = isinstance(response, Iterable) and not isinstance(response, bytes | Mapping)
+    messages = list(response) if is_list else [response]
+    if not is_list or not all(isinstance(message, Mapping | Message) for message in messages):
+        raise ConfigError(f"the response is {shorten(repr(response))}; give its text, or a list of messages")
+    try:
+        if view == "full":
+            return parse_transcript(messages)
+        roles = [message.role if isinstance(message, Message) else message.get("role") for message in messages]
+        said = [message for message, role in zip(messages, roles, strict=True) if role == "assistant"]
+        return parse_turn(said[-1]).content if said else ""
+    except RubricError as error:
+        raise error.turn_into(ConfigError, "the response") from None
 
 
 def split_query(query: str, prompt: str) -> str:

@@ -1,4 +1,4 @@
-"""SkyRL: an environment of one turn for `skyrl_gym`, registered together with its reward.
+"""SkyRL: an environment for `skyrl_gym`, registered together with its reward.
 
     from prorubric import RewardConfig
     from prorubric.train.skyrl import register_env
@@ -8,6 +8,9 @@
 and `env_class: prorubric` in the data. A row names its task, or carries it, in the column of the config or in
 `reward_spec.ground_truth`. An unknown reward raises, and the trainer stops. `fallback` is for runs that have to
 continue; such episodes are counted in the metric `judge_failed`.
+
+An episode has one turn. For tools or a dialogue, override `RubricEnv.observe`: it says what comes back for a turn, and
+the episode is judged when it ends, by all its turns or the last (`judging.view`).
 """
 
 from collections.abc import Mapping
@@ -22,17 +25,26 @@ _FEATURE = "the environment for SkyRL"
 _BaseTextEnv: Any = load_trainer("skyrl_gym.envs.base_text_env", _FEATURE, "skyrl").BaseTextEnv
 
 
-def register_env(config: RewardConfig, name: str = "prorubric", *, fallback: float | None = None) -> None:
-    """Register the environment for `skyrl_gym.make`; call it in the process that runs SkyRL's generator."""
+def register_env(
+    config: RewardConfig,
+    name: str = "prorubric",
+    *,
+    fallback: float | None = None,
+    env: str = "prorubric.train.skyrl:RubricEnv",
+) -> None:
+    """Register the environment for `skyrl_gym.make`; call it in the process that runs SkyRL's generator.
+
+    `env` names a subclass of yours, as `module:Class`.
+    """
     require_no_overlong(config, "SkyRL", "use its own generator.apply_overlong_filtering if you need it")
     make_reward(config)  # a config that cannot be used is refused here, before anything is generated
     options = {"config": config, "fallback": fallback}
     gym = load_trainer("skyrl_gym", _FEATURE, "skyrl")
-    gym.register(id=name, entry_point="prorubric.train.skyrl:RubricEnv", kwargs=options)
+    gym.register(id=name, entry_point=env, kwargs=options)
 
 
 class RubricEnv(_BaseTextEnv):  # type: ignore[misc] # SkyRL is not installed where types are checked
-    """One prompt, one response, one reward."""
+    """One prompt, one response or several turns, one reward."""
 
     def __init__(
         self,
@@ -48,6 +60,8 @@ class RubricEnv(_BaseTextEnv):  # type: ignore[misc] # SkyRL is not installed wh
         spec = self._row.get("reward_spec")
         if isinstance(spec, Mapping) and spec.get("ground_truth") is not None:
             self._row.setdefault("ground_truth", spec["ground_truth"])
+        self.max_turns = int(self._row.get("max_turns") or 1)
+        self._messages: list[dict[str, Any]] = []
         self._task: Task | None = None
         self._found: Reward | None = None
 
@@ -56,9 +70,18 @@ class RubricEnv(_BaseTextEnv):  # type: ignore[misc] # SkyRL is not installed wh
         self._task = self._reward.find_task({**self._row, "prompt": prompt})
         return prompt, {}
 
+    def observe(self, action: str) -> list[dict[str, Any]]:  # noqa: ARG002 - for subclasses
+        """The messages that answer a turn of the policy: results of tools, or a user's reply. None end the episode."""
+        return []
+
     def step(self, action: str) -> dict[str, Any]:
-        """Judge the response and end the episode; the parts of the reward are in the metadata."""
-        self._found = found = self._reward([self._task or self._row], [action])[0]
+        """Go on if there is something to observe; otherwise judge the episode, with the reward's parts as metadata."""
+        self.turns += 1
+        observed = self.observe(action) if self.turns < self.max_turns else []
+        self._messages += [{"role": "assistant", "content": action}, *observed]
+        if observed:
+            return {"observations": observed, "reward": 0.0, "done": False, "metadata": {}}
+        self._found = found = self._reward([self._task or self._row], [self._messages])[0]
         return {
             "observations": [],
             "reward": require_value(found, self._fallback),

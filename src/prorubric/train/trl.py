@@ -7,7 +7,7 @@ and give it advantage 0, as long as they have one reward function. Nearly everyw
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, replace
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +22,6 @@ from prorubric.reward.monitor import Monitor, MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, RewardRequest, RubricReward
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
-from prorubric.text.show import shorten
 from prorubric.train.adapter import list_rows, list_shadows, load_trainer
 from prorubric.train.paper import PAPER, Variant, find_variant
 
@@ -64,7 +63,10 @@ class TrlReward:
         log_extra: LogExtra | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """The rewards of a batch, None if unknown; TRL passes every argument by name."""
+        """The rewards of a batch, None if unknown; TRL passes every argument by name.
+
+        A completion is a text or a list of messages, which may call tools and hold their results.
+        """
         # log_metric is the only way to the trainer, and TRL does not say whether it evaluates.
         trainer = getattr(log_metric, "__self__", None)
         if self.check_trainer:
@@ -74,34 +76,17 @@ class TrlReward:
 
         rows = list_rows({"prompt": columns.pop("prompts", None), **columns}, len(completions), skip=_NOT_COLUMNS)
         tasks = [self.reward.find_task(row) for row in rows]
-        texts = [read_completion(completion) for completion in completions]
-        tokens = [None] * len(texts) if completion_ids is None else [len(ids) for ids in completion_ids]
-        rewards = self.reward(tasks, texts, tokens=tokens, validation=validation)
+        tokens = [None] * len(tasks) if completion_ids is None else [len(ids) for ids in completion_ids]
+        rewards = self.reward(tasks, completions, tokens=tokens, validation=validation)
 
         if self.watched is not None and not validation:
-            self.watched += zip(map(RewardRequest, tasks, texts, tokens), rewards, strict=True)
+            self.watched += zip(map(RewardRequest, tasks, completions, tokens), rewards, strict=True)
         if log_metric:
             _log_means(rewards, log_metric)
         if log_extra:  # columns of the table that TRL writes with `log_completions`
             log_extra("task_id", [reward.parts.task_id for reward in rewards])
             log_extra("unknown", ["; ".join(reward.parts.unknown) for reward in rewards])
         return [reward.value for reward in rewards]
-
-
-def read_completion(completion: Any) -> str:
-    """The text of a completion: the string itself, or the assistant's words in a list of messages."""
-    if isinstance(completion, str):
-        return completion
-    if not isinstance(completion, Sequence) or not all(isinstance(message, Mapping) for message in completion):
-        raise ConfigError(f"a completion is {shorten(repr(completion))}; give text or a list of messages")
-    texts = []
-    for message in completion:
-        content = message.get("content") if message.get("role") == "assistant" else None
-        if isinstance(content, list):
-            content = "".join(part.get("text") or "" for part in content if isinstance(part, Mapping))
-        if isinstance(content, str) and content:
-            texts.append(content)
-    return "\n\n".join(texts)
 
 
 def _check_trainer(trainer: Any, name: str) -> None:

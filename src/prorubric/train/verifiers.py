@@ -85,14 +85,22 @@ class RubricTask(vf.Task[RubricData, vf.State, RubricTaskConfig]):  # type: igno
 
     @vf.reward  # type: ignore[untyped-decorator]
     async def rubric(self, trace: Any) -> float:
-        """The reward of the policy's last reply; raises if it is unknown."""
+        """The reward of the policy's last reply, or of all turns (`judging.view`); raises if it is unknown."""
         # To the letter: `trace.last_reply` would strip white space.
         messages = trace.assistant_messages
         last = (messages[-1].content or "") if messages else ""
         text = last if trace.root_reply is None else str(trace.root_reply)
+        response: Any = text
+        if self.config.judging.get("view") == "full":
+            messages = [message.model_dump() for message in trace.messages]
+            asked = self.data.row["messages"][-1]["content"]
+            start = next((place for place, one in enumerate(messages, 1) if one["content"] == asked), 0)
+            response = messages[start:]  # what follows the prompt, which a harness may have changed before its end
+            if text != last:  # an agent's own reply, which is not its last message
+                response.append({"role": "assistant", "content": text})
         tokens = None if trace.usage is None else trace.usage.completion_tokens  # as the policy's endpoint counts them
         reward = self.config.make_reward()
-        found = await reward.reward(self.data.row, text, tokens=tokens, validation=self.config.validation)
+        found = await reward.reward(self.data.row, response, tokens=tokens, validation=self.config.validation)
         trace.info["reward"] = found.parts.model_dump(mode="json")
         trace.record_metrics(list_shadows(found))
         return require_value(found)

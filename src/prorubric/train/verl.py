@@ -37,6 +37,8 @@ DIMENSIONS = 5
 """How many verdicts on dimensions get a key."""
 UNKNOWN, ABSENT = -1.0, -2.0
 """The value of a key if the judge gave no verdict, and if nothing was judged: no such dimension, or shadow skipped."""
+TRANSCRIPT = "transcript"
+"""The extra field in which an agent loop leaves the messages of a rollout."""
 
 OnFailure = Annotated[float, Field(allow_inf_nan=False)] | Literal["leave_out", "midpoint"]
 
@@ -44,6 +46,8 @@ _log = logging.getLogger(__name__)
 _LOG_EVERY = 512
 # verl's estimators that give advantage 0 to a response at the mean of its group.
 _CENTRED = ("grpo", "grpo_vectorized", "rloo", "rloo_vectorized", "reinforce_plus_plus_baseline", "gpg")
+_TURNS_OF_A_TEXT = 2
+"""verl counts the prompt as a turn."""
 _VERL_KWARGS = ("reward_router_address", "reward_model_tokenizer")
 """What verl adds to `reward_kwargs`."""
 
@@ -77,7 +81,9 @@ async def compute_score(
         raise ConfigError("monitor: verl does not tell a reward function its step; use GroupRewardManager")
     truth = {"ground_truth": ground_truth}
     row = _read_row({"data_source": data_source, "reward_model": truth, "extra_info": extra_info})
-    return rewarder.render(await rewarder.reward(row, solution_str))
+    fields = read_object(extra_info)  # verl's managers have put the fields of the agent loop in there
+    response = rewarder.choose_response(solution_str, fields, fields.get("num_turns"))
+    return rewarder.render(await rewarder.reward(row, response))
 
 
 class Rewarder:
@@ -90,7 +96,7 @@ class Rewarder:
         self._seen = self._unknown = 0
 
     async def reward(
-        self, row: Mapping[str, Any], text: str, tokens: int | None = None, validation: bool = False
+        self, row: Mapping[str, Any], response: Any, tokens: int | None = None, validation: bool = False
     ) -> Reward:
         """Reward one response. After the judge has failed for good, every call raises the same error."""
         self._raise_if_stopped()
@@ -99,7 +105,7 @@ class Rewarder:
         # A file of tasks wins over what the row carries, so one data set can serve several rubrics.
         task = name if row["extra_info"].get(column) is None and name in self._reward.tasks else row
         try:
-            found = await self._reward.reward(task, text, tokens=tokens, validation=validation)
+            found = await self._reward.reward(task, response, tokens=tokens, validation=validation)
         except (BreakerError, ModelError) as error:
             self._stopped = self._stopped or error
             raise copy(self._stopped) from None
@@ -109,6 +115,17 @@ class Rewarder:
         if self._unknown and self._seen % _LOG_EVERY == 0:
             _log.warning("%d of %d rewards in this process are unknown", self._unknown, self._seen)
         return found
+
+    def choose_response(self, text: str, fields: Mapping[str, Any], turns: Any) -> Any:
+        """The messages that the agent loop left in its extra fields, or the text of all that was generated."""
+        if fields.get(TRANSCRIPT) is not None:
+            return list(fields[TRANSCRIPT])
+        if self.options.reward.judging.view == "full" and turns is not None and int(turns) > _TURNS_OF_A_TEXT:
+            raise ConfigError(
+                f"a rollout of {int(turns)} turns came without its messages, and judging.view is full",
+                remedy=f"let the agent loop put them into extra_fields[{TRANSCRIPT!r}], or set view to last",
+            )
+        return text
 
     def _raise_if_stopped(self) -> None:
         if self._stopped is not None:
@@ -180,7 +197,9 @@ class GroupRewardManager:
         group = self._groups.setdefault(uid, _Group(self._sizes[validation] if "uid" in columns else 1))
         found = None
         try:
-            found = await self._rewarder.reward(row, text, tokens, validation)
+            fields = read_object(columns.get("tool_extra_fields"))
+            response = self._rewarder.choose_response(text, fields, columns.get("__num_turns__"))
+            found = await self._rewarder.reward(row, response, tokens, validation)
         finally:  # a response whose reward raised counts too: the others must not wait for it
             group.seen += 1
             if found is not None and found.value is not None:
@@ -237,7 +256,7 @@ def _read_row(columns: Mapping[str, Any]) -> dict[str, Any]:
         "data_source": columns.get("data_source"),
         "prompt": None if prompt is None else list(prompt),
         "reward_model": {"ground_truth": read_object(columns.get("reward_model")).get("ground_truth")},
-        "extra_info": read_object(columns.get("extra_info")),
+        "extra_info": {key: it for key, it in read_object(columns.get("extra_info")).items() if key != TRANSCRIPT},
     }
 
 

@@ -1,6 +1,7 @@
 """Episodes in skyrl-gym, made and stepped as SkyRL's generator does it: one environment a response, steps in threads.
 
 python skyrl_episodes.py parity PAIRS       every pair under several schemes
+python skyrl_episodes.py transcripts PAIRS  every pair as the end of an episode with two turns
 python skyrl_episodes.py rows               the ways in which a row means its task, and what a step gives
 python skyrl_episodes.py refusals JUDGE     what is refused, and when; the judge has no reply
 """
@@ -14,14 +15,15 @@ from typing import Any
 
 import skyrl_gym
 from omegaconf import DictConfig
-from tests.train.parity import Pair, load_pairs, render_rewards, reward_options
+from tests.train.parity import Pair, load_pairs, make_messages, render_rewards, reward_options
 
 from prorubric.datasets.samples import SAMPLE_TASKS, load_samples
 from prorubric.errors import ProRubricError, UnjudgedError
+from prorubric.judge.judge import JudgeConfig
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
-from prorubric.train.skyrl import register_env
+from prorubric.train.skyrl import RubricEnv, register_env
 
 SCHEMES = ("prorubric", "additive", "graded", "prorubric+appropriateness")
 
@@ -53,6 +55,37 @@ def run_parity(folder: Path) -> dict[str, Any]:
             register_env(RewardConfig(**reward_options(folder, scheme)), name=scheme)
             found[scheme] = render_rewards(list(workers.map(lambda pair: find_reward(scheme, pair), pairs)))  # noqa: B023
     return found
+
+
+class LookUpEnv(RubricEnv):
+    """Answers the first turn of an episode with the result of a tool and a user's question."""
+
+    def observe(self, action: str) -> list[dict[str, Any]]:
+        return self._row["observed"] if action == "Let me look." else []
+
+
+def run_transcripts(folder: Path) -> dict[str, Any]:
+    found = {}
+    for view in ("full", "last"):
+        config = RewardConfig(**reward_options(folder), judging=JudgeConfig(view=view))
+        register_env(config, name=view, env=f"{__name__}:LookUpEnv")
+        found[view] = render_rewards([find_last_reward(view, pair) for pair in load_pairs(folder)])
+    return found
+
+
+def find_last_reward(name: str, pair: Pair) -> float | None:
+    _, result, question, _ = make_messages(pair)
+    extras = {"task_id": pair.task.id, "observed": [result, question], "max_turns": 3}
+    env = skyrl_gym.make(name, env_config=DictConfig({}), extras=extras)
+    env.init([{"role": message.role, "content": message.content} for message in pair.task.messages])
+    first = env.step("Let me look.")
+    assert (first["observations"], first["reward"], first["done"]) == ([result, question], 0.0, False)
+    try:
+        last = env.step(pair.text)
+    except UnjudgedError:
+        return None
+    assert last["done"] is True
+    return last["reward"]
 
 
 def run_rows() -> dict[str, Any]:
@@ -104,5 +137,6 @@ def refuse(do: Callable[[], Any]) -> str:
 
 if __name__ == "__main__":
     what, given = sys.argv[1:]
-    said = run_parity(Path(given)) if what == "parity" else {**run_rows(), **run_refusals(given)}
+    runs = {"parity": run_parity, "transcripts": run_transcripts}
+    said = runs[what](Path(given)) if what in runs else {**run_rows(), **run_refusals(given)}
     print(json.dumps(said))  # noqa: T201 - the line that the test reads

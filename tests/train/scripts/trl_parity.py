@@ -4,11 +4,11 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from tests.train.parity import SCHEMES, Pair, load_pairs, render_rewards, reward_options
+from tests.train.parity import SCHEMES, Pair, load_pairs, make_messages, render_rewards, reward_options
 from tests.train.scripts.tiny_policy import make_tiny_model, make_tiny_tokenizer
 from trl import GRPOTrainer
 
-from prorubric import SAMPLE_TASKS, load_tasks
+from prorubric import SAMPLE_TASKS, JudgeConfig, load_tasks
 from prorubric.reward.reward import RewardConfig
 from prorubric.train.paper import VARIANTS
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config
@@ -31,7 +31,9 @@ class OpenReward(TrlReward):
         return self.given
 
 
-def reward(folder: Path, pairs: list[Pair], config: RewardConfig, *, text: bool = False) -> dict[str, Any]:
+def reward(
+    folder: Path, pairs: list[Pair], config: RewardConfig, *, text: bool = False, whole: bool = False
+) -> dict[str, Any]:
     """What the reward gives to a trainer and what the trainer keeps of it, which is 32 bits."""
     function = OpenReward(config)
     data = make_dataset([pair.task for pair in pairs], carry=config.tasks is None).dataset
@@ -45,6 +47,8 @@ def reward(folder: Path, pairs: list[Pair], config: RewardConfig, *, text: bool 
     )
     rows = list(data)
     completions = [pair.text if text else [{"role": "assistant", "content": pair.text}] for pair in pairs]
+    if whole:
+        completions = [make_messages(pair) for pair in pairs]
     ids = [[0] * pair.tokens for pair in pairs]
     kept = trainer._calculate_rewards(rows, [row["prompt"] for row in rows], completions, ids)[:, 0].tolist()
     # NaN is how TRL keeps a None.
@@ -70,4 +74,7 @@ def compare(parity: Path, folder: Path) -> dict[str, Any]:
     rewards = {scheme: reward(folder, pairs, RewardConfig(**reward_options(parity, scheme))) for scheme in SCHEMES}
     carried = RewardConfig(**{**reward_options(parity), "tasks": None})
     rewards["carried"] = reward(folder, pairs, carried, text=True)
+    for name, view in {"transcripts": "full", "last turns": "last"}.items():
+        judged = RewardConfig(**reward_options(parity), judging=JudgeConfig(view=view))
+        rewards[name] = reward(folder, pairs, judged, whole=True)
     return {"rewards": rewards, "settings": render_settings(folder), "data": cut_data()}

@@ -2,8 +2,10 @@
 
     python verifiers_eval.py PAIRS FOLDER ARGUMENTS…
 
-Each prompt is answered with its pairs' responses in turn, streamed where that is asked for. `vf-eval` runs in FOLDER;
-`uv`, which its programs ask for, is a script there that answers with this environment, so that nothing is downloaded.
+Each prompt is answered with its pairs' responses in turn, streamed where that is asked for. A harness that offers tools
+gets the first turn of the pair's transcript first, and the response once it has sent the result of the call. `vf-eval`
+runs in FOLDER; `uv`, which its programs ask for, is a script there that answers with this environment, so that nothing
+is downloaded.
 """
 
 import asyncio
@@ -20,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from tests.train.parity import load_pairs
+from tests.train.parity import load_pairs, make_messages
 
 ROOT = Path(__file__).parents[3]
 UV = """#!/bin/sh
@@ -39,6 +41,7 @@ class Policy:
         for pair in load_pairs(folder):
             said["\n".join(message.content for message in pair.task.messages)].append(pair)
         self._turns: dict[str, Iterator[Any]] = {prompt: cycle(pairs) for prompt, pairs in said.items()}
+        self._pairs = said
         self.port = 0
 
     def start(self) -> None:
@@ -59,11 +62,17 @@ class Policy:
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        prompt = "\n".join(message["content"] for message in body["messages"])
-        pair = next(self._turns[prompt])
+        messages, is_first = body["messages"], body.get("tools")
+        calls = [place for place, message in enumerate(messages) if message.get("tool_calls")]
+        prompt = "\n".join(message["content"] for message in messages[: calls[0] if calls else None])
+        if calls:
+            given = json.loads(messages[calls[0]]["tool_calls"][0]["function"]["arguments"])
+            pair = next(pair for pair in self._pairs[prompt] if pair.sample == given["sample"])
+        else:
+            pair = next(self._turns[prompt])
         usage = {"prompt_tokens": 1, "completion_tokens": pair.tokens, "total_tokens": pair.tokens + 1}
         about = {"id": "x", "created": 0, "model": body["model"]}
-        message = {"role": "assistant", "content": pair.text}
+        message = make_messages(pair)[0] if is_first else {"role": "assistant", "content": pair.text}
         if not body.get("stream"):
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
             return web.json_response({**about, "object": "chat.completion", "choices": [choice], "usage": usage})

@@ -10,7 +10,7 @@ import hydra
 import numpy as np
 import torch
 from tensordict import TensorDict
-from tests.train.parity import Pair, load_pairs
+from tests.train.parity import Pair, load_pairs, make_messages
 from tests.train.scripts.tiny_policy import make_tiny_tokenizer
 from verl import DataProto
 from verl.trainer.ppo.utils import need_critic, need_reference_policy
@@ -88,6 +88,15 @@ def make_batch(pairs: Sequence[Pair], tokenizer: Any, carried: bool = False, res
         "uid": [pair.task.id for pair in pairs],
     }
     return DataProto(batch=batch, non_tensor_batch={key: _as_array(values) for key, values in columns.items()})
+
+
+def make_transcripts(pairs: Sequence[Pair], tokenizer: Any, left: bool = True) -> DataProto:
+    """The transcripts of pairs as an agent loop leaves them, or fails to leave them, in its extra fields."""
+    batch = make_batch(pairs, tokenizer)
+    fields = [{"turn_scores": [], **({"transcript": make_messages(pair)} if left else {})} for pair in pairs]
+    batch.non_tensor_batch["tool_extra_fields"] = _as_array(fields)
+    batch.non_tensor_batch["__num_turns__"] = np.array([4] * len(pairs))
+    return batch
 
 
 def _as_array(values: Sequence[Any]) -> Any:

@@ -23,6 +23,7 @@ from tests.train.scripts.verl_data import (
     compose_run,
     describe_run,
     make_batch,
+    make_transcripts,
     save_tokenizer,
     split_groups,
     validate,
@@ -91,6 +92,19 @@ def run_managers(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, A
     told["group carried"] = tell(reward_groups(folder, pairs, carry, **options))
     config = compose_run(folder, manager="dapo", shadow=("graded",), on_failure="midpoint", **options)
     told["dapo carried"] = tell(reward_all(config, carry(pairs)))
+    return told
+
+
+def run_transcripts(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, Any]:
+    """Rollouts of several turns, whose messages the agent loop has left in its extra fields."""
+    make, told = partial(make_transcripts, tokenizer=tokenizer), {}
+    for view in ("full", "last"):
+        options = {**reward_options(folder), "judging": {"view": view}}
+        naive = compose_run(folder, add=["reward.reward_manager.name=naive"], manager="dapo", **options)
+        told[f"naive {view}"] = tell(reward_all(naive, make(pairs)))
+        told[f"group {view}"] = tell(reward_groups(folder, pairs, make, **options, on_failure=-5.0))
+    options = {**reward_options(folder), "judging": {"view": "full"}}
+    told["no messages"] = tell(reward_all(compose_run(folder, **options), make(pairs[:4], left=False)))
     return told
 
 
@@ -309,6 +323,7 @@ def main() -> None:
     write_data(parity, folder)
     told = {
         "managers": run_managers(folder, pairs, tokenizer),
+        "transcripts": run_transcripts(folder, pairs, tokenizer),
         "lengths": run_lengths(folder, pairs, tokenizer),
         "failures": run_failures(folder, pairs, tokenizer),
         "failed call": run_failed_call(folder, pairs, tokenizer),

@@ -146,7 +146,8 @@ async def slime(body: SlimeRequest, request: Request) -> Response:
 async def verify(body: VerifyRequest, request: Request) -> Response:
     """For NeMo Gym: the request comes back with its `reward`."""
     service: Service = request.app.state.service
-    (reward,) = await service.find_rewards(request, body.list_requests(service.reward.config.column))
+    config = service.reward.config
+    (reward,) = await service.find_rewards(request, body.list_requests(config.column, config.judging.view))
     return respond({**body.model_dump(), "reward": reward.value})
 
 

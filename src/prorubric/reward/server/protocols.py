@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema, WrapValidator
 
 from prorubric.errors import ConfigError
 from prorubric.files.json import parse_json
+from prorubric.judge.answer import View
 from prorubric.reward.reward import RewardRequest
 from prorubric.reward.transcript import choose_reference, drop_stop_texts, split_query
 from prorubric.text.show import count, shorten
@@ -41,6 +42,13 @@ _MOST_TOKENS = 2**53
 """Above this a float, in which rewards are computed, does not hold every number."""
 _Tokens = Annotated[int, Field(ge=0, le=_MOST_TOKENS, strict=True)]
 _Text = Annotated[str, Field(strict=True)]
+_MESSAGES = {"type": "array", "items": {"type": "object"}, "description": "the messages of a transcript"}
+_Answer = Annotated[
+    _Text,
+    WrapValidator(lambda value, read_text: value if isinstance(value, list) else read_text(value)),
+    WithJsonSchema({"anyOf": [{"type": "string"}, _MESSAGES]}),
+]
+"""A text, or the messages of a transcript, which the reward reads."""
 # One wrong entry is enough to refuse a list: an error for each of millions would take gigabytes.
 _Texts = Annotated[list[_Text], Field(fail_fast=True)]
 
@@ -51,8 +59,8 @@ class ScoreRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": _EXAMPLES["score"]})
 
     task: Annotated[_Reference, Field(validation_alias=AliasChoices("task", "task_id"))]
-    response: _Text | None = None
-    responses: _Texts | None = None
+    response: _Answer | None = None
+    responses: Annotated[list[_Answer], Field(fail_fast=True)] | None = None
     tokens: _Tokens | Annotated[list[_Tokens], Field(fail_fast=True)] | None = None
     """The length of the response in tokens, or of each; needed if overlong responses lose reward."""
     validation: bool = False
@@ -63,7 +71,7 @@ class ScoreRequest(BaseModel):
             raise ConfigError("give either response or responses, and not both")
         if self.tokens is not None and isinstance(self.tokens, list) == (self.responses is None):
             raise ConfigError("tokens is one number with response and a list with responses")
-        texts = [self.response or ""] if self.responses is None else self.responses
+        texts = [self.response] if self.responses is None else self.responses
         tokens = self.tokens if isinstance(self.tokens, list) else [self.tokens] * len(texts)
         if len(tokens) != len(texts):
             numbers = f"{count(len(texts), 'response')}, but {count(len(tokens), 'number')} of tokens"
@@ -140,6 +148,23 @@ class PolicyResponse(BaseModel):
             said += text
         return said
 
+    def list_messages(self) -> list[dict[str, Any]]:
+        """The output as messages, with tool calls and their results and without reasoning."""
+        messages: list[dict[str, Any]] = []
+        for item in self.output:
+            kind = item.get("type", "message") if isinstance(item, dict) else None
+            if kind == "message":
+                messages.append({"role": item.get("role"), "content": item.get("content")})
+            elif kind == "function_call":
+                if not messages or messages[-1]["role"] != "assistant":
+                    messages.append({"role": "assistant", "content": ""})
+                messages[-1].setdefault("tool_calls", []).append({**item, "id": item.get("call_id")})
+            elif kind == "function_call_output":
+                messages.append({"role": "tool", "content": item.get("output"), "tool_call_id": item.get("call_id")})
+            elif kind != "reasoning":
+                raise ConfigError(f"an item of the output is {shorten(repr(item))}; it cannot be judged as a turn")
+        return messages
+
 
 class VerifyRequest(BaseModel):
     """What a NeMo Gym agent posts to a resources server: a row of the dataset, and the policy's response to it."""
@@ -149,15 +174,16 @@ class VerifyRequest(BaseModel):
     responses_create_params: dict[str, Any]
     response: PolicyResponse
 
-    def list_requests(self, column: str) -> list[RewardRequest]:
-        """What is asked for: the last message of the assistant, with the row that names its task."""
+    def list_requests(self, column: str, view: View) -> list[RewardRequest]:
+        """What is asked for: the last message of the assistant, or all of them, with the row that names its task."""
         row = dict(self.model_extra or {})
         inner = row.get("verifier_metadata")
         task = inner if column not in row and isinstance(inner, dict) else row
         usage = (self.response.model_extra or {}).get("usage")
         count = usage.get("output_tokens") if isinstance(usage, dict) else None
         is_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MOST_TOKENS
-        return [RewardRequest(task, self.response.read_last_message(), count if is_count else None)]
+        said: Any = self.response.list_messages() if view == "full" else self.response.read_last_message()
+        return [RewardRequest(task, said, count if is_count else None)]
 
 
 def _list_answers(route: str) -> dict[int | str, dict[str, Any]]:
