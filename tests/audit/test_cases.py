@@ -1,13 +1,13 @@
 import asyncio
 
-from prorubric import NotApplicable, Unknown
+from prorubric import NotApplicable, Response, Unknown
 from prorubric.audit.cases import ANSWER, AuditCase, Examiner, add_controls, first_cases
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.prepare import ANOTHER_DRAW
-from prorubric.judge.judge import Judge
+from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.llm.model import Model, Request
 from prorubric.llm.scripted import ScriptedModel
-from prorubric.rubric.records import Message
+from prorubric.rubric.records import Message, Turn
 from prorubric.runs.models import Redrawn
 from tests.audit.judges import Keyword, Written
 from tests.audit.shapes import make_responses, make_tasks
@@ -55,6 +55,21 @@ def test_again_is_another_draw_of_the_same_question() -> None:
         examine(case, name, Watched())
     assert [request.draw for request in seen] == [0, 1_100_000]
     assert seen[0].messages == seen[1].messages
+
+
+def test_an_edit_of_a_transcript_takes_the_place_of_its_last_assistant_turn() -> None:
+    model = ScriptedModel(lambda _: "{}")
+    judge = Judge(model, JudgeConfig(view="full", reasks=0))
+    turns = [
+        Turn(role="assistant", content="Which city?"),
+        Turn(role="user", content="Rome."),
+        Turn(role="assistant", content="Old."),
+    ]
+    case = AuditCase(make_tasks("penalties")[0], Response(task_id="t", messages=tuple(turns)))
+    case.outcomes["name-item"] = MadeEdit(kind="name-item", text="New.")
+    asyncio.run(Examiner(judge, judge, ("additive",), ("criteria",), 4, lambda _: None).examine([case], "name-item"))
+    prompt = model.requests[0].messages[1].content
+    assert [word in prompt for word in ("Which city?", "Rome.", "New.", "Old.")] == [True, True, True, False]
 
 
 def test_redrawn_keeps_draws_apart() -> None:

@@ -85,6 +85,7 @@ def test_a_reward_says_how_it_came_about(judging_server: MisbehavingServer, tmp_
             "shadow": {"additive": expect(TASKS[1], "answer 4", "additive")},
             "tokens": None,
             "characters": 8,
+            "turns_left_out": 0,
             "addressing": {},
         },
     }
