@@ -76,8 +76,8 @@ def test_a_reward_says_how_it_came_about(judging_server: MisbehavingServer, tmp_
             "overlong": 0.0,
             "unknown": [],
             "verdicts": {"criteria": verdicts},
-            # The third criterion describes a behaviour to avoid.
             "agreement": {},
+            # The third criterion describes a behaviour to avoid.
             "dimensions": {
                 "dimension 0": verdicts[0] and not verdicts[2],
                 "dimension 1": verdicts[1] and verdicts[3],

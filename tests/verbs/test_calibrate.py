@@ -1,6 +1,7 @@
 """A judge beside people: exact figures on small tables, and the real table of physicians' labels."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 
 from prorubric import CalibrateConfig, JudgeConfig, Message, calibrate_judge
 from prorubric.cli.app import run as run_program
-from prorubric.datasets.people_labels import LabelledItem, load_labels
+from prorubric.datasets.people_labels import LabelledItem, LabelledPair, load_labels
 from prorubric.errors import SourceError
-from prorubric.judge.agreement import Confusion, count_pairs
+from prorubric.judge.agreement import Confusion, PairAgreement, compare_pairs, count_pairs
+from prorubric.llm.model import Reply, Request
 from tests.llm.asking import count_replies
 from tests.llm.server import MisbehavingServer
 
@@ -155,3 +157,131 @@ class TestLabels:
         (tmp_path / "l.jsonl").write_text("")
         with pytest.raises(SourceError, match="nothing to compare with"):
             calibrate_judge(CalibrateConfig(tmp_path / "l.jsonl", judge="lexical"))
+
+    def test_a_row_of_healthbenchs_meta_evaluation_is_labelled_by_its_physicians(self, tmp_path: Path) -> None:
+        messages = [
+            {"role": "user", "content": "My chest hurts."},
+            {"role": "assistant", "content": "Since when?"},
+            {"role": "user", "content": "An hour."},
+        ]
+        row = {"prompt": messages, "completion": "Call 911.", "rubric": "Refers to emergency care", "prompt_id": "7"}
+        row |= {"binary_labels": [True, False], "category": "emergency", "anonymized_physician_ids": ["a", "b"]}
+        path = write_labels(tmp_path / "meta.jsonl", [row])
+        asked = tuple(Message(**message) for message in messages)
+        item = LabelledItem(asked, "Call 911.", "Refers to emergency care", (True, False), ("category:emergency",))
+        assert list(load_labels(path)) == list(load_labels(path, "healthbench-meta")) == [item]
+
+
+def make_pair(better: object, **more: object) -> dict[str, object]:
+    return {"prompt": "?", "first": "GOOD", "second": "BAD", "better": better, **more}
+
+
+PREFERS_GOOD, PREFERS_FIRST = f"{__name__}:PrefersGood", f"{__name__}:PrefersFirst"
+
+
+class PrefersFirst:
+    """A judge that always prefers what it is shown first."""
+
+    name = identity = "prefers-first"
+
+    def choose(self, first: str, second: str) -> str:
+        return "first"
+
+    async def complete(self, request: Request) -> Reply:
+        text = request.messages[-1].content
+        first, second = (
+            re.search(rf"<<<{name} (\w+)\n(.*?)\n{name} \1>>>", text, re.DOTALL) for name in ("FIRST", "SECOND")
+        )
+        assert first
+        assert second
+        return Reply(json.dumps({"better": self.choose(first[2], second[2])}))
+
+    async def close(self) -> None:
+        pass
+
+
+class PrefersGood(PrefersFirst):
+    """A judge that prefers the word GOOD, then the longer answer."""
+
+    name = identity = "prefers-good"
+
+    def choose(self, first: str, second: str) -> str:
+        marks = [("GOOD" in answer, len(answer)) for answer in (first, second)]
+        return "equal" if marks[0] == marks[1] else "first" if marks[0] > marks[1] else "second"
+
+
+class TestPairs:
+    def test_figures_are_the_ones_counted_by_hand(self) -> None:
+        sides = [("first", "first"), ("second", "first"), ("equal", "tie"), ("first", "tie")]
+        sides += [("first", "inconsistent"), ("second", None)]
+        assert compare_pairs(sides) == PairAgreement(
+            pairs=6,
+            agreed=2,
+            ties=2,
+            inconsistent=1,
+            unknown=1,
+            agreement=2 / 5,
+            agreement_if_decided=1 / 2,
+            order_consistency=4 / 5,
+        )
+
+    def test_no_known_pair_has_no_share(self) -> None:
+        found = compare_pairs([("first", None)])
+        assert (found.agreement, found.agreement_if_decided, found.order_consistency) == (None, None, None)
+
+    def test_a_judge_is_compared_with_what_people_prefer(self, tmp_path: Path) -> None:
+        rows = [make_pair("first", tags=["a"]), make_pair("second"), make_pair("equal", second="GOOD", tags=["a"])]
+        found = calibrate_judge(CalibrateConfig(write_labels(tmp_path / "p.jsonl", rows), judge=PREFERS_GOOD))
+        assert found.pairs is not None
+        assert (found.items, found.pairs.pairs, found.pairs.agreed, found.pairs.ties) == (0, 3, 2, 1)
+        assert {tag: one.agreement for tag, one in found.pairs_by_tag.items()} == {"a": 1.0}
+
+    def test_a_judge_that_looks_at_the_order_is_found_out(self, tmp_path: Path) -> None:
+        path = write_labels(tmp_path / "p.jsonl", [make_pair("first"), make_pair("second")])
+        found = calibrate_judge(CalibrateConfig(path, judge=PREFERS_FIRST)).pairs
+        assert found is not None
+        assert (found.inconsistent, found.agreement, found.order_consistency) == (2, 0.0, 0.0)
+
+    def test_pairs_without_a_reply_are_unknown_and_end_with_one(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = write_labels(tmp_path / "p.jsonl", [make_pair("first")])
+        (tmp_path / "judge.jsonl").write_text(json.dumps({"reply": "hm"}))
+        assert run_program(["calibrate", str(path), "--judge", f"scripted:{tmp_path / 'judge.jsonl'}"]) == 1
+        assert "unknown: 1 x no readable better in the reply" in capsys.readouterr().out
+
+    def test_statements_and_pairs_may_be_in_one_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = write_labels(tmp_path / "both.jsonl", [make_row("one", [True]), make_pair("first")])
+        script = [{"contains": ["The first answer"], "reply": '{"better": "first"}'}]
+        script += [{"contains": [], "reply": '{"satisfied": {"1": true}}'}]
+        (tmp_path / "judge.jsonl").write_text("\n".join(map(json.dumps, script)))
+        assert run_program(["calibrate", str(path), "--judge", f"scripted:{tmp_path / 'judge.jsonl'}"]) == 0
+        shown = capsys.readouterr().out
+        assert "on 1 item labelled by 1 person; 0 without a verdict" in shown
+        assert "on 1 pair of answers" in shown
+
+    @pytest.mark.parametrize(
+        ("row", "said"),
+        [
+            (make_pair("third"), r"better is not known \('third'\); allowed: first, second, equal"),
+            (make_pair("first", second=3), "first and second must be text; write both answers"),
+            ({"input": "?", "output_1": "a", "output_2": "b", "label": 3}, r"not known \(3\); allowed: 1 and 2"),
+        ],
+    )
+    def test_a_bad_pair_is_refused_with_its_line(self, tmp_path: Path, row: dict[str, object], said: str) -> None:
+        with pytest.raises(SourceError, match=rf"p\.jsonl:1: .*{said}"):
+            list(load_labels(write_labels(tmp_path / "p.jsonl", [row])))
+
+    @pytest.mark.parametrize(("name", "pairs", "first"), [("Natural", 100, 42), ("GPTOut", 47, 22)])
+    def test_llmbar_is_read_whole(self, shared_data: Path, name: str, pairs: int, first: int) -> None:
+        path = shared_data / f"llmbar/{name}.json"
+        rows = list(load_labels(path))
+        assert rows == list(load_labels(path, "llmbar"))
+        assert all(isinstance(row, LabelledPair) for row in rows)
+        assert (len(rows), [row.better for row in rows].count("first")) == (pairs, first)  # type: ignore[union-attr]
+
+    def test_a_judge_that_prefers_length_is_worth_little_on_llmbar(self, shared_data: Path) -> None:
+        found = calibrate_judge(CalibrateConfig(shared_data / "llmbar/Natural.json", judge=PREFERS_GOOD)).pairs
+        assert found is not None
+        assert (found.pairs, found.inconsistent, found.unknown, found.order_consistency) == (100, 0, 0, 1.0)
+        assert (found.agreed, found.ties, found.agreement) == (57, 1, 0.57)

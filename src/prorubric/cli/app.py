@@ -36,7 +36,7 @@ _VERBS = {
     "judge": "Judge a file of responses and score them under one or more schemes.",
     "score": "Score the stored verdicts of a run again, without calling a model.",
     "audit": "Measure what a reward pays for before you train on it.",
-    "calibrate": "Compare a judge with people on statements that people have labelled.",
+    "calibrate": "Compare a judge with people on statements and pairs of answers that people have labelled.",
     "serve": "Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client.",
     "lab": "Watch a policy score higher and answer worse, in a small simulated world.",
     "demo": "Lint, compile, score and audit the sample pack, offline.",

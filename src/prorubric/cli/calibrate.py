@@ -7,6 +7,7 @@ from rich.console import Console
 
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show, show_figure
+from prorubric.judge.agreement import PairAgreement
 from prorubric.text.show import count
 from prorubric.verbs.calibrate import CalibrateConfig, CalibrateResult, calibrate_judge
 
@@ -14,15 +15,39 @@ flatten(CalibrateConfig)
 
 
 def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
-    """Compare a judge with people on statements that people have labelled."""
+    """Compare a judge with people on statements and pairs of answers that people have labelled."""
     result = calibrate_judge(read_http(config))
     show(result, _print_result, json=json)
     return 1 if result.unknown else 0
 
 
 def _print_result(result: CalibrateResult, console: Console) -> None:
+    if result.items:
+        _print_items(result, console)
+    if result.pairs is not None:
+        _print_pairs(result, {"all pairs": result.pairs, **result.pairs_by_tag}, console)
+    for reason, number in result.unknown_reasons.items():
+        print_line(console, f"unknown: {number:,} x {reason}")
+    if result.damaged:
+        print_line(console, f"damaged in the journal and asked for again: {result.damaged:,}", "yellow")
+
+
+def _print_pairs(result: CalibrateResult, rows: dict[str, PairAgreement], console: Console) -> None:
+    print_line(console, f"judge {describe_judge(result.judge)} on {count(rows['all pairs'].pairs, 'pair')} of answers")
+    figures = ("agreement", "if decided", "order consistency", "ties", "inconsistent", "unknown")
+    table = make_table("", "pairs", *figures)
+    for name, found in rows.items():
+        shares = (found.agreement, found.agreement_if_decided, found.order_consistency)
+        counts = (found.ties, found.inconsistent, found.unknown)
+        shown = (*(show_figure(share, ".3f") for share in shares), *(f"{number:,}" for number in counts))
+        table.add_row(literal(name), f"{found.pairs:,}", *shown)
+    console.print(table)
+
+
+def _print_items(result: CalibrateResult, console: Console) -> None:
     people = f"{result.people} {'person' if result.people == 1 else 'people'}"
-    items = f"{count(result.items, 'item')} labelled by {people}; {result.unknown:,} without a verdict"
+    unknown = result.unknown - (result.pairs.unknown if result.pairs else 0)
+    items = f"{count(result.items, 'item')} labelled by {people}; {unknown:,} without a verdict"
     print_line(console, f"judge {describe_judge(result.judge)} on {items}")
     said, labelled = (show_figure(share, ".0%") for share in (result.said_true, result.labelled_true))
     console.print(f"says true of {said}, people of {labelled}")
@@ -34,7 +59,3 @@ def _print_result(result: CalibrateResult, console: Console) -> None:
         figures = (show_figure(figure, ".3f") for figure in (found.balanced_f1, found.kappa, found.accuracy))
         table.add_row(literal(name), f"{found.items:,}", *figures, f"{found.pairs:,}")
     console.print(table)
-    for reason, number in result.unknown_reasons.items():
-        print_line(console, f"unknown: {number:,} x {reason}")
-    if result.damaged:
-        print_line(console, f"damaged in the journal and asked for again: {result.damaged:,}", "yellow")

@@ -1,4 +1,8 @@
-"""How well two sets of true and false agree: balanced F1, Cohen's κ, accuracy. An unknown side makes no pair."""
+"""How well verdicts, and comparisons of two answers, agree with people's labels. An unknown side makes no pair.
+
+For true and false: balanced F1, Cohen's κ, accuracy. For comparisons: the share that agree, and how often the order
+in which two answers are shown does not change the result.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -87,3 +91,40 @@ def compare_with_people(verdicts: Sequence[Label], labels: Sequence[Sequence[Lab
             accuracy=whole.accuracy,
         )
     return found
+
+
+class PairAgreement(Record):
+    """How well a judge that compares two answers agrees with people."""
+
+    pairs: int
+    agreed: int
+    """Pairs of which the judge says in both orders what people say."""
+    ties: int
+    """Called equal in both orders."""
+    inconsistent: int
+    """The two orders gave different results."""
+    unknown: int
+    agreement: float | None
+    """Those agreed, as a share of all that are known."""
+    agreement_if_decided: float | None
+    """The same among those for which the judge preferred an answer."""
+    order_consistency: float | None
+    """The share of known pairs that are not inconsistent."""
+
+
+def compare_pairs(sides: Sequence[tuple[str, str | None]]) -> PairAgreement:
+    """Count pairs of what people say (`first`, `second`, `equal`) and what `Judge.compare` said; None is unknown."""
+    known = [(better, said) for better, said in sides if said is not None]
+    counts = Counter(said for _, said in known)
+    agreed = sum(said == ("tie" if better == "equal" else better) for better, said in known)
+    decided = [better == said for better, said in known if said in ("first", "second")]
+    return PairAgreement(
+        pairs=len(sides),
+        agreed=agreed,
+        ties=counts["tie"],
+        inconsistent=counts["inconsistent"],
+        unknown=len(sides) - len(known),
+        agreement=agreed / len(known) if known else None,
+        agreement_if_decided=sum(decided) / len(decided) if decided else None,
+        order_consistency=1 - counts["inconsistent"] / len(known) if known else None,
+    )

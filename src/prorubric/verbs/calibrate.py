@@ -1,32 +1,34 @@
-"""`calibrate_judge`: compare a judge with people, on statements that people have labelled.
+"""`calibrate_judge`: compare a judge with people, on statements and on pairs of responses that people have labelled.
 
 All statements on one response are asked in one call, as in a run. Agreement is counted against each person's label,
 not against a majority, and reported next to the agreement of people with each other: no judge can be expected to agree
-more than they do.
+more than they do. The two responses of a pair are shown in both orders.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import KW_ONLY, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from prorubric.datasets.people_labels import LabelFormat, LabelledItem, load_labels
+from prorubric.datasets.people_labels import LabelFormat, LabelledItem, LabelledPair, load_labels
 from prorubric.errors import SourceError
-from prorubric.judge.agreement import Agreement, compare_with_people
-from prorubric.judge.judge import Judge, JudgeConfig, judge_stream
+from prorubric.judge.agreement import Agreement, PairAgreement, compare_pairs, compare_with_people
+from prorubric.judge.judge import Comparison, Judge, JudgeConfig, judge_stream
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model
-from prorubric.llm.together import run_sync
+from prorubric.llm.together import run_in_order, run_sync
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
 from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts, Verdict
 from prorubric.runs.folder import JOURNAL
 
 _NOT_RECORDED = (Message(role="user", content="(no prompt was recorded)"),)
-_INAPPLICABLE = "the judge says that the statement does not apply"
+_NOT_APPLICABLE = Unknown("the judge called it not applicable", kind="not applicable")
+_NO_RUBRIC = Rubric(criteria=(Criterion(text="is the better answer", weight=1.0),))  # a comparison does not show it
 
 
 @config_record
@@ -34,7 +36,7 @@ class CalibrateConfig:
     """Which labels, which judge, and how it is asked."""
 
     labels: Path
-    """Labels file: jsonl in our form, or K-QA's csv."""
+    """Labels file: jsonl in our form, or one of the formats below."""
     _: KW_ONLY
     judge: str
     """The judge, as for a run."""
@@ -53,7 +55,7 @@ class CalibrateResult(Record):
     items: int
     people: int
     unknown: int
-    """Items without a verdict; they are in no pair."""
+    """Items and pairs of responses without a verdict."""
     unknown_reasons: dict[str, int]
     damaged: int
     """Replies that were damaged in the journal and asked for again."""
@@ -64,20 +66,28 @@ class CalibrateResult(Record):
     human_agreement: Agreement
     by_tag: dict[str, dict[str, Agreement]]
     """For each tag the agreement of the judge (`judge`) and of people with each other (`human`)."""
+    pairs: PairAgreement | None = None
+    """On pairs of responses; None if there are none."""
+    pairs_by_tag: dict[str, PairAgreement]
 
 
 def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
     """Judge every labelled item and compare."""
-    items = list(load_labels(config.labels, config.format))
-    if not items:
+    rows = list(load_labels(config.labels, config.format))
+    if not rows:
         raise SourceError(f"{config.labels}: no labels in it; there is nothing to compare with")
+    items = [row for row in rows if isinstance(row, LabelledItem)]
+    pairs = [row for row in rows if isinstance(row, LabelledPair)]
     usage, counts = Usage(), UnknownCounts()
-    verdicts: list[bool | None] = []
-    for said in run_sync(_judge(config, items, usage)):
-        verdict = Unknown(_INAPPLICABLE, kind="not applicable") if isinstance(said, NotApplicable) else said
-        verdicts.append(None if isinstance(verdict, Unknown) else bool(verdict))
-        if isinstance(verdict, Unknown):
-            counts.add(verdict)
+    judged, compared = run_sync(_ask(config, items, pairs, usage))
+    judged = [_NOT_APPLICABLE if isinstance(verdict, NotApplicable) else verdict for verdict in judged]
+    unknown = [found for found in (*judged, *compared) if isinstance(found, Unknown)]
+    for missing in unknown:
+        counts.add(missing)
+    verdicts = [None if isinstance(verdict, Unknown) else bool(verdict) for verdict in judged]
+    sides = [
+        (pair.better, None if isinstance(side, Unknown) else side) for pair, side in zip(pairs, compared, strict=True)
+    ]
     whole = compare_with_people(verdicts, [item.labels for item in items])
     by_tag = {}
     for tag in dict.fromkeys(tag for item in items for tag in item.tags):
@@ -86,8 +96,8 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
     return CalibrateResult(
         judge=config.judge,
         items=len(items),
-        people=max(len(item.labels) for item in items),
-        unknown=verdicts.count(None),
+        people=max((len(item.labels) for item in items), default=0),
+        unknown=len(unknown),
         unknown_reasons=counts.summarize(),
         damaged=usage.damaged,
         said_true=_share(verdicts),
@@ -95,10 +105,34 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
         judge_agreement=whole["judge"],
         human_agreement=whole["human"],
         by_tag=by_tag,
+        pairs=compare_pairs(sides) if sides else None,
+        pairs_by_tag={
+            tag: compare_pairs([side for side, pair in zip(sides, pairs, strict=True) if tag in pair.tags])
+            for tag in dict.fromkeys(tag for pair in pairs for tag in pair.tags)
+        },
     )
 
 
-async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem], usage: Usage) -> list[Verdict]:
+async def _ask(
+    config: CalibrateConfig, items: Sequence[LabelledItem], pairs: Sequence[LabelledPair], usage: Usage
+) -> tuple[list[Verdict], list[Comparison | Unknown]]:
+    """What the judge says of every item and of every pair."""
+    window = 2 * config.http.concurrency
+    with TemporaryDirectory() as folder, Journal(config.journal or Path(folder) / JOURNAL) as journal:
+        judge = Judge(keep_model(make_model(config.judge, config.http, usage), journal, usage), config.judging)
+
+        def compare(pair: LabelledPair) -> Coroutine[Any, Any, Comparison | Unknown]:
+            task = Task(id="pair", messages=pair.messages or _NOT_RECORDED, rubric=_NO_RUBRIC)
+            return judge.compare(task, pair.first, pair.second)
+
+        try:
+            verdicts = await _judge(judge, items, window)
+            return verdicts, [found async for found in run_in_order(map(compare, pairs), window)]
+        finally:
+            await judge.close()
+
+
+async def _judge(judge: Judge, items: Sequence[LabelledItem], window: int) -> list[Verdict]:
     """A verdict for each item; all statements on one response are the criteria of one task."""
     groups: dict[tuple[tuple[Message, ...], str], list[int]] = defaultdict(list)
     for number, item in enumerate(items):
@@ -108,13 +142,7 @@ async def _judge(config: CalibrateConfig, items: Sequence[LabelledItem], usage: 
         rubric = Rubric(criteria=tuple(Criterion(text=items[member].statement, weight=1.0) for member in members))
         task = Task(id=str(len(cases)), messages=messages or _NOT_RECORDED, rubric=rubric)
         cases.append((task, Response(task_id=task.id, text=response)))
-    with TemporaryDirectory() as folder, Journal(config.journal or Path(folder) / JOURNAL) as journal:
-        judge = Judge(keep_model(make_model(config.judge, config.http, usage), journal, usage), config.judging)
-        try:
-            stream = judge_stream(judge, cases, ["criteria"], 2 * config.http.concurrency)
-            judgements = [judged.judgements["criteria"] async for judged in stream]
-        finally:
-            await judge.close()
+    judgements = [judged.judgements["criteria"] async for judged in judge_stream(judge, cases, ["criteria"], window)]
     found: dict[int, Verdict] = {}
     for members, judgement in zip(groups.values(), judgements, strict=True):
         found.update(zip(members, judgement.verdicts, strict=True))
