@@ -133,6 +133,15 @@ class TestPanel:
         assert (rest.responses, rest.calls - rest.cached) == (3, 5)
 
 
+@pytest.mark.xdist_group("ray")
+def test_a_panel_on_ray_gives_the_same_files_and_counts(files: Path) -> None:
+    panel = {"judge": [LENIENT, STRICT, ODD], "prices": "1,1"}
+    here = judge_responses(make_config(files, **panel))
+    there = judge_responses(make_config(files, **panel, out=files / "ray", engine="ray"))
+    assert (files / "ray/verdicts.jsonl").read_bytes() == (files / "run/verdicts.jsonl").read_bytes()
+    assert there.judges == here.judges
+
+
 def arguments(files: Path, *more: str) -> list[str]:
     paths = (str(files / "tasks.jsonl"), str(files / "responses.jsonl"))
     return ["judge", *paths, "--out", str(files / "run"), "--scheme", "additive", *more]

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pydantic import JsonValue
@@ -72,6 +73,10 @@ class StoredVerdicts:
     task_id: str
     sample: int
     verdicts: Mapping[str, tuple[Verdict, ...]]
+    probabilities: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    """By reading, if the judge gives them."""
+    agreement: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By reading and index of the item, if there were several votes."""
 
 
 def render_verdict_row(task_id: str, sample: int, readings: Readings, **more: JsonValue) -> dict[str, JsonValue]:
@@ -100,7 +105,7 @@ def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
         raise SourceError(f"{path}: no such file; {folder} is not the folder of a finished run")
     for row in read_rows(path):
         match row.value:
-            case {"task_id": str(task_id), "sample": int(sample), "verdicts": dict(readings)}:
+            case {"task_id": str(task_id), "sample": int(sample), "verdicts": dict(readings), **more}:
                 lists = {name: values for name, values in readings.items() if isinstance(values, list)}
             case _:
                 fault = row.fault or "it needs a task_id, a sample and verdicts"
@@ -109,4 +114,5 @@ def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
             verdicts = {name: tuple(map(parse_verdict, values)) for name, values in lists.items()}
         except RubricError as error:
             raise SourceError(f"{path}:{row.line}: not a row of verdicts ({error})") from None
-        yield StoredVerdicts(task_id, sample, verdicts)
+        kept: dict[str, Any] = {key: more.get(key) or {} for key in ("probabilities", "agreement")}
+        yield StoredVerdicts(task_id, sample, verdicts, **kept)

@@ -1,0 +1,111 @@
+"""`replay_cascade`: what a cascade of two judges would do, from two stored runs on the same responses, without a call.
+
+In a cascade the first judge decides, and only items of which it is unsure go to the second, dearer one. How sure it is
+of a verdict is the probability that it gave for it, or the agreement of its votes. Items that it left unknown go to
+the second judge in any case. Items without a verdict of the second judge are in no share of agreement.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from prorubric.errors import SourceError
+from prorubric.judge.forms import BOOLEAN
+from prorubric.judge.readings import READINGS
+from prorubric.rubric.base import Record
+from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict, is_unknown
+from prorubric.runs.verdicts import StoredVerdicts, read_judge, read_verdicts
+
+_THRESHOLDS = (0.0, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0)
+_TRUE_OR_FALSE = {name for name, reading in READINGS.items() if reading.form is BOOLEAN}
+
+
+class CascadeStep(Record):
+    """A cascade with one threshold."""
+
+    threshold: float
+    """Items of which the first judge is less sure than this go to the second."""
+    sent: int
+    share_sent: float
+    agreement: float | None
+    """The share of items on which the cascade says what the second judge says."""
+
+
+class CascadeResult(Record):
+    """What each threshold would send on, and how well the cascade agrees with the second judge."""
+
+    first: str
+    second: str
+    responses: int
+    """Those that are in both runs."""
+    only_in_one: int
+    """Responses that only one of the runs has; they are left out."""
+    items: int
+    unknown: int
+    """Items on which the second judge has no verdict."""
+    steps: tuple[CascadeStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    sureness: float
+    """Below 0 if the first judge has no verdict."""
+    first: Verdict
+    second: Verdict
+
+
+def replay_cascade(first: Path, second: Path) -> CascadeResult:
+    """Replay a cascade from the run folder of the first judge and that of the second, one threshold after another.
+
+    Of two thresholds that send on the same items only the lower is given.
+    """
+    cheap = {(row.task_id, row.sample): row for row in read_verdicts(first)}
+    dear = {(row.task_id, row.sample): row for row in read_verdicts(second)}
+    shared = [key for key in cheap if key in dear]
+    items = [item for key in shared for item in _pair_items(cheap[key], dear[key])]
+    if not items:
+        what = f"no verdict of {first} has a probability, or the agreement of several votes, and another in {second}"
+        raise SourceError(f"{what}; judge the same responses in both, and in the first with --votes 3")
+    known = [item for item in items if not is_unknown(item.second)]
+    steps: dict[int, CascadeStep] = {}
+    for threshold in _THRESHOLDS:
+        sent = sum(item.sureness < threshold for item in items)
+        agreed = sum(item.sureness < threshold or _is_same(item.first, item.second) for item in known)
+        share = agreed / len(known) if known else None
+        step = CascadeStep(threshold=threshold, sent=sent, share_sent=sent / len(items), agreement=share)
+        steps.setdefault(sent, step)
+    return CascadeResult(
+        first=read_judge(first),
+        second=read_judge(second),
+        responses=len(shared),
+        only_in_one=len(cheap) + len(dear) - 2 * len(shared),
+        items=len(items),
+        unknown=len(items) - len(known),
+        steps=tuple(steps.values()),
+    )
+
+
+def _pair_items(cheap: StoredVerdicts, dear: StoredVerdicts) -> Iterator[_Item]:
+    """The items of one response that both runs judged as true or false, with how sure the first one was."""
+    for name in cheap.verdicts.keys() & dear.verdicts.keys() & _TRUE_OR_FALSE:
+        first, second = cheap.verdicts[name], dear.verdicts[name]
+        if len(first) != len(second):
+            counts = f"{len(first)} and {len(second)} items"
+            raise SourceError(f"task {cheap.task_id!r} has {counts} in the two runs; judge the same tasks in both")
+        given: dict[int, float | None] = dict(enumerate(cheap.probabilities.get(name, ()), 1))
+        given |= {int(index): share for index, share in cheap.agreement.get(name, {}).items()}
+        for index, (said, other) in enumerate(zip(first, second, strict=True), 1) if given else ():
+            figure = given.get(index)
+            if isinstance(said, Unknown):
+                yield _Item(-1.0, said, other)
+            elif figure is None:  # decided without a model
+                yield _Item(1.0, said, other)
+            else:
+                is_against = name not in cheap.agreement and not said
+                yield _Item(1 - figure if is_against else figure, said, other)
+
+
+def _is_same(first: Verdict, second: Verdict) -> bool:
+    if isinstance(first, NotApplicable) or isinstance(second, NotApplicable):
+        return isinstance(first, NotApplicable) and isinstance(second, NotApplicable)
+    return first == second
