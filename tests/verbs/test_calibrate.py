@@ -78,7 +78,7 @@ class TestCalibrate:
         judge = self.make_judge(tmp_path, {"1": True, "2": True, "3": False, "4": True, "5": "n/a"})
         found = calibrate_judge(CalibrateConfig(labels, judge=judge, judging=JudgeConfig(not_applicable=True)))
         assert (found.unknown, found.said_true) == (1, 0.75)
-        assert found.unknown_reasons == {"the judge says that the statement does not apply": 1}
+        assert found.unknown_reasons == {"the judge called it not applicable": 1}
 
     def test_figures_come_by_tag_as_well(self, tmp_path: Path, labels: Path) -> None:
         judge = self.make_judge(tmp_path, {"1": True, "2": True, "3": False, "4": True, "5": True})
