@@ -92,6 +92,118 @@ def test_every_combination_of_columns_is_read_from_a_table(tmp_path: Path, shuff
         check(list(load_tasks(tmp_path / "t.csv", strict=True)), shape)
 
 
+class TestText:
+    @pytest.mark.parametrize(
+        ("entry", "text", "tags"),
+        [
+            ({"explanation": "It names a cause."}, "Depth: It names a cause.", ()),
+            ({"details": " With numbers ", "axis": "a"}, "Depth: With numbers", ("axis:a",)),
+            ({"Explanation": "A", "details": "B"}, "Depth: A: B", ()),
+            ({"explanation": ""}, "Depth", ()),
+            ({"explanation": ["A", "B"]}, "Depth", ('explanation:["A","B"]',)),
+        ],
+    )
+    def test_an_explanation_joins_the_text(
+        self, tmp_path: Path, entry: dict[str, Any], text: str, tags: tuple[str, ...]
+    ) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "Depth:" if text != "Depth" else "Depth", **entry}]}
+        criterion = read_one(tmp_path, row).rubric.criteria[0]
+        assert (criterion.text, criterion.tags) == (text, tags)
+
+    @pytest.mark.parametrize(
+        ("levels", "highest"),
+        [
+            ({"1": "Names none", "2": "Names two"}, "Names two"),
+            ({"5": "Names two", "1": "Names none"}, "Names two"),
+            (["Names none", "Names two"], "Names two"),
+            ({"poor": "Names none", "good": "Names two"}, "Names two"),
+        ],
+    )
+    def test_the_highest_level_joins_the_text_and_all_levels_are_a_tag(
+        self, tmp_path: Path, levels: Any, highest: str
+    ) -> None:
+        criterion = read_one(
+            tmp_path, {"prompt": "?", "rubric": [{"criterion": "Depth", "levels": levels}]}
+        ).rubric.criteria[0]
+        assert criterion.text == f"Depth\nHolds if the answer reaches this level: {highest}"
+        named = levels if isinstance(levels, dict) else {"1": "Names none", "2": "Names two"}
+        assert [json.loads(tag.removeprefix("levels:")) for tag in criterion.tags] == [named]
+
+    def test_levels_that_are_not_described_stay_a_tag(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "Depth", "levels": 5}]}
+        assert read_one(tmp_path, row).rubric.criteria[0].tags == ("levels:5",)
+
+    def test_columns_of_a_table_join_the_text_and_decide_the_sign(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_text(
+            "prompt,criterion,explanation,weight,polarity\n?,Depth,Names a cause,2,negative\n"
+        )
+        [task] = load_tasks(tmp_path / "t.csv", strict=True)
+        assert [(c.text, c.weight, c.tags) for c in task.rubric.criteria] == [("Depth: Names a cause", -2.0, ())]
+
+
+class TestFlags:
+    @pytest.mark.parametrize(
+        ("flag", "weight"),
+        [
+            ({"is_positive": True}, 2.0),
+            ({"is_positive": False}, -2.0),
+            ({"is_positive": "false"}, -2.0),
+            ({"polarity": "Negative"}, -2.0),
+            ({"polarity": "positive"}, 2.0),
+            ({"pitfall": True}, -2.0),
+            ({"is_pitfall": 0}, 2.0),
+            ({"negative": "yes"}, -2.0),
+            ({"negative": True, "polarity": "negative"}, -2.0),
+            ({"is_positive": None}, 2.0),
+        ],
+    )
+    def test_a_flag_decides_the_sign(self, tmp_path: Path, flag: dict[str, Any], weight: float) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "Sells", "weight": 2, **flag}]}
+        criterion = read_one(tmp_path, row).rubric.criteria[0]
+        assert (criterion.weight, criterion.tags) == (weight, ())
+
+    def test_without_weights_a_flag_makes_a_penalty_of_1(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "Says no"}, {"criterion": "Sells", "polarity": "negative"}]}
+        assert read_one(tmp_path, row).rubric.weights == (1.0, -1.0)
+
+    def test_a_negative_weight_and_a_flag_that_says_bad_agree(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "Sells", "weight": -2, "is_positive": False}]}
+        assert read_one(tmp_path, row).rubric.weights == (-2.0,)
+
+    @pytest.mark.parametrize(
+        ("entry", "said"),
+        [
+            (
+                {"weight": -2, "is_positive": True},
+                "criterion 1: a flag says good and the weight says bad (-2 for 'Sells'); correct one of them",
+            ),
+            (
+                {"weight": 2, "is_positive": True, "polarity": "negative"},
+                "criterion 1: the flags contradict each other (polarity and is_positive); keep one of them",
+            ),
+            (
+                {"weight": 2, "polarity": "mixed"},
+                "criterion 1: polarity cannot be read ('mixed'); give positive or negative",
+            ),
+            (
+                {"weight": 2, "is_positive": "maybe"},
+                "criterion 1: is_positive cannot be read ('maybe'); give true or false",
+            ),
+        ],
+    )
+    def test_flags_that_contradict_or_cannot_be_read_are_rejects(
+        self, tmp_path: Path, entry: dict[str, Any], said: str
+    ) -> None:
+        assert reject_one(tmp_path, {"prompt": "?", "rubric": [{"criterion": "Sells", **entry}]}).endswith(
+            f":1: {said}"
+        )
+
+    def test_a_field_of_the_same_name_that_is_no_flag_is_a_tag(self, tmp_path: Path) -> None:
+        row = {"prompt": "?", "rubric": [{"criterion": "Says no", "pitfall": "Says maybe"}]}
+        criterion = read_one(tmp_path, row).rubric.criteria[0]
+        assert (criterion.weight, criterion.tags) == (1.0, ("pitfall:Says maybe",))
+
+
 class TestWeights:
     def test_a_score_is_kept_as_a_tag_and_never_taken_for_a_weight(self, tmp_path: Path) -> None:
         row = {"prompt": "?", "rubric": [{"criterion": "a", "score": 5}, {"criterion": "b", "score": 0}]}

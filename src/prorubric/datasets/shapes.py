@@ -35,7 +35,18 @@ TEXT_KEYS = ("criterion", "description", "text", "rubric_item", "item", "require
 # Not `score`: that is what an answer got.
 WEIGHT_KEYS = ("weight", "points", "max_points")
 TIER_KEYS = ("tier", "category", "importance", "importance_level", "level")
+DETAIL_KEYS = ("explanation", "details")
+LEVEL_KEYS = ("levels", "level_descriptions")
+_GOOD = ("is_positive", "positive")
+_BAD = ("is_negative", "negative", "is_pitfall", "pitfall")
+_NOTHING_ELSE = ("polarity", "is_positive", "is_negative")
+"""Flags whose names can mean nothing else; the others may be texts."""
+SIGN_KEYS = ("polarity", *_GOOD, *_BAD)
+"""Flags that say whether a criterion describes something good or something bad."""
+_YES_NO = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _PARTS_KEYS = ("criteria", "items", "rubrics", "rubric")
+
+_NO_NUMBERS = frozenset((*TEXT_KEYS, *DETAIL_KEYS, *SIGN_KEYS))
 
 _POINTS_PREFIX = re.compile(
     r"^\s*points?\s*:\s*(?P<points>[+-]?\d+(?:\.\d+)?)\s*[,;]\s*(?:item|criterion)\s*:\s*", re.IGNORECASE
@@ -60,6 +71,8 @@ class Item:
     tags: tuple[str, ...]
     check: Any = None
     """The rules of its check, if it has one."""
+    is_good: bool | None = None
+    """What a flag says about it, if it has one."""
 
 
 def unwrap_json(value: Any) -> Any:
@@ -130,7 +143,7 @@ def find_numbers(entries: Any) -> Iterator[tuple[str, float]]:
     for entry in map(unwrap_json, entries if isinstance(entries, list) else ()):
         if isinstance(entry, Mapping):
             for key, value in entry.items():
-                if isinstance(value, int | float | str) and not isinstance(value, bool) and key not in TEXT_KEYS:
+                if isinstance(value, int | float | str) and not isinstance(value, bool) and key not in _NO_NUMBERS:
                     with suppress(ValueError, OverflowError):
                         yield str(key), float(value)
             yield from find_numbers(_find_parts(entry))
@@ -148,6 +161,10 @@ def make_criterion(item: Item, position: int, default: float | None = None) -> C
     if weight is None:
         remedy = f"give one of {', '.join(WEIGHT_KEYS)}"
         raise RubricError("the weight is missing", show(item.text), remedy=remedy, place=place)
+    if item.is_good and weight < 0:
+        found = f"{weight:g} for {show(item.text)}"
+        raise RubricError("a flag says good and the weight says bad", found, remedy="correct one of them", place=place)
+    weight = -abs(weight) if item.is_good is False else weight
     try:
         return Criterion(text=item.text, weight=weight, tags=item.tags, check=item.check)
     except RubricError as error:
@@ -216,7 +233,9 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     texts = [key for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()]
     if not parts and not texts:
         return given
-    used = {*weights, *(("name", "dimension", parts) if parts else (texts[0], next(tiers, None)))}
+    described = [*_find_details(entry), *(key for key in LEVEL_KEYS if _read_levels(entry.get(key)))]
+    flags = (*_NOTHING_ELSE, *_find_flags(entry))
+    used = {*weights, *(("name", "dimension", parts) if parts else (texts[0], next(tiers, None), *described, *flags))}
     used |= {"check"} if not parts and _read_check(entry) else set()
     rest = {key: value for key, value in entry.items() if key not in used | {"tags", "title"}}
     for key in rest:
@@ -289,7 +308,59 @@ def _read_object(entry: Mapping[str, Any]) -> Item:
         tags = (*tags, f"title:{entry['title']}")
     if "verifier" in entry:
         tags = (*tags, *parse_tags({key: entry.get(key) for key in ("verifier", "function", "parameters")}))
-    return replace(split_text(text, _read_weight(entry), tier, tags), check=_read_check(entry))
+    item = split_text(text, _read_weight(entry), tier, tags)
+    details = _find_details(entry).values()
+    described = [": ".join([item.text.rstrip(":"), *details])] if details else [item.text]
+    if levels := next((found for key in LEVEL_KEYS if (found := _read_levels(entry.get(key)))), None):
+        described.append(f"Holds if the answer reaches this level: {levels[_find_highest(levels)]}")
+        item = replace(item, tags=(*item.tags, *parse_tags({"levels": levels})))
+    return replace(item, text="\n".join(described), check=_read_check(entry), is_good=_read_sign(entry))
+
+
+def _find_details(entry: Mapping[str, Any]) -> dict[str, str]:
+    """What belongs to the text of a criterion and stands next to it."""
+    return {key: entry[key].strip() for key in DETAIL_KEYS if isinstance(entry.get(key), str) and entry[key].strip()}
+
+
+def _read_levels(value: Any) -> dict[str, str]:
+    """The descriptions of the levels of a criterion by their names."""
+    value = unwrap_json(value)
+    if isinstance(value, list):
+        value = dict(enumerate(value, 1))
+    is_described = isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+    return {str(name): text.strip() for name, text in value.items() if text.strip()} if is_described else {}
+
+
+def _find_highest(levels: Mapping[str, str]) -> str:
+    """The highest level: the largest number, or the last name."""
+    try:
+        return max(levels, key=float)
+    except ValueError:
+        return [*levels][-1]
+
+
+def _find_flags(entry: Mapping[str, Any]) -> dict[str, bool]:
+    """The flags of a criterion that can be read, each as whether it says good."""
+    flags: dict[str, bool] = {}
+    for key in SIGN_KEYS:
+        word = str(entry.get(key)).strip().lower()
+        if key == "polarity" and word in ("positive", "negative", "+", "-", "1", "-1"):
+            flags[key] = word in ("positive", "+", "1")
+        elif key != "polarity" and word in _YES_NO:
+            flags[key] = _YES_NO[word] == (key in _GOOD)
+    return flags
+
+
+def _read_sign(entry: Mapping[str, Any]) -> bool | None:
+    """Whether the flags of a criterion say good; None without a flag."""
+    flags = _find_flags(entry)
+    if len(set(flags.values())) > 1:
+        raise RubricError("the flags contradict each other", " and ".join(flags), remedy="keep one of them")
+    for key in _NOTHING_ELSE:
+        if key not in flags and entry.get(key) not in (None, ""):
+            allowed = "positive or negative" if key == "polarity" else "true or false"
+            raise RubricError(f"{key} cannot be read", show(entry[key]), remedy=f"give {allowed}")
+    return next(iter(flags.values()), None)
 
 
 def _read_check(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -1,8 +1,9 @@
 """`plain`: rubric files as people write them, recognised by the names of their fields, ignoring case.
 
 Two prompts or two rubrics in a row are refused; of other fields the first is read. Without a single weight each
-criterion weighs 1; weights on some only are refused. Other fields go into `meta`, and other keys of a criterion into
-its tags. A table has a row for each criterion, grouped by id, or by prompt if there is no id.
+criterion weighs 1; weights on some only are refused. An explanation and the highest level join a criterion's text, and
+flags such as `is_positive` decide its sign. Other fields go into `meta`, and other keys of a criterion into its tags. A
+table has a row for each criterion, grouped by id, or by prompt if there is no id.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +12,9 @@ from typing import Any
 
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.shapes import (
+    DETAIL_KEYS,
+    LEVEL_KEYS,
+    SIGN_KEYS,
     TEXT_KEYS,
     TIER_KEYS,
     TIER_WEIGHTS,
@@ -50,7 +54,7 @@ FIELDS = {
 USED = frozenset(name for names in FIELDS.values() for name in names)
 _TABLE = {"id": FIELDS["id"], "prompt": NEEDED["prompt"], "criterion": (*TEXT_KEYS, *NEEDED["rubric"])}
 _TEXTS = ("reference", "domain", "source")
-_COLUMNS = (*TEXT_KEYS, *WEIGHT_KEYS, *TIER_KEYS, "tags", "check")
+_COLUMNS = (*TEXT_KEYS, *DETAIL_KEYS, *LEVEL_KEYS, *WEIGHT_KEYS, *TIER_KEYS, *SIGN_KEYS, "tags", "check")
 
 _SHOWN_KEYS = 20
 EXAMPLE = (
