@@ -43,7 +43,7 @@ def test_only_flags_that_are_on_by_default_have_a_negative(verb: str, capsys: py
 @pytest.mark.parametrize("verb", ["lint", "convert", "compile", "judge", "audit"])
 def test_verbs_that_read_tasks_take_the_same_options(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = read_help(verb, capsys)
-    assert [name for name in ("--format", "--subset", "--split", "--strict") if name not in shown] == []
+    assert [name for name in ("--format", "--subset", "--split", "--tiers", "--strict") if name not in shown] == []
 
 
 @pytest.mark.parametrize("verb", ["compile", "judge", "audit"])

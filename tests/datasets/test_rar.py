@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from prorubric import Criterion
-from tests.datasets.rows import RAR, read_one, reject_one
+from prorubric import Criterion, load_tasks
+from prorubric.errors import ConfigError, RowError
+from prorubric.rubric.lint import lint_task
+from prorubric.text.pitfalls import UNDECIDED_TAG
+from tests.datasets.rows import HEALTHBENCH, RAR, read_one, reject_one, write_jsonl
 
 
 def weigh(folder: Path, description: str, weight: object = None) -> Criterion:
@@ -114,3 +117,53 @@ def test_a_criterion_without_weight_or_tier_is_a_reject(tmp_path: Path) -> None:
 def test_a_pitfall_of_no_size_is_a_reject(tmp_path: Path, number: object) -> None:
     row = {**RAR, "rubric": [{"description": "Pitfall Criteria: Recommends surgery", "weight": number}]}
     assert "weight must be finite and not 0" in reject_one(tmp_path, row)
+
+
+class TestUndecided:
+    def test_a_pitfall_that_may_mean_either_stays_negative_and_is_marked(self, tmp_path: Path) -> None:
+        entry = {"title": "Title", "description": "Pitfall Criteria: Does not recommend surgery", "weight": -1}
+        [task] = load_tasks(write_jsonl(tmp_path / "t.jsonl", {**RAR, "rubric": [entry]}))
+        [criterion] = task.rubric.criteria
+        assert (criterion.weight, criterion.tags) == (-1.0, ("title:Title", "tier:pitfall", UNDECIDED_TAG))
+
+    def test_lint_shows_it(self, tmp_path: Path) -> None:
+        entry = {"title": "T", "description": "Pitfall Criteria: Does not recommend surgery", "weight": -1}
+        [task] = load_tasks(write_jsonl(tmp_path / "t.jsonl", {**RAR, "rubric": [*RAR["rubric"], entry]}))
+        assert [(found.check, found.criteria, found.message) for found in lint_task(task).findings] == [
+            (
+                "polarity",
+                (2,),
+                "criterion 2 (-1, 'Does not recommend surgery') may describe a mistake or ask to avoid one, "
+                "so its sign is a guess; reword it",
+            )
+        ]
+
+    def test_strict_refuses_it(self, tmp_path: Path) -> None:
+        entry = {"title": "T", "description": "Pitfall Criteria: Does not recommend surgery", "weight": -1}
+        path = write_jsonl(tmp_path / "t.jsonl", {**RAR, "rubric": [entry]})
+        with pytest.raises(
+            RowError, match="criterion 1: the wording does not say whether the behaviour is good or bad"
+        ):
+            list(load_tasks(path, strict=True))
+
+
+class TestTiers:
+    def test_the_paper_gives_each_tier_its_weight_whatever_the_file_says(self, tmp_path: Path) -> None:
+        texts = ["Essential Criteria: a b", "Important: c d", "Optional: e f", "Pitfall: Omits g", "Pitfall: Avoids h"]
+        rubric = [{"title": "T", "description": text, "weight": 5 - i} for i, text in enumerate(texts)]
+        path = write_jsonl(tmp_path / "t.jsonl", {**RAR, "rubric": rubric})
+        [task] = load_tasks(path, tiers=True, strict=True)
+        assert task.rubric.weights == (1.0, 0.7, 0.3, -0.9, 0.9)
+
+    def test_a_criterion_without_a_tier_is_a_reject(self, tmp_path: Path) -> None:
+        rubric = [{"title": "T", "description": "Names the joint", "weight": 5}]
+        path = write_jsonl(tmp_path / "t.jsonl", {**RAR, "rubric": rubric})
+        with pytest.raises(RowError, match=r"criterion 1: no tier .'Names the joint'.; begin it with Essential"):
+            list(load_tasks(path, tiers=True, strict=True))
+
+    def test_other_formats_have_no_tiers(self, tmp_path: Path) -> None:
+        path = write_jsonl(tmp_path / "t.jsonl", HEALTHBENCH)
+        with pytest.raises(
+            ConfigError, match=r"^--tiers is for the format rar, and this is healthbench; leave it out$"
+        ):
+            load_tasks(path, tiers=True)

@@ -21,7 +21,7 @@ from prorubric.datasets.mapped import MappedSource
 from prorubric.datasets.mapping import load_mapping
 from prorubric.datasets.rejects import Reject, RejectWarning
 from prorubric.datasets.responses import parse_response
-from prorubric.datasets.sources import FORMATS, Format, Source, healthbench, make_source, plain
+from prorubric.datasets.sources import FORMATS, Format, Source, healthbench, make_source, plain, rar
 from prorubric.errors import ConfigError, ProRubricError, RowError, RubricError, SourceError
 from prorubric.files.read import TABLES, Row, describe_instead_of_rows, read_rows
 from prorubric.rubric.base import config_record, split_commas
@@ -53,6 +53,8 @@ class TaskOptions:
     """HealthBench: only the physician-consensus criteria, or only the others."""
     split: str = "train"
     """The split of a dataset on the hub."""
+    tiers: bool = False
+    """RaR: the paper's weight for each tier (1, 0.7, 0.3, -0.9) instead of the file's."""
     strict: bool = False
     """Stop at the first row that cannot be read."""
 
@@ -70,6 +72,8 @@ class HasTasks(Protocol):
     def subset(self) -> Subset: ...  # noqa: D102
     @property
     def split(self) -> str: ...  # noqa: D102
+    @property
+    def tiers(self) -> bool: ...  # noqa: D102
     @property
     def strict(self) -> bool: ...  # noqa: D102
 
@@ -143,20 +147,22 @@ class Stream(Generic[RecordT]):
         (self.on_reject or self.rejects.append)(Reject.of(self.path, self.line, error))
 
 
-def load_tasks(
+def load_tasks(  # noqa: PLR0913 - the options of `TaskOptions`
     path: str | Path,
     format: Format = "auto",  # noqa: A002 - the name that users write
     *,
     map: Sequence[str] = (),  # noqa: A002
     subset: Subset = "all",
     split: str = "train",
+    tiers: bool = False,
     strict: bool = False,
     on_reject: OnReject | None = None,
 ) -> Stream[Task]:
     """Read tasks from a file, or from a Hugging Face dataset by its id (`owner/name`, extra `[hub]`).
 
     `map` names a mapping file for another layout, or gives pairs such as `"prompt=question"`. `subset` keeps only
-    HealthBench's physician-consensus criteria, or only the others; `split` names the split of a dataset on the hub.
+    HealthBench's physician-consensus criteria, or only the others; `split` names the split of a dataset on the hub;
+    `tiers` gives RaR's criteria the paper's weights.
     """
     if subset not in get_args(Subset):
         raise ConfigError(f"no subset is called {subset!r}; known: {', '.join(get_args(Subset))}")
@@ -176,9 +182,11 @@ def load_tasks(
         source = make_source(format)
     else:
         source, rows = _recognise(path, rows)
+    if tiers and source.NAME != rar.NAME:
+        raise ConfigError(f"--tiers is for the format rar, and this is {source.NAME}; leave it out")
 
     def parse(row: Mapping[str, Any]) -> Task | None:
-        task = source.parse(row)
+        task = rar.parse(row, tiers=True) if tiers else source.parse(row)
         if not isinstance(source, MappedSource):
             unused.update(key for key in row if row[key] and key.strip().lower() not in source.USED)
         for position, criterion in enumerate(task.rubric.criteria if strict else (), 1):
@@ -200,6 +208,7 @@ def open_tasks(source: HasTasks, on_reject: OnReject, *, unique: bool = True) ->
         map=source.map,
         subset=source.subset,
         split=source.split,
+        tiers=source.tiers,
         strict=source.strict,
         on_reject=on_reject,
     )

@@ -18,6 +18,7 @@ from typing import Literal
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Criterion, Rubric, Task
 from prorubric.text.criteria import find_unjudgeable, read_direction, read_kind
+from prorubric.text.pitfalls import UNDECIDED_TAG
 from prorubric.text.questions import to_statement
 from prorubric.text.show import shorten
 from prorubric.text.words import are_english, is_unspaced, load_words, stem
@@ -76,6 +77,7 @@ _NEGATION_REACH = 4
 _WHOLE_ANSWER = _FILLER | _NEGATION | load_words("length")
 
 _FAULT_ADDS = "reads as a fault and adds; should the weight be negative?"
+_UNDECIDED = "may describe a mistake or ask to avoid one, so its sign is a guess; reword it"
 _DEMAND_SUBTRACTS = "reads as a demand and subtracts when met; turn one around"
 
 _Found = tuple[str, tuple[int, ...], str]
@@ -173,6 +175,7 @@ def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
             ("unjudgeable", fault, f"cannot be judged: {fault}; complete it or drop it"),
             ("polarity", direction == "fault" and adds, _FAULT_ADDS),
             ("polarity", direction == "requirement" and not adds, _DEMAND_SUBTRACTS),
+            ("polarity", UNDECIDED_TAG in criterion.tags, _UNDECIDED),
             ("formatting-only", kind == "formatting", "is about form only"),
         ):
             if applies:

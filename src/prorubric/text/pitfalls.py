@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from prorubric.text.criteria import read_direction, split_negation
+from prorubric.text.questions import to_statement
 
 UNDECIDED_TAG = "polarity:undecided"
 
@@ -16,19 +17,32 @@ UNDECIDED_TAG = "polarity:undecided"
 _OMITTED = re.compile(
     r"(?:mention|includ|discuss|address|explain|consider|identif|acknowledg|state|note|clarif|describ|account|recogni[sz]"
     r"|provid|offer|ask|warn|check|verif|cite|list|specif|emphasi[sz]|differentiat|distinguish|link|connect|justif|show"
-    r"|demonstrat|incorporat|highlight|cover|defin|compar|calculat|deriv|appl|answer|respond|follow|correct)\w*\b"
+    r"|demonstrat|incorporat|highlight|cover|defin|compar|calculat|comput|convert|deriv|determin|appl|answer|respond|follow"
+    r"|correct)\w*\b"
 )
 # Not to do these is a virtue, whatever they are about.
 _UNWANTED = re.compile(
     r"(?:impl(?:y|ies)|assum|claim|confus|mislead|exaggerat|overstat|overgenerali[sz]|conflat|delay|dismiss|encourag"
-    r"|promot|blam|speculat|misinterpret|misrepresent|misattribut|ignor|overlook|omit|neglect|contradict|fabricat)\w*\b"
+    r"|promot|blam|speculat|misinterpret|misrepresent|misattribut|mistak|contradict|fabricat|invent|exceed|jump"
+    r"|incorrectly|wrongly|falsely|inaccurately|unnecessarily|excessively)\w*\b|too\s"
+    # What is given and should not be; to correct a false claim, or to name dangerous effects, is another matter.
+    r"|(?:add|cite|contain|draw|give|include|introduce|make|offer|present|provide|reach|state|use)s?\s+(?:\w+\s+){0,2}?"
+    r"(?:irrelevant|unrelated|wrong|incorrect|false|inaccurate|misleading|unnecessary|unsupported|invented|excessive"
+    r"|inappropriate)\b"
     r"|(?:suggest|recommend|advis|advocat|rel)\w*\s+(?:\w+\s+){0,2}?(?:delay|stop|withhold|skip|avoid|ignor|unnecess|harm"
     r"|danger|unsafe|incorrect|wrong|inappropriat|only|solely|exclusively)\w*"
+)
+# "Does not ignore friction" denies twice, and what it says is good.
+_DENIED_TWICE = re.compile(
+    r"\W*(?:\w+\s+){0,3}?(?:not|never|\w+n['’]t)\s+(?:ignor|omit|overlook|neglect|forget|fail|lack|leave\s+out)",
+    re.IGNORECASE,
 )
 
 
 def read_pitfall(text: str) -> Literal["fault", "requirement", "undecided"]:
     """Whether a criterion with a minus describes the mistake, or asks to avoid it, or may mean either."""
+    if _DENIED_TWICE.match(to_statement(text)):
+        return "requirement"
     direction = read_direction(text)
     if direction != "neutral":
         return direction
