@@ -48,7 +48,7 @@ def test_a_row_holds_the_four_sums_and_the_four_scores_by_dimensions(shown: str)
 def test_the_audit_names_what_the_sum_pays_for_and_what_the_dimensions_pay(shown: str) -> None:
     rows = [line for line in shown[shown.index("4. audit") :].splitlines() if line.strip()]
     (named,) = (line for line in rows if line.startswith("name-item "))
-    assert re.match(r"name-item +\+11\.8 \[.*\] +\+1\.5 \[-0\.\d, \+\d\.\d\]$", named)
+    assert re.match(r"name-item +12 +\+11\.8 \[.*\] +\+1\.5 \[-0\.\d, \+\d\.\d\]$", named)
     (dropped,) = (line for line in rows if line.startswith("drop-key-advice "))
     assert dropped.split()[1] == "-7.9"
     assert "additive: would pay for padding: yes\n" in shown
