@@ -175,7 +175,9 @@ def test_a_check_is_written_as_it_was_read() -> None:
     rules = {"contains": ["a", "b"], "min_words": 1, "json": SCHEMA}
     criterion = {"criterion": "Is JSON", "weight": 2, "tags": [], "check": rules}
     row = {"id": "t", "messages": [{"role": "user", "content": "?"}], "rubric": [criterion]}
-    assert render_task(parse_task(row)) == row
+    task = parse_task(row)
+    assert render_task(task) == row
+    assert Task.model_validate_json(task.model_dump_json()) == task
 
 
 def test_a_short_text_is_no_fault_if_a_check_decides() -> None:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_serializer, model_validator
 
 from prorubric.errors import ConfigError, InvalidValueError
 from prorubric.rubric.base import Record
@@ -63,8 +63,6 @@ def _check_json(schema: JsonValue) -> JsonValue:
 class Check(Record):
     """Rules that an answer keeps or breaks; it holds if all of them are kept."""
 
-    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
-
     regex: Annotated[str, AfterValidator(_check_regex)] | None = None
     """A pattern of RE2 that occurs in the answer."""
     contains: Annotated[str | tuple[str, ...], AfterValidator(_check_contained)] | None = None
@@ -104,7 +102,16 @@ class Check(Record):
     @property
     def rules(self) -> dict[str, Any]:
         """The rules by their names in files."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        values = {field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if value is not None
+        }
+
+    @model_serializer
+    def _render(self) -> dict[str, Any]:
+        return self.rules
 
 
 def run_check(check: Check, answer: str, *, python: bool) -> tuple[bool | Unknown, str]:
