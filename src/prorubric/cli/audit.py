@@ -14,7 +14,7 @@ from prorubric.audit.estimate import AuditEstimate
 from prorubric.audit.records import AuditResult, Forecast
 from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
 from prorubric.cli.options import flatten, read_http
-from prorubric.cli.output import JsonFlag, describe_judge, literal, print_hanging, print_line, show, show_figure
+from prorubric.cli.output import JsonFlag, describe_judge, literal, print_hanging, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.text.show import count
 from prorubric.verbs.audit import audit_rewards, estimate_audit
@@ -36,7 +36,7 @@ def audit(
     """Measure what a reward pays for before you train on it: edit answers and see what each edit earns."""
     config = read_http(config)
     if dry_run:
-        show(estimate_audit(config), _print_estimate, json=json)
+        show_result(estimate_audit(config), _print_estimate, json=json)
         return 0
     models = (config.judge, config.editor, config.generator, config.answers_from)
     if any(may_cost(model, config.prices) for model in models if model):
@@ -44,7 +44,7 @@ def audit(
         say_estimate(count(estimate.answers, "answer"), estimate, exact=False)
     with show_progress("judging", "text") as on_progress:
         result = audit_rewards(config, on_progress)
-    show(result, print_audit, json=json)
+    show_result(result, print_audit, json=json)
     return 0 if result.alive else 1
 
 

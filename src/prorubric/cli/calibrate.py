@@ -6,7 +6,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from prorubric.cli.options import flatten, read_http
-from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show, show_figure
+from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
 from prorubric.judge.agreement import PairAgreement
 from prorubric.text.show import count
 from prorubric.verbs.calibrate import CalibrateConfig, CalibrateResult, calibrate_judge
@@ -17,7 +17,7 @@ flatten(CalibrateConfig)
 def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Compare a judge with people on statements and pairs of answers that people have labelled."""
     result = calibrate_judge(read_http(config))
-    show(result, _print_result, json=json)
+    show_result(result, _print_result, json=json)
     return 1 if result.unknown else 0
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from prorubric.cli.money import DryRun, print_calls, print_estimate, say_estimate
 from prorubric.cli.options import flatten, read_http
-from prorubric.cli.output import JsonFlag, make_table, print_line, say, show, show_figure
+from prorubric.cli.output import JsonFlag, make_table, print_line, say, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareTasksResult, compare_tasks
 from prorubric.compile.compiler import RULES
@@ -41,13 +41,13 @@ def compile(  # noqa: A001 - the verb's name
         if config is not None:
             raise ConfigError("compile: --compare takes two compiled files and no tasks; leave the tasks file out")
         compared = compare_tasks(*compare)
-        show(compared, _print_comparison, json=json)
+        show_result(compared, _print_comparison, json=json)
         return 0 if compared.compared else 1
     if config is None:
         raise ConfigError("compile: the file of tasks is missing; see prorubric compile --help")
     config = read_http(config)
     if dry_run:
-        show(estimate_compile(config), _print_estimate, json=json)
+        show_result(estimate_compile(config), _print_estimate, json=json)
         return 0
     name_outputs(config).check(config.tasks, config.overwrite)  # before the whole file is read for the estimate
     stopping = "stopping; running the same command again starts over (Ctrl-C again to quit now)"
@@ -59,7 +59,7 @@ def compile(  # noqa: A001 - the verb's name
         )
     with show_progress("compiling", "task", Path(config.tasks)) as on_progress:
         result = compile_rubrics(config, on_progress, lambda: say(stopping))
-    show(result, _print_result, json=json)
+    show_result(result, _print_result, json=json)
     unverified = result.verify_faults or result.not_verified
     return 1 if result.excluded or result.rejected or result.failed_texts or unverified else 0
 

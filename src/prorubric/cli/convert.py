@@ -7,7 +7,7 @@ import yaml
 from cyclopts import Parameter
 from rich.console import Console
 
-from prorubric.cli.output import JsonFlag, print_line, show
+from prorubric.cli.output import JsonFlag, print_line, show_result
 from prorubric.datasets.suggest import Suggestion, suggest_mapping
 from prorubric.errors import ConfigError
 from prorubric.files.write import open_whole
@@ -28,9 +28,9 @@ def convert(
 ) -> int:
     """Convert a rubric file of any supported format into a tasks file or a trainer's format, with a manifest."""
     if suggest:
-        show(_suggest(config), _print_suggestion, json=json)
+        show_result(_suggest(config), _print_suggestion, json=json)
     else:
-        show(convert_tasks(config), _print_result, json=json)
+        show_result(convert_tasks(config), _print_result, json=json)
     return 0
 
 

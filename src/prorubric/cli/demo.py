@@ -10,7 +10,7 @@ from rich.text import Text
 
 from prorubric.cli.audit import print_findings, print_hack, print_source
 from prorubric.cli.options import flatten, read_http
-from prorubric.cli.output import JsonFlag, literal, print_hanging, show, show_figure
+from prorubric.cli.output import JsonFlag, literal, print_hanging, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.datasets.samples import ANSWER_KINDS, AnswerKind
 from prorubric.verbs.demo import DemoConfig, DemoResult, run_demo
@@ -36,7 +36,7 @@ def demo(config: Annotated[DemoConfig, Parameter(name="*")] = _DEFAULT, *, json:
     """Lint, compile, score and audit the sample pack, offline unless a judge is named."""
     with show_progress("judging", "text") as on_progress:
         result = run_demo(read_http(config), on_progress)
-    show(result, _print_demo, json=json)
+    show_result(result, _print_demo, json=json)
     return 0 if result.audit.alive else 1
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from prorubric.aggregate.score import Score
 from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
 from prorubric.cli.options import flatten, read_http
-from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show, show_figure
+from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.judge.judge import MOST_REASKS
 from prorubric.judge.panel import list_judges
@@ -34,14 +34,14 @@ def judge(
     """Judge a file of responses and score them under one or more schemes."""
     config = read_http(config)
     if dry_run:
-        show(estimate_judging(config), _print_estimate, json=json)
+        show_result(estimate_judging(config), _print_estimate, json=json)
         return 0
     if any(may_cost(name, config.prices) for name in list_judges(config.judge)):
         estimate = estimate_judging(config)
         say_estimate(count(estimate.responses, "response"), estimate)
     with show_progress("judging", "response", config.responses if config.limit is None else None) as on_progress:
         result = judge_responses(config, on_progress)
-    show(result, partial(_print_result, rows=rows), json=json)
+    show_result(result, partial(_print_result, rows=rows), json=json)
     faults = (result.unknown_verdicts, result.unknown_votes, result.rejected, result.stopped)
     return 1 if any(faults) else 0
 

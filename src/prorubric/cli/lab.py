@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prorubric.cli.options import flatten
-from prorubric.cli.output import JsonFlag, literal, make_table, print_hanging, print_line, say, show, show_figure
+from prorubric.cli.output import JsonFlag, literal, make_table, print_hanging, print_line, say, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.lab.goals import ENOUGH_ROWS
 from prorubric.lab.results import SchemeRow
@@ -45,7 +45,7 @@ def run(config: Annotated[LabConfig, Parameter(name="*")] = _RUN, *, json: JsonF
     """Train a policy on a reward and measure coverage g and appropriateness c; finished runs are kept."""
     with show_progress("lab", "step") as on_progress:
         result = run_lab(config, on_progress)
-    show(result, print_tables, json=json)
+    show_result(result, print_tables, json=json)
     return 0
 
 
@@ -54,7 +54,7 @@ def compare(config: Annotated[LabCompareConfig, Parameter(name="*")] = _COMPARE,
     """Compare all schemes over several seeds; figures and a report page are written to the folder."""
     with show_progress("lab", "step") as on_progress:
         result = compare_schemes(config, on_progress)
-    show(result, print_comparison, json=json)
+    show_result(result, print_comparison, json=json)
     say(f"lab: tables and figures are in {config.out}/report.html")
     return 0
 
@@ -62,14 +62,14 @@ def compare(config: Annotated[LabCompareConfig, Parameter(name="*")] = _COMPARE,
 @lab.command
 def read(config: Annotated[ReadConfig, Parameter(name="*")] = _READ, *, json: JsonFlag = False) -> int:
     """Read one case with the untrained and the trained answers side by side."""
-    show(read_case(config), print_case, json=json)
+    show_result(read_case(config), print_case, json=json)
     return 0
 
 
 @lab.command
 def worlds(config: Annotated[WorldsConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Compare worlds with the paper's domains: what naming pays and how far c fell."""
-    show(compare_worlds(config), print_worlds, json=json)
+    show_result(compare_worlds(config), print_worlds, json=json)
     return 0
 
 

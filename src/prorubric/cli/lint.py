@@ -16,8 +16,8 @@ from prorubric.cli.output import (
     make_table,
     print_hanging,
     print_line,
-    show,
     show_figure,
+    show_result,
 )
 from prorubric.datasets.load import show_example
 from prorubric.rubric.lint import CHECKS
@@ -48,7 +48,7 @@ LintConfig.__annotations__["run"] = Annotated[Path | None, Parameter(name="--wit
 def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Check a file of rubrics before spending a token."""
     result = lint_tasks(config)
-    show(result, partial(_print_lint, name=config.tasks, shown=config.show), json=json)
+    show_result(result, partial(_print_lint, name=config.tasks, shown=config.show), json=json)
     return 0 if result.passed else 1
 
 

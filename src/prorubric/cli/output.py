@@ -84,7 +84,7 @@ def say(message: str) -> None:
     print(_visible(" ".join(message.split())), file=sys.stderr)  # noqa: T201 - this is where printing happens
 
 
-def show(result: ResultT, print_result: Callable[[ResultT, Console], None], *, json: bool) -> None:
+def show_result(result: ResultT, print_result: Callable[[ResultT, Console], None], *, json: bool) -> None:
     """The result on stdout: the record as JSON, or what a person wants to see of it."""
     if json:
         print_json(result)

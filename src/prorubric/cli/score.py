@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from prorubric.cli.judge import Rows, print_schemes, print_worst
-from prorubric.cli.output import JsonFlag, describe_judge, make_table, print_line, show, show_figure
+from prorubric.cli.output import JsonFlag, describe_judge, make_table, print_line, show_figure, show_result
 from prorubric.text.show import count
 from prorubric.verbs.cascade import CascadeResult, replay_cascade
 from prorubric.verbs.score import ScoreConfig, ScoredRun, score_run
@@ -24,7 +24,7 @@ def score(
 ) -> int:
     """Score the stored verdicts of a run again, without calling a model."""
     if cascade is not None:
-        show(replay_cascade(config.run, cascade), _print_cascade, json=json)
+        show_result(replay_cascade(config.run, cascade), _print_cascade, json=json)
         return 0
 
     def print_result(result: ScoredRun, console: Console) -> None:
@@ -35,7 +35,7 @@ def score(
         if config.out:
             print_line(console, f"scores: {config.out}")
 
-    show(score_run(config), print_result, json=json)
+    show_result(score_run(config), print_result, json=json)
     return 0
 
 
