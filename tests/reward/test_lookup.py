@@ -173,7 +173,14 @@ def test_a_task_beyond_the_size_is_found_and_not_kept(carried: RubricReward, mon
     assert carried.find_task(ROW) is not carried.find_task(ROW)
 
 
-@pytest.mark.parametrize(("shape", "tasks"), [("conversation", 22), ("criteria", 3), ("meta", 2)])
+@pytest.mark.parametrize(
+    ("shape", "tasks"),
+    [
+        ("conversation", 22),
+        pytest.param("criteria", 3, marks=pytest.mark.extended),
+        pytest.param("meta", 2, marks=pytest.mark.extended),
+    ],
+)
 def test_what_is_worked_out_for_carried_tasks_goes_with_them(shape: str, tasks: int) -> None:
     script = Path(__file__).parent / "scripts/carry_many.py"
     ran = subprocess.run([sys.executable, script, shape, str(32 * 2**20)], capture_output=True, text=True, check=False)
