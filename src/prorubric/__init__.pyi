@@ -17,7 +17,6 @@ from .reward.reward import Overlong as Overlong
 from .reward.reward import Reward as Reward
 from .reward.reward import RewardConfig as RewardConfig
 from .reward.reward import make_reward as make_reward
-from .rubric.checks import Check as Check
 from .rubric.records import Criterion as Criterion
 from .rubric.records import Dimension as Dimension
 from .rubric.records import Message as Message

@@ -150,7 +150,7 @@ class TestNotMade:
         spanish = "Lleve al bebé al servicio de urgencias esta noche. No espere hasta mañana por la mañana."
         assert refuse(kind, make_case(spanish)) == "the answer is not in English"
 
-    @pytest.mark.parametrize("kind", EDITS)
+    @pytest.mark.parametrize("kind", [name for name, kind in EDITS.items() if kind.is_english])
     @pytest.mark.parametrize(
         "text", ["提到布洛芬的剂量", "Nennt die Dosis von Ibuprofen und sagt, wie lange es genommen wird"]
     )

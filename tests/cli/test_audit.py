@@ -196,7 +196,7 @@ class TestOneLine:
         run(["audit", tasks, str(responses), *options])
         lines = capsys.readouterr().out.splitlines()
         assert [line for line in lines if "left out" in line] == [
-            "17 schemes left out; name one with --scheme to see what it needs"
+            "22 schemes left out; name one with --scheme to see what it needs"
         ]
 
     def test_reasons_are_counted(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

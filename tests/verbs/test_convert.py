@@ -170,6 +170,8 @@ class TestAccount:
             "out": str(tmp_path / "out.parquet"),
             "to": "tasks",
             "format": "auto",
+            "map": [],
+            "tiers": False,
             "subset": "all",
             "split": "train",
             "prepare": True,
@@ -178,6 +180,9 @@ class TestAccount:
             "held_out": 1,
             "seed": 7,
             "strict": False,
+            "responses": None,
+            "verdicts": None,
+            "labels": None,
             "overwrite": False,
         }
 
