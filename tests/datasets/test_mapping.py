@@ -213,6 +213,15 @@ class TestMapping:
             "All of the following must hold: True; Cited. Fails if any of them does not hold."
         )
 
+    def test_a_criterion_without_a_group_makes_no_dimensions_in_silence(self) -> None:
+        row = {"ask": "Why?", "checks": [{"what": "a b", "part": "style"}, {"what": "c d"}]}
+        with pytest.raises(RubricError, match="criterion 2: the criterion has no group"):
+            parse(row, prompt="ask", criteria="checks", text="what", group="part", dimensions=True)
+
+    def test_a_weight_that_is_true_is_not_a_number(self) -> None:
+        with pytest.raises(RubricError, match=r"the weight at worth is not a number \(True\)"):
+            parse({"ask": "Why?", "checks": [{"what": "a b", "worth": True}]}, **SIMPLE)
+
     def test_shares_of_a_flat_list_add_up_to_one(self) -> None:
         row = {"ask": "Why?", "checks": [{"what": "a b", "worth": 3}, {"what": "c d", "worth": 1}]}
         assert parse(row, **SIMPLE, shares=True).rubric.weights == (0.75, 0.25)

@@ -79,3 +79,11 @@ def test_not_applicable_survives_a_file() -> None:
     assert parse_verdict(render_verdict(NotApplicable("no code was asked for"))) == NotApplicable(
         "no code was asked for"
     )
+
+
+def test_an_answer_that_is_not_text_is_listed_and_its_task_stays(tmp_path: Path) -> None:
+    mapping = ("prompt=q", "criteria=items", "text=what", "response=answer", "drop=note")
+    row = {**JUDGED, "answer": 7, "note": "x"}
+    result = convert(tmp_path, row, map=mapping, responses=tmp_path / "answers.jsonl")
+    assert (result.written, result.answers, result.left_out) == (1, 0, {"the response is not text": 1})
+    assert result.dropped == {"note": 1}

@@ -308,7 +308,7 @@ def _read_weight(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> 
         if isinstance(value, str) and (named := _look_up(value, mapping.words)) is not None:
             value = named
         try:
-            weight *= float(value) if not isinstance(value, bool) else float("nan")
+            weight *= float(None if isinstance(value, bool) else value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             remedy = "give a number" + (f" or one of {', '.join(mapping.words)}" if mapping.words else ", or set words")
             raise RubricError(f"the weight at {path} is not a number", shorten(repr(value)), remedy=remedy) from None
@@ -379,13 +379,14 @@ def _list_unused(
             yield from _list_unused(opened, through, deep, f"{place}{key}.")
 
 
-def _make_dimensions(rubric: Rubric) -> ProtocolRubric | None:
-    """One dimension for each group, in the order in which they appear; None if a criterion has no group."""
+def _make_dimensions(rubric: Rubric) -> ProtocolRubric:
+    """One dimension for each group, in the order in which they appear."""
     groups: dict[str, list[int]] = {}
     for index, criterion in enumerate(rubric.criteria, 1):
         name = next((tag.removeprefix(_GROUP_TAG) for tag in criterion.tags if tag.startswith(_GROUP_TAG)), None)
         if name is None:
-            return None
+            remedy = "correct group, or leave dimensions out"
+            raise RubricError("the criterion has no group", remedy=remedy, place=f"criterion {index}")
         groups.setdefault(name, []).append(index)
     described = []
     for name, indices in groups.items():

@@ -21,7 +21,7 @@ from prorubric.datasets.mapped import MappedSource
 from prorubric.datasets.people_labels import LABEL_SCHEMA, render_label
 from prorubric.datasets.prepare import HeldOut, Preparation
 from prorubric.datasets.rejects import REJECT_SCHEMA, Reject, Rejects
-from prorubric.errors import ConfigError, SourceError
+from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.files.write import hash_file, open_rows, split_suffix, write_json
 from prorubric.judge.forms import read_boolean
 from prorubric.rubric.base import Record, config_record, render_config
@@ -85,6 +85,8 @@ class ConvertResult(Record):
     files: dict[str, str]
     unused: dict[str, int]
     """Fields that were not used and that no judge sees, with the number of rows, or of criteria, that have them."""
+    dropped: dict[str, int]
+    """Fields that a mapping leaves out on purpose, with the number of rows that have them."""
     unused_share: float | None
     """How much of the rows a mapping leaves unused, by characters; None for formats without a mapping."""
     sha256: dict[str, str | None]
@@ -124,7 +126,10 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
                     draw.offer(task)
                     write(task)
                     written += 1
-                    answers += write_answers(task)
+                    try:
+                        answers += write_answers(task)
+                    except RubricError as error:  # the task is fine, its answers are not
+                        list_row(Reject.of(config.tasks, stream.line, error), "left out")
             if stream.read and not written:  # raised here, so no empty file appears
                 raise _explain_nothing(stream, *counts.values())
         if config.held_out:
@@ -145,6 +150,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
         rejected=dict(rejected.most_common()),
         left_out=dict(left_out.most_common()),
         unused=dict(stream.unused.most_common()),
+        dropped=dict(stream.source.dropped) if isinstance(stream.source, MappedSource) else {},
         unused_share=stream.source.unused_share if isinstance(stream.source, MappedSource) else None,
         files={name: str(path) for name, path in outputs.items()},
         sha256={"input": hash_file(Path(config.tasks))}
