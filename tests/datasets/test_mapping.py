@@ -353,6 +353,23 @@ class TestSuggest:
         found = suggest_mapping(shared_data / "deep_research_bench/criteria.jsonl")
         assert found.fields["weight"] == ["weight", "/dimension_weight.{key}"]
 
+    def test_a_rubric_in_prose_is_found_by_its_items_whatever_it_is_called(self, tmp_path: Path) -> None:
+        rows = [
+            {
+                "case": {"customer_message": "My parcel is late."},
+                "scoring": "1. Apologises\n2. Gives a link",
+                "by": "me",
+            },
+            {
+                "case": {"customer_message": "Can I return it?"},
+                "scoring": "1. States the rule\n2. Is kind",
+                "by": "you",
+            },
+        ]
+        found = suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", *rows))
+        assert found.fields == {"prompt": "case.customer_message", "criteria": "scoring"}
+        assert [c.text for c in found.tasks[1].rubric.criteria] == ["States the rule", "Is kind"]
+
     def test_a_file_without_criteria_says_so(self, tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="no field looks like a list of criteria"):
             suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", {"prompt": "Why?", "answer": "So."}))

@@ -20,6 +20,11 @@ _LISTED = re.compile(
 _IMPORTANCE = re.compile(r"\s*\(importance:\s*(\d+(?:\.\d+)?)\s*/\s*100\)\s*$", re.IGNORECASE)
 
 
+def is_listed(text: str) -> bool:
+    """True for a text with at least two items that are numbered or marked."""
+    return len(_LISTED.findall(text)) > 1
+
+
 def split_listed(text: str) -> list[tuple[str, float]]:
     """The items of a rubric in prose, each with the points or the tier that it names, or 1."""
     marks = list(_LISTED.finditer(text))

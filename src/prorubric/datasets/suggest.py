@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from prorubric.datasets.listed import is_listed
 from prorubric.datasets.mapped import MappedSource
 from prorubric.datasets.mapping import make_mapping
 from prorubric.datasets.shapes import TIER_WEIGHTS, unwrap_json
@@ -31,7 +32,7 @@ _PROMPTS = (
     "query",
     "instruction",
     "conversation",
-    "messages",
+    "message",
     "problem",
     "request",
     "input",
@@ -133,11 +134,11 @@ def _propose(rows: list[dict[str, Any]], path: str) -> dict[str, Any]:
     criteria = _choose(values, _rate_criteria)
     if criteria is None:
         raise SourceError(
-            f"{path}: no field looks like a list of criteria; write the mapping by hand (docs: rubric files)"
+            f"{path}: no field looks like a list of criteria; write the mapping by hand, see docs/rubric-files.md"
         )
     prompt = _choose(values, lambda place, found: _rate_prompt(place, found, criteria))
     if prompt is None:
-        raise SourceError(f"{path}: no field looks like a prompt; write the mapping by hand (docs: rubric files)")
+        raise SourceError(f"{path}: no field looks like a prompt; write the mapping by hand, see docs/rubric-files.md")
     fields: dict[str, Any] = {}
     names = {place: place.rpartition(".")[2].lower() for place in values}
     for name in _IDS:
@@ -239,7 +240,8 @@ def _rate_criteria(place: str, found: list[Any]) -> float:
             named + 2.5 if inner and all(isinstance(entry, Mapping) and "role" not in entry for entry in inner) else 0.0
         )
     if isinstance(value, str):
-        return named / 2 if named and value.count("\n") else 0.0
+        # An answer may be a list too, so a name counts for more.
+        return named / 2 if named and "\n" in value else 0.5 if all(map(is_listed, found)) else 0.0
     entries = _list_entries(value) if isinstance(value, list) else []
     if not entries:
         return 0.0
