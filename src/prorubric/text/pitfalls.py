@@ -2,7 +2,7 @@
 
 One describes the mistake ("Recommends surgery", "Does not mention sepsis"): true is bad. The other states the duty to
 avoid it ("Does not suggest delaying fluids"): true is good, and with a minus the reward would punish the good
-answer. The wording decides, and where it does not, nobody guesses: the criterion is marked, and lint shows it.
+answer. The wording decides; a criterion whose wording does not is tagged as undecided, and lint shows it.
 """
 
 import re
