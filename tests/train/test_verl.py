@@ -19,7 +19,7 @@ from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import RubricReward
 from prorubric.reward.trend import AlarmRule
-from prorubric.train.paper import VARIANTS
+from prorubric.train.methods import METHODS
 from prorubric.train.verl import ABSENT, UNKNOWN, VerlRun, compute_score, render_overrides, render_value
 from tests.train.parity import (
     Pair,
@@ -323,18 +323,18 @@ def test_the_example_goes_through_everything_but_the_training(parts: dict[str, A
 
 
 @trainers
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.kind == "grpo"])
 def test_verl_accepts_the_settings_of_every_run_of_the_paper(parts: dict[str, Any], name: str) -> None:
-    told, variant = parts["configs"][name], VARIANTS[name]
-    buffer = {"limit": variant.response_limit, "buffer": variant.overlong_buffer, "factor": 0.5}
+    told, method = parts["configs"][name], METHODS[name]
+    buffer = {"limit": method.response_limit, "buffer": method.response_limit // 2, "factor": 0.5}
     assert told["passed"] == "[validate_config] All configuration checks passed successfully!"
-    assert told["kl"] == [variant.kl > 0, variant.kl]
+    assert told["kl"] == [method.kl > 0, method.kl]
     assert told["reward"] == {
         "judge": "http://judge:8000/v1#it's \\ a name",
-        "scheme": variant.scheme,
+        "scheme": method.scheme,
         "overlong": buffer,
     }
-    assert (told["group"], told["limit"]) == ([64, 8], variant.response_limit)
+    assert (told["group"], told["limit"]) == ([64, 8], method.response_limit)
     assert told["actor"] == {
         "ppo_mini_batch_size": 32,
         "clip_ratio_low": 0.2,
@@ -348,7 +348,7 @@ def test_verl_accepts_the_settings_of_every_run_of_the_paper(parts: dict[str, An
         "temperature": 1.0,
         "top_p": 1.0,
         "seed": 42,
-        "response_length": variant.response_limit,
+        "response_length": method.response_limit,
         "prompt_length": 4096,
     }
     assert told["algorithm"] == {

@@ -30,7 +30,7 @@ from prorubric.lab.policy import Policy, Rollout, sample
 from prorubric.lab.results import HELD_OUT_CASES, HELD_OUT_SEED, KEPT_ANSWERS, BaseResult, LabRun, Point
 from prorubric.lab.schemes import LabScheme, Scorer, find_lab_scheme, hash_own, make_scorer
 from prorubric.lab.world import END, Ints, World, make_world
-from prorubric.train.paper import PAPER
+from prorubric.train.methods import PAPER, SEEDS, Shaping
 
 TRAINING_CASES, TRAINING_SEED, DEMO_SEED, JUDGE_SEED = 4096, 0, 2, 0
 DEMOS, EPOCHS, PRETRAINING_RATE = 24_000, 8, 2e-3
@@ -110,7 +110,7 @@ def describe_base(ground: Ground, schemes: Sequence[str]) -> BaseResult:
 def train(
     name: str,
     ground: Ground,
-    seed: int = PAPER.seeds[0],
+    seed: int = SEEDS[0],
     steps: int = PAPER.rollouts,
     count_step: Callable[[], None] = lambda: None,
 ) -> LabRun:
@@ -137,7 +137,7 @@ def train(
             loss.backward()
             optimizer.step()
         schedule.step()
-        if step % PAPER.keep_every == 0 or step == steps:
+        if step % PAPER.every == 0 or step == steps:
             points.append(look(step))
         count_step()
     greedy, answers = ground.measure(policy, None)
@@ -185,7 +185,7 @@ def roll_out(
     facts = Facts(ground.world, ground.training, rows.numpy(), rollout.moves_R_L)
     scores = scorer(facts, JUDGE_SEED, step)
     # The penalty begins at half of the limit, as in the paper.
-    penalties = [overlong_penalty(tokens, limit, limit // 2, PAPER.overlong_factor) for tokens in facts.tokens.tolist()]
+    penalties = [overlong_penalty(tokens, limit, limit // 2, Shaping().factor) for tokens in facts.tokens.tolist()]
     advantages = group_advantages(scores - penalties, rows.numpy())
     advantage = torch.as_tensor(advantages.values, dtype=torch.float32)
     moves, chosen = torch.as_tensor(rollout.moves_R_L), torch.as_tensor(rollout.chosen_R_L)
@@ -204,7 +204,7 @@ def grpo_loss(policy: Policy, batch: Batch, kl: float = 0.0) -> torch.Tensor:
     old = batch.old_logp_R_L[batch.chosen_R_L]
     advantage = batch.advantage_R[:, None].expand_as(batch.old_logp_R_L)[batch.chosen_R_L]
     ratio = torch.exp(logp - old)
-    clipped = torch.clamp(ratio, 1 - PAPER.clip_low, 1 + PAPER.clip_high)
+    clipped = torch.clamp(ratio, 1 - PAPER.clip[0], 1 + PAPER.clip[1])
     loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
     if kl and batch.reference_logp_R_L is not None:
         gap = batch.reference_logp_R_L[batch.chosen_R_L] - logp
@@ -215,7 +215,7 @@ def grpo_loss(policy: Policy, batch: Batch, kl: float = 0.0) -> torch.Tensor:
 def make_optimizer(policy: Policy, learning_rate: float) -> tuple[Optimizer, LRScheduler]:
     """Adam at a constant rate after the paper's warm-up."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=learning_rate)
-    schedule = LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / PAPER.warmup_steps))
+    schedule = LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / PAPER.warmup))
     return optimizer, schedule
 
 

@@ -23,7 +23,7 @@ from prorubric.reward.reward import Reward, RewardConfig, RewardRequest, RubricR
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
 from prorubric.train.adapter import list_rows, list_shadows, load_trainer
-from prorubric.train.paper import PAPER, Variant, find_variant
+from prorubric.train.methods import PAPER, SEEDS, Settings, find_method
 
 LogMetric = Callable[[str, float], None]
 LogExtra = Callable[[str, list[Any]], None]
@@ -126,7 +126,7 @@ def _log_means(rewards: Sequence[Reward], log: LogMetric) -> None:
 
 @config_record
 class GrpoScale:
-    """The sizes of a rollout, as in `Paper`; the defaults are the paper's, for one process."""
+    """The sizes of a rollout, as in `Settings`; the defaults are the paper's, for one process."""
 
     _: KW_ONLY
     prompts: _Positive = PAPER.prompts
@@ -158,13 +158,13 @@ class GrpoScale:
             "gradient_accumulation_steps": accumulated,
             "max_steps": self.rollouts * updates,
             "logging_steps": updates,
-            "save_steps": PAPER.keep_every * updates,
+            "save_steps": PAPER.every * updates,
         }
 
 
 def make_grpo_config(
     output_dir: str | Path,
-    variant: str | Variant = "prorubric",
+    method: str | Settings = "prorubric",
     scale: GrpoScale | None = None,
     *,
     validate: bool = False,
@@ -174,26 +174,30 @@ def make_grpo_config(
 
     With `validate` the trainer needs an `eval_dataset`.
     """
-    found = find_variant(variant)
+    found, sizes = find_method(method), (scale or GrpoScale()).settings()
     settings: dict[str, Any] = {
         "output_dir": str(output_dir),
-        "learning_rate": PAPER.learning_rate,
+        "learning_rate": found.rate,
         "lr_scheduler_type": "constant_with_warmup",
-        "warmup_steps": PAPER.warmup_steps,
-        "epsilon": PAPER.clip_low,
-        "epsilon_high": PAPER.clip_high,
+        # verl moves the rate once a rollout, TRL once an update.
+        "warmup_steps": found.warmup * sizes["logging_steps"],
+        "weight_decay": found.weight_decay,
+        "epsilon": found.clip[0],
+        "epsilon_high": found.clip[1],
+        "delta": found.dual_clip,
         "beta": found.kl,
         # verl's KL loss is the plain k3 estimate.
         "use_bias_correction_kl": False,
         "scale_rewards": "group",
         "loss_type": "dapo",
-        "temperature": PAPER.temperature,
-        "top_p": PAPER.top_p,
+        "vllm_importance_sampling_correction": False,
+        "temperature": found.temperature,
+        "top_p": found.top_p,
         "top_k": 0,
         "max_completion_length": found.response_limit,
         "chat_template_kwargs": {"enable_thinking": False},
-        "seed": PAPER.seeds[0],
-        **(scale or GrpoScale()).settings(),
+        "seed": SEEDS[0],
+        **sizes,
     }
     if validate:
         settings |= {"eval_strategy": "steps", "eval_steps": settings["save_steps"], "num_generations_eval": 1}

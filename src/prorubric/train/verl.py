@@ -31,7 +31,7 @@ from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, make_reward
 from prorubric.rubric.base import config_record
 from prorubric.train.adapter import VALIDATION_SPLITS, StepLog, list_metrics, require_no_overlong, require_value
-from prorubric.train.paper import PAPER, Variant, find_variant, make_paper_reward
+from prorubric.train.methods import SEEDS, Settings, find_method, make_paper_reward
 
 DIMENSIONS = 5
 """How many verdicts on dimensions get a key."""
@@ -300,28 +300,29 @@ class VerlRun:
     """Rows to train on, from `prorubric convert … --to verl`."""
     validation: str
     """Rows to validate on, with other tasks."""
-    seed: int = PAPER.seeds[0]
+    seed: int = SEEDS[0]
     manager: Literal["group", "dapo"] = "group"
     """`GroupRewardManager`, or verl's `dapo`, which does not see groups and charges for length in validation too."""
 
 
-def render_overrides(variant: str | Variant, run: VerlRun, **options: Any) -> list[str]:
+def render_overrides(method: str | Settings, run: VerlRun, **options: Any) -> list[str]:
     """Every override of one of the paper's runs, for `python -m verl.trainer.main_ppo`; a later override wins.
 
     `options` are those of `RewardConfig`, of which `judge` is required, and those of `VerlOptions`. What the paper does
     not fix (graphics cards, memory, loggers, attention kernels) keeps verl's default.
     """
-    found = find_variant(variant)
+    found = find_method(method)
     own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
     chosen = VerlOptions(make_paper_reward(found, **options), **own)
-    overlong, name = chosen.reward.overlong, variant if isinstance(variant, str) else found.scheme
+    overlong, name = chosen.reward.overlong, method if isinstance(method, str) else found.scheme
     values = {
-        **asdict(PAPER),
         **asdict(found),
         **asdict(run),
         "use_kl": found.kl > 0,
+        "clip_low": found.clip[0],
+        "clip_high": found.clip[1],
         # Sequences are packed by length; the longest prompt with the longest response has to fit.
-        "packed_tokens": 2 * (PAPER.prompt_limit + found.response_limit),
+        "packed_tokens": 2 * (found.prompt_limit + found.response_limit),
         "experiment": f"{name}-seed{run.seed}",
         "module": _MODULE,
     }

@@ -37,7 +37,7 @@ from prorubric.lab.world import END, fill_rows, find_world, make_world
 from prorubric.rubric.base import Record, config_record, split_commas
 from prorubric.runs.folder import Setting, claim_folder
 from prorubric.runs.run import OnProgress
-from prorubric.train.paper import PAPER
+from prorubric.train.methods import PAPER, SEEDS
 
 Mark = Literal["absent", "named", "wrong", "met"]
 _MARKS: tuple[Mark, ...] = ("absent", "named", "wrong", "met")
@@ -54,7 +54,7 @@ class LabConfig:
     """Name of the world."""
     steps: Annotated[int, Field(ge=1, le=10_000)] = PAPER.rollouts
     """Number of training steps."""
-    seeds: Annotated[int, Field(ge=1, le=100)] = len(PAPER.seeds)
+    seeds: Annotated[int, Field(ge=1, le=100)] = len(SEEDS)
     """Number of seeds, starting at 42."""
     workers: Annotated[int, Field(ge=1, le=256)] = 2
     """Number of worker processes, each with one thread."""
@@ -101,7 +101,7 @@ def _make_tables(config: LabConfig, on_progress: OnProgress | None, name: str) -
     if find_spec("torch") is None:
         raise MissingExtraError.of("training in the lab", "lab")
     # All schemes of a seed before the next, so a table fills evenly.
-    seeds = [PAPER.seeds[0] + number for number in range(config.seeds)]
+    seeds = [SEEDS[0] + number for number in range(config.seeds)]
     wanted = [(scheme, seed) for seed in seeds for scheme in dict.fromkeys(config.scheme)]
     spec = find_world(config.world)
     # Named without files: beginning would remove them, and here runs of earlier calls are kept.

@@ -10,13 +10,13 @@ from trl import GRPOTrainer
 
 from prorubric import SAMPLE_TASKS, JudgeConfig, load_tasks
 from prorubric.reward.reward import RewardConfig
-from prorubric.train.paper import VARIANTS
+from prorubric.train.methods import METHODS
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config
 
 SETTINGS = (
     "num_generations generation_batch_size steps_per_generation per_device_train_batch_size "
-    "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type warmup_steps epsilon epsilon_high beta "
-    "use_bias_correction_kl scale_rewards loss_type temperature top_p top_k max_completion_length num_iterations "
+    "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type warmup_steps weight_decay epsilon epsilon_high delta beta "
+    "use_bias_correction_kl vllm_importance_sampling_correction scale_rewards loss_type temperature top_p top_k max_completion_length num_iterations "
     "save_steps eval_strategy eval_steps seed chat_template_kwargs"
 ).split()
 
@@ -57,7 +57,7 @@ def reward(
 
 def render_settings(folder: Path) -> dict[str, Any]:
     found = {}
-    for name in VARIANTS:
+    for name in (name for name, method in METHODS.items() if method.kind == "grpo"):
         settings = make_grpo_config(folder, name, validate=True, use_cpu=True)
         found[name] = {key: getattr(settings, key) for key in SETTINGS}
     return found

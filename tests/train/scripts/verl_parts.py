@@ -34,7 +34,7 @@ from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage, get_adv_
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from prorubric import ProRubricError
-from prorubric.train.paper import VARIANTS
+from prorubric.train.methods import METHODS
 from prorubric.train.verl import _CENTRED, render_overrides
 
 
@@ -219,7 +219,7 @@ def run_refusals(folder: Path) -> dict[str, str]:
 
 def run_configs(folder: Path) -> dict[str, Any]:
     told = {}
-    for name in VARIANTS:
+    for name in (name for name, method in METHODS.items() if method.kind == "grpo"):
         config = compose(render_overrides(name, describe_run(folder), judge="http://judge:8000/v1#it's \\ a name"))
         said = validate(config)
         told[name] = {
