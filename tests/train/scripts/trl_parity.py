@@ -15,9 +15,10 @@ from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_co
 
 SETTINGS = (
     "num_generations generation_batch_size steps_per_generation per_device_train_batch_size "
-    "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type warmup_steps weight_decay epsilon epsilon_high delta beta "
-    "use_bias_correction_kl vllm_importance_sampling_correction scale_rewards loss_type temperature top_p top_k max_completion_length num_iterations "
-    "save_steps eval_strategy eval_steps seed chat_template_kwargs"
+    "gradient_accumulation_steps max_steps learning_rate lr_scheduler_type warmup_steps weight_decay epsilon "
+    "epsilon_high delta beta use_bias_correction_kl vllm_importance_sampling_correction scale_rewards loss_type "
+    "temperature top_p top_k max_completion_length num_iterations save_steps eval_strategy eval_steps seed "
+    "chat_template_kwargs"
 ).split()
 
 
