@@ -1,0 +1,2 @@
+# Each name once; `prorubric/train/__init__.py` imports them on first use.
+from .scaffold import scaffold_counts as scaffold_counts
