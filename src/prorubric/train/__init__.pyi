@@ -1,2 +1,3 @@
 # Each name once; `prorubric/train/__init__.py` imports them on first use.
 from .scaffold import scaffold_counts as scaffold_counts
+from .self_distillation import self_distillation_loss as self_distillation_loss
