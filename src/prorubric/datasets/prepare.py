@@ -57,7 +57,10 @@ class HeldOut:
 
     def offer(self, task: Task) -> None:
         """Let one prompt take part in the draw; one that comes again has its ticket already."""
-        prompt = hash_prompt(task.messages)
+        self.offer_prompt(hash_prompt(task.messages))
+
+    def offer_prompt(self, prompt: str) -> None:
+        """The same for a prompt by its hash."""
         if self.size == 0 or prompt in self._drawn:
             return
         ticket = (-int.from_bytes(hashlib.sha256(f"{self.seed}:{prompt}".encode()).digest()), prompt)

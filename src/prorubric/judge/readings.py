@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from prorubric.errors import ConfigError, SchemeError
 from prorubric.judge.forms import BOOLEAN, LEVEL, MARK, VerdictForm
-from prorubric.judge.texts import APPROPRIATENESS_TEXT, TEXTS, describe_whole, list_rewritten, render_group
+from prorubric.judge.texts import APPROPRIATENESS_TEXT, PROBE_TEXTS, TEXTS, describe_whole, list_rewritten, render_group
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Dimension, Task
 from prorubric.text.failures import remove_failure_clauses
@@ -153,6 +153,7 @@ READINGS = {
             needs="dimensions",
         ),
         Reading("redundancy", lambda _: [(TEXTS["redundancy"], 1.0)], "response"),
+        Reading("probe", lambda _: [(text, 1.0) for text in PROBE_TEXTS], "response"),
     )
 }
 """Every reading by its name."""

@@ -6,13 +6,15 @@ if it is missing, the error comes before a token is spent.
 
 import tomllib
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from prorubric.errors import SchemeError
 from prorubric.rubric.records import Dimension, ProtocolRubric, Rubric, Task
 from prorubric.text.show import is_blank
 
-TEXTS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_LOADED: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+PROBE_TEXTS: tuple[str, ...] = tuple(_LOADED.pop("probe"))
+TEXTS: dict[str, str] = _LOADED
 APPROPRIATENESS_NAME = "Appropriateness"
 APPROPRIATENESS_DESCRIPTION = TEXTS["appropriateness"]
 APPROPRIATENESS_TEXT = f"{APPROPRIATENESS_NAME}: {APPROPRIATENESS_DESCRIPTION}"

@@ -1,0 +1,434 @@
+"""The plan of a recipe: its runs, the rows of each, and what the judge will be asked, before anything is spent.
+
+Calls are exact: one for every question that the judge has to be asked, if no reply has to be asked for again and no
+two responses are the same. Tokens are an estimate from the prompts of some of the tasks, and a stated length of the
+responses. The plan reads files and nothing else: it needs no trainer and opens no socket.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, chain, pairwise
+from math import ceil
+from pathlib import Path
+from typing import Any, cast
+
+from prorubric.aggregate.choose import READS_WORDS, check_judging, split_by_words
+from prorubric.aggregate.schemes import find_scheme, list_readings
+from prorubric.datasets.ids import hash_prompt
+from prorubric.datasets.load import load_responses, load_tasks
+from prorubric.datasets.prepare import HeldOut
+from prorubric.errors import ConfigError, SchemeError, SourceError
+from prorubric.files.read import read_rows
+from prorubric.judge.answer import show_answer
+from prorubric.judge.checks import run_checks
+from prorubric.judge.judge import JudgeConfig
+from prorubric.judge.panel import Judges, list_judges
+from prorubric.judge.readings import READINGS, Reading, list_items
+from prorubric.judge.render import load_judge_prompts, render_judge_prompt
+from prorubric.judge.texts import PROBE_TEXTS
+from prorubric.llm.accounting import Usage, estimate_cost, load_prices
+from prorubric.llm.make import make_model
+from prorubric.llm.model import YesNoModel
+from prorubric.rubric.base import Record
+from prorubric.rubric.forms import parse_task
+from prorubric.rubric.records import Message, Task
+from prorubric.runs.estimate import CHARACTERS_PER_TOKEN
+from prorubric.text.show import count
+from prorubric.train.commands import render_command
+from prorubric.train.methods import SEEDS, Settings
+from prorubric.train.recipe import Recipe, TrainRun, list_departures, list_runs, load_recipe
+from prorubric.train.resources import FORMULAS, Resources, estimate_resources
+
+HELD_OUT = 300
+"""Prompts that the paper holds out."""
+_HELD_OUT_SHARE = 10
+_SAMPLED = 40
+"""Tasks whose prompts are rendered for the estimate of tokens."""
+RESPONSE_TOKENS = (500, 1500)
+"""Of a short and of a usual response, in estimates; the longest has as many as the limit."""
+_TOKENS_AROUND, _TOKENS_A_VERDICT = 8, 7
+_LOCAL_JUDGES = ("smollm2", "gguf:", "hf:")
+_PLAIN_READINGS = {"criteria", "dimensions"}
+"""Readings of which a row in our own form says all that a plan needs."""
+
+
+class RunPlan(Record):
+    """One run."""
+
+    name: str
+    method: str
+    seed: int
+    steps: int
+    """Rollouts; for `sft` the updates."""
+    calls: int
+    """To the judge, in the training itself."""
+    validation_calls: int
+    command: tuple[str, ...]
+    resources: Resources | None
+    """None if the size of the policy is not known."""
+
+
+class Money(Record):
+    """Tokens and US dollars for one length of the responses."""
+
+    response_tokens: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """None if the price of a judge is not known."""
+
+
+class Plan(Record):
+    """What a recipe will do."""
+
+    recipe: str
+    out: str
+    runs: tuple[RunPlan, ...]
+    tasks: int
+    """Trained on."""
+    held_out: int
+    """Prompts that are answered at every validation."""
+    validations: int
+    """In each run."""
+    left_out: dict[str, int]
+    """Tasks that are neither, by reason."""
+    calls: int
+    """To judges, in all runs: exact, unless replies have to be asked for again or responses are the same."""
+    departures: tuple[str, ...]
+    """What differs from the paper."""
+    low: Money
+    usual: Money
+    high: Money
+    formulas: tuple[str, ...] = FORMULAS
+
+
+def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = ()) -> Plan:
+    """The plan of a recipe file; raises `ConfigError` in one line if it cannot be run."""
+    loaded = recipe if isinstance(recipe, Recipe) else load_recipe(recipe, changes)
+    runs = list_runs(loaded)
+    split = split_tasks(loaded, _read_briefly(loaded, runs))
+    _check_tasks(loaded, runs, split.training)
+    questions = [_count_questions(loaded, run, split) for run in runs]
+    low, usual, high = _price(loaded, runs, list(chain.from_iterable(questions)))
+    if loaded.budget is not None and usual.cost is not None and usual.cost > loaded.budget:
+        line = f"the plan costs about {usual.cost:.2f} $, and the budget is {loaded.budget:g} $"
+        raise ConfigError(line, remedy="raise budget, or run fewer rollouts or seeds")
+    planned = [_plan_run(loaded, run, asked) for run, asked in zip(runs, questions, strict=True)]
+    return Plan(
+        recipe="" if isinstance(recipe, Recipe) else str(recipe),
+        out=str(loaded.out),
+        runs=tuple(planned),
+        tasks=len(split.training),
+        held_out=len(split.held_out),
+        validations=max((len(list_validations(run)) for run in runs), default=0),
+        left_out=split.left_out,
+        calls=sum(run.calls + run.validation_calls for run in planned),
+        departures=tuple(list_departures(loaded)),
+        low=low,
+        usual=usual,
+        high=high,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a plan needs to know of a task."""
+
+    id: str
+    prompt: str
+    """The hash of its messages."""
+    characters: int
+    """Of its messages."""
+    asked: dict[str, int]
+    """By reading, how many items the judge has to be asked about."""
+    problem: str = ""
+    """Why it cannot be trained on."""
+    row: Any = None
+    """What it was made from: a task, or a row in our own form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Which tasks are trained on and which are held out."""
+
+    training: list[Brief]
+    held_out: list[Brief]
+    left_out: dict[str, int]
+
+
+def split_tasks(recipe: Recipe, briefs: Iterable[Brief]) -> Split:
+    """Hold tasks out by seed 42, and leave out what cannot be trained on."""
+    tasks, limit = list(briefs), max(run.settings.prompt_limit for run in list_runs(recipe))
+    left_out: dict[str, int] = {}
+    own: list[Brief] = []
+    if recipe.validate is not None and recipe.validate.tasks is not None:
+        readings = [READINGS["criteria"], *find_scheme(recipe.validate.scheme).readings]
+        own = [_brief(task, readings) for task in load_tasks(recipe.validate.tasks)]
+        held = {brief.prompt for brief in own}
+    elif recipe.validate is None and recipe.held_out is None:
+        held = set()
+    else:
+        size = min(HELD_OUT, len(tasks) // _HELD_OUT_SHARE) if recipe.held_out is None else recipe.held_out
+        drawn = HeldOut(size, SEEDS[0])
+        for brief in tasks:
+            drawn.offer_prompt(brief.prompt)
+        held = set(drawn.chosen())
+        own = [brief for brief in tasks if brief.prompt in held]
+    training = [brief for brief in tasks if brief.prompt not in held]
+    if recipe.validate is not None and recipe.validate.tasks is not None and len(training) < len(tasks):
+        left_out["in the validation file"] = len(tasks) - len(training)
+    short = [brief for brief in training if brief.characters <= limit * CHARACTERS_PER_TOKEN]
+    if len(short) < len(training):
+        left_out[f"prompt of more than {limit:,} tokens at {CHARACTERS_PER_TOKEN} characters each"] = len(
+            training
+        ) - len(short)
+    if not short:
+        raise ConfigError(f"{recipe.tasks}: no task is left to train on", remedy="lower held_out, or give more tasks")
+    most = recipe.validate.limit if recipe.validate else 0
+    return Split(short, own[:most], left_out)
+
+
+def lay_rows(tasks: Sequence[str], settings: Settings, seed: int) -> Iterator[dict[str, Any]]:
+    """The rows of a run in order: every prompt of every rollout, from as many epochs as they fill.
+
+    The order depends on the seed and the ids, and not on the method, so all methods of a seed see the same prompts.
+    """
+    numbered = enumerate(chain.from_iterable(_shuffle(tasks, f"{seed}/{epoch}") for epoch in range(10**9)))
+    for number, task_id in numbered:
+        if number == settings.rollouts * settings.prompts:
+            return
+        step, place = divmod(number, settings.prompts)
+        yield {"step": step + 1, "place": place, "task_id": task_id}
+
+
+def _shuffle(tasks: Sequence[str], salt: str) -> list[str]:
+    return sorted(tasks, key=lambda name: hashlib.sha256(f"{salt}/{name}".encode()).digest())
+
+
+def list_validations(run: TrainRun) -> list[int]:
+    """The rollouts after which answers are kept: 0, the untrained policy, and every n-th."""
+    if run.validate_every is None:
+        return []
+    return list(range(0, count_steps(run.settings, 0) + 1, run.validate_every))
+
+
+def count_steps(settings: Settings, rows: int) -> int:
+    """Rollouts of a run; for `sft` updates on so many rows, without the last short batch of an epoch."""
+    if settings.sft is not None and settings.kind == "sft":
+        return rows // settings.sft.batch * settings.sft.epochs
+    return 0 if settings.kind == "best-of-n" else settings.rollouts
+
+
+def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun]) -> list[Brief]:
+    """The tasks of the recipe; rows in our own form are not made into records, which would take most of the time."""
+    wanted = [*dict.fromkeys(chain([READINGS["criteria"]], *map(_list_readings, runs)))]
+    schemes = [*dict.fromkeys(name for run in runs if run.reward for name in (run.reward.scheme, *run.reward.shadow))]
+    path = Path(recipe.tasks)
+    if path.suffix == ".jsonl" and path.is_file() and {reading.name for reading in wanted} <= _PLAIN_READINGS:
+        briefs = [_brief_row(row.value, wanted) for row in read_rows(path)]
+        if briefs and all(brief is not None for brief in briefs):
+            return cast("list[Brief]", briefs)
+    if path.suffix and not path.exists():
+        raise SourceError(f"{recipe.tasks}: no such file; check the path")
+    return [_brief(task, wanted, schemes) for task in load_tasks(recipe.tasks, recipe.format)]
+
+
+def _brief_row(row: Any, wanted: Sequence[Reading]) -> Brief | None:
+    """A row in our own form; None if it has to be read in full."""
+    try:
+        messages = [Message.model_construct(**turn) for turn in row["messages"]]
+        sizes = {"criteria": len(row["rubric"]), "dimensions": len(row.get("protocol") or ())}
+        asked = {reading.name: sizes[reading.name] for reading in wanted}
+        if not all(asked.values()) or any("check" in item for item in row["rubric"]):
+            return None
+        characters = sum(len(message.content) for message in messages)
+        return Brief(row["id"], hash_prompt(messages), characters, asked, row=row)
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
+def _brief(task: Task, wanted: Sequence[Reading], schemes: Sequence[str] = ()) -> Brief:
+    asked, problem = {}, ""
+    try:
+        for name in schemes:
+            check_judging(task, name)
+        for reading in wanted:
+            asked[reading.name] = len(run_checks(task, "", reading, list_items(task, reading), python=False).asked)
+    except SchemeError as error:
+        problem = str(error)
+    characters = sum(len(message.content) for message in task.messages)
+    return Brief(task.id, hash_prompt(task.messages), characters, asked, problem, task)
+
+
+def _list_readings(run: TrainRun) -> Sequence[Reading]:
+    """What the judge reads in a training, its shadows included."""
+    return [] if run.reward is None else list_readings((run.reward.scheme, *run.reward.shadow))
+
+
+def _check_tasks(recipe: Recipe, runs: Sequence[TrainRun], briefs: Sequence[Brief]) -> None:
+    """Raise in one line if tasks lack what a scheme needs, or the judge cannot read it."""
+    if lacking := [brief for brief in briefs if brief.problem]:
+        line = f"{count(len(lacking), 'task')} of {len(briefs):,} cannot be trained on ({lacking[0].problem})"
+        raise ConfigError(line, remedy="compile them, or leave them out", place=recipe.tasks)
+    if recipe.judge is not None and READS_WORDS in list_judges(recipe.judge):
+        schemes = [run.reward.scheme for run in runs if run.reward]
+        for scheme, reason in split_by_words(schemes)[1].items():
+            raise ConfigError(f"judge {READS_WORDS} cannot reward {scheme}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Calls to one judge about one reading."""
+
+    judge: str
+    reading: Reading
+    calls: int
+    items: float
+    """In one call, in the mean."""
+    tasks: Sequence[Brief]
+    """Whose prompts they show."""
+    in_training: bool
+
+
+def watches_with_probe(recipe: Recipe) -> bool:
+    """True if the second judge looks at the four fixed criteria, and not at those of the tasks."""
+    validate = recipe.validate
+    if validate is None or validate.criteria is not None:
+        return validate is not None and validate.criteria == "probe"
+    return validate.tasks is None or validate.judge is None
+
+
+def _count_questions(recipe: Recipe, run: TrainRun, split: Split) -> list[Asked]:
+    """Every question of a run, without replies that have to be asked for again."""
+    found, held, validate = _count_training(recipe, run, split), split.held_out, run.validate
+    if validate is None or recipe.judge is validate.judge is None:
+        return found
+    times = [len(list_validations(run))] * len(held)
+    second = recipe.judge if validate.judge is None else validate.judge
+    pairs = [(recipe.judge, READINGS["criteria"])] if validate.dynamics else []
+    readings = [READINGS["probe"]] if watches_with_probe(recipe) else find_scheme(validate.scheme).readings
+    pairs += [(second, reading) for reading in readings]
+    for judge, reading in dict.fromkeys((judge, reading) for judge, reading in pairs if judge is not None):
+        found += _ask(recipe, judge, reading, held, times, in_training=False)
+    return found
+
+
+def _count_training(recipe: Recipe, run: TrainRun, split: Split) -> list[Asked]:
+    """The questions about the responses that a run makes, or that a best-of-n is given."""
+    if run.reward is None or recipe.judge is None:
+        return []
+    settings, best = run.settings, run.settings.best_of
+    if settings.kind == "best-of-n":
+        if best is None or best.samples is None:
+            raise ConfigError("best_of.samples is missing", remedy="name a file of responses, several to a prompt")
+        given = Counter(response.task_id for response in load_responses(Path(best.samples)))
+        tasks = [brief for brief in split.training if brief.id in given]
+        sizes = [min(best.n, given[brief.id]) for brief in tasks]
+    else:
+        by_id = {brief.id: brief for brief in split.training}
+        tasks = [by_id[row["task_id"]] for row in lay_rows([*by_id], settings, run.seed)]
+        sizes = [settings.responses] * len(tasks)
+    found, own = [], find_scheme(run.reward.scheme).readings
+    for reading in _list_readings(run):
+        every = 1 if reading in own else run.reward.shadow_every
+        ends = [0, *accumulate(sizes)]
+        # Every n-th response of the run, counted from the first.
+        times = [ceil(end / every) - ceil(start / every) for start, end in pairwise(ends)]
+        found += _ask(recipe, recipe.judge, reading, tasks, times, in_training=True)
+    return found
+
+
+def _ask(
+    recipe: Recipe, judges: Judges, reading: Reading, tasks: Sequence[Brief], times: Sequence[int], *, in_training: bool
+) -> list[Asked]:
+    """Ask each judge about a reading, so many times of each task."""
+    sizes = [len(PROBE_TEXTS) if reading.name == "probe" else brief.asked[reading.name] for brief in tasks]
+    most = recipe.judging.max_items
+    mean = {size: size / ceil(size / (most or size)) if size else 0 for size in {*sizes}}
+    found = []
+    for judge in list_judges(judges):
+        calls = {size: _count_calls(judge, recipe.judging, reading, size) for size in mean}
+        total = sum(calls[size] * number for size, number in zip(sizes, times, strict=True))
+        items = sum(map(mean.__getitem__, sizes)) / max(1, len(sizes))
+        found.append(Asked(judge, reading, total, items, tasks, in_training))
+    return found
+
+
+def _count_calls(judge: str, judging: JudgeConfig, reading: Reading, items: int) -> int:
+    """Calls about one response."""
+    if not items or _gives_probabilities(judge):
+        return min(items, 1)
+    votes = max(judging.votes, judging.draws if reading.is_averaged else 1)
+    return votes * (1 if reading.is_joint else ceil(items / (judging.max_items or items)))
+
+
+@cache
+def _gives_probabilities(judge: str) -> bool:
+    """True for a judge that is asked once about all items. One that would have to be loaded is."""
+    return judge.startswith(_LOCAL_JUDGES) or (
+        not judge.startswith("http") and isinstance(make_model(judge), YesNoModel)
+    )
+
+
+def _price(recipe: Recipe, runs: Sequence[TrainRun], asked: Sequence[Asked]) -> list[Money]:
+    """Tokens and money for short, usual and long responses."""
+    prices, longest = load_prices(recipe.prices), max(run.settings.response_limit for run in runs)
+    prompts: dict[tuple[str, bool], int] = {}
+    for one in asked:
+        key = one.reading.name, one.in_training
+        if key not in prompts:
+            prompts[key] = _measure_prompt(recipe.judging, one.reading, one.tasks)
+    found = []
+    for tokens in (*(min(usual, longest) for usual in RESPONSE_TOKENS), longest):
+        used: dict[str, Usage] = {}
+        for one in asked:
+            if one.judge.startswith("http"):  # every other judge is free
+                usage = used.setdefault(one.judge, Usage(one.judge))
+                usage.prompt_tokens += one.calls * (prompts[one.reading.name, one.in_training] + tokens)
+                usage.completion_tokens += round(one.calls * (_TOKENS_AROUND + _TOKENS_A_VERDICT * one.items))
+        costs = [estimate_cost(usage, prices) for usage in used.values()]
+        cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+        made = sum(usage.prompt_tokens for usage in used.values()), sum(u.completion_tokens for u in used.values())
+        found.append(Money(response_tokens=tokens, prompt_tokens=made[0], completion_tokens=made[1], cost=cost))
+    return found
+
+
+def _measure_prompt(judging: JudgeConfig, reading: Reading, briefs: Sequence[Brief]) -> int:
+    """Tokens of a question without the response, in the mean over some of the tasks."""
+    prompt = load_judge_prompts(judging.prompt_file, judging.reasons)[reading.prompt]
+    sizes = []
+    for brief in briefs[:: max(1, len(briefs) // _SAMPLED)][:_SAMPLED]:
+        task = brief.row if isinstance(brief.row, Task) else parse_task(brief.row)
+        shown = show_answer(task, "", judging.view, judging.max_transcript_characters)
+        made = render_judge_prompt(
+            prompt, task, shown, list_items(task, reading)[: judging.max_items], judging.layout, judging.show_weights
+        )
+        sizes.append(sum(len(message.content) for message in made.messages))
+    return round(sum(sizes) / len(sizes) / CHARACTERS_PER_TOKEN) if sizes else 0
+
+
+def _plan_run(recipe: Recipe, run: TrainRun, asked: Sequence[Asked]) -> RunPlan:
+    sft = run.settings.sft if run.settings.kind == "sft" else None
+    rows = 0
+    if sft is not None:
+        if sft.data is None:
+            raise ConfigError("sft.data is missing", remedy="name a file of responses, such as one of best-of-n")
+        rows = sum(1 for _ in load_responses(Path(sft.data)))
+        if rows < sft.batch:
+            raise ConfigError(
+                f"{sft.data}: {count(rows, 'row')}, and a batch has {sft.batch}", remedy="lower sft.batch"
+            )
+    tokens = min(RESPONSE_TOKENS[1], run.settings.response_limit)
+    return RunPlan(
+        name=run.name,
+        method=run.method,
+        seed=run.seed,
+        steps=count_steps(run.settings, rows),
+        calls=sum(one.calls for one in asked if one.in_training),
+        validation_calls=sum(one.calls for one in asked if not one.in_training),
+        command=tuple(render_command(run, Path(recipe.out or "runs") / run.name, recipe.python)),
+        resources=estimate_resources(run.model, run.settings, run.processes * run.nodes, tokens),
+    )
