@@ -51,6 +51,18 @@ RUBRICHUB_SFT: dict[str, Any] = {
     "response": "Roses are red",
     "rubrics": [{"criterion": "Every line rhymes", "points": 4}],
 }
+RUBRICHUB_ANSWERED: dict[str, Any] = {
+    "source": "writing",
+    "query": "Write a poem.",
+    "answer": "Roses are red",
+    "sample_id": 3,
+    "rubrics": [
+        {"criterion": "Every line rhymes", "points": 4, "tags": ["form"]},
+        {"criterion": "Swears", "points": -2, "tags": []},
+    ],
+    "rubric_score": 0.5,
+    "rubric_judge_details": [{"criterion": "Every line rhymes", "met": True}],
+}
 RAR: dict[str, Any] = {
     "question": "What is wrong with the patient?",
     "rubric": [{"title": "Diagnosis", "description": "Essential Criteria: Names the diagnosis", "weight": 5}],
@@ -333,6 +345,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "frontierscience": FRONTIERSCIENCE,
     "plawbench": PLAWBENCH,
     "openrubrics": OPENRUBRICS,
+    "rubrichub-sft": RUBRICHUB_ANSWERED,
 }
 
 

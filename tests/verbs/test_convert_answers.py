@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prorubric import NotApplicable
+from prorubric import NotApplicable, load_tasks
 from prorubric.datasets.load import load_responses
 from prorubric.datasets.people_labels import load_labels
 from prorubric.errors import ConfigError
@@ -31,6 +31,18 @@ def test_answers_become_responses_named_by_their_model(tmp_path: Path) -> None:
     found = [(r.task_id, r.sample, r.model, r.text) for r in load_responses(tmp_path / "answers.jsonl")]
     assert result.answers == 2
     assert found == [("Fin-0", 0, "o3", "Memo A"), ("Fin-0", 1, "grok4", "Memo B")]
+
+
+def test_the_answers_of_rubrichub_become_responses_to_its_rubrics(tmp_path: Path) -> None:
+    result = convert(tmp_path, ROWS["rubrichub-sft"], responses=tmp_path / "answers.jsonl")
+    (task,), (answer,) = load_tasks(tmp_path / "out.jsonl"), load_responses(tmp_path / "answers.jsonl")
+    assert (answer.task_id, answer.text, result.answers) == (task.id, "Roses are red", 1)
+    assert [(c.text, c.weight, c.tags) for c in task.rubric.criteria] == [
+        ("Every line rhymes", 4.0, ("form",)),
+        ("Swears", -2.0, ()),
+    ]
+    assert task.meta == {"source": "writing", "sample_id": 3, "rubric_score": 0.5}
+    assert result.dropped == {"rubric_judge_details": 1}
 
 
 def test_labels_of_several_answers_are_told_apart(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ Format = Literal[
     "frontierscience",
     "plawbench",
     "openrubrics",
+    "rubrichub-sft",
     "plain",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
