@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from prorubric.aggregate.bootstrap import RESAMPLES
 from prorubric.aggregate.choose import AUTO
-from prorubric.audit.bootstrap import RESAMPLES
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.effects import MARGIN
 from prorubric.audit.price_list import TARGET

@@ -12,7 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prorubric.audit.bootstrap import RESAMPLES, Bootstrap, Floats, group_spread, list_groups, mean_of, number_prompts
+from prorubric.aggregate.bootstrap import (
+    RESAMPLES,
+    Bootstrap,
+    Floats,
+    group_spread,
+    list_groups,
+    mean_of,
+    number_prompts,
+)
 from prorubric.audit.edits.naming import NAME_ITEM
 from prorubric.audit.edits.substance import ADD_SUBSTANCE, INTEGRATE_SUBSTANCE
 from prorubric.audit.paper import find_paper_effect, find_paper_share

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from prorubric.audit.bootstrap import MeanInterval
+from prorubric.aggregate.bootstrap import MeanInterval
 from prorubric.audit.edits import EDITS
 from prorubric.files.json import parse_json
 

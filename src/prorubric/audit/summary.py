@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from prorubric.aggregate.bootstrap import Bootstrap, Floats, mean_of, number_prompts
 from prorubric.aggregate.schemes import find_scheme
-from prorubric.audit.bootstrap import Bootstrap, Floats, mean_of, number_prompts
 from prorubric.audit.cases import ANSWER, CONTROLS, AuditCase
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits.kind import EditKind, MadeEdit

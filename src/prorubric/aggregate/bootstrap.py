@@ -1,7 +1,7 @@
-"""What edits do to rewards: means with 95% intervals from a bootstrap over prompts, vectorised.
+"""Means over prompts with 95% intervals from a bootstrap, vectorised.
 
 Several answers to one prompt are not independent, so whole prompts are drawn again, with all of their answers.
-Every column of a table is resampled with the same draws: differences and ratios of columns keep their pairing. A change
+Every column of a table is resampled with the same draws: differences and ratios of columns keep their pairing. A value
 that is not known is NaN; it is left out and counted.
 
 The middle 95% of resamples of n prompts is too narrow: of three normal values it holds the mean 73% of the time. Its

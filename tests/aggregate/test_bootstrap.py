@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from prorubric.audit.bootstrap import Bootstrap, MeanInterval, group_spread, number_prompts, widening
+from prorubric.aggregate.bootstrap import Bootstrap, MeanInterval, group_spread, number_prompts, widening
 
 NAN = float("nan")
 
