@@ -10,7 +10,7 @@ distribution, which brings that to 95%; for a hundred prompts the factor is 1.02
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -100,9 +100,9 @@ def widening(prompts: int) -> float:
     return t / z * math.sqrt(prompts / freedom)
 
 
-def number_prompts(names: Sequence[str]) -> Integers:
+def number_prompts(names: Sequence[Hashable]) -> Integers:
     """The prompt of each row as a number, in order of appearance."""
-    seen: dict[str, int] = {}
+    seen: dict[Hashable, int] = {}
     return np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.intp)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 from pydantic import Field
 
 from prorubric.errors import RubricError, SourceError
+from prorubric.evaluate.statistics import Spread, rank_correlation
 from prorubric.files.json import parse_json
 from prorubric.lab.incentive import Audit
 from prorubric.lab.measure import WITHOUT, Measure
@@ -90,22 +90,6 @@ def load_runs(folder: Path) -> tuple[BaseResult, list[LabRun]]:
     return base, sorted(runs, key=lambda run: run.seed)
 
 
-class Spread(Record):
-    """A mean over seeds and its standard deviation; None for a single seed."""
-
-    mean: float
-    sd: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        """Of at least one value."""
-        return cls(mean=float(np.mean(values)), sd=float(np.std(values, ddof=1)) if len(values) > 1 else None)
-
-    def render(self) -> str:
-        """Both × 100, as in `48.2 ±1.3`."""
-        return f"{100 * self.mean:.1f}" + (f" ±{100 * self.sd:.1f}" if self.sd is not None else "")
-
-
 class MeasureRow(Record):
     """The measures of a scheme, or of the untrained policy, over seeds; at temperature 1 unless named otherwise."""
 
@@ -169,9 +153,6 @@ class Correlation(Record):
 def correlate(first: dict[str, float], second: dict[str, float]) -> Correlation:
     """Spearman's rho over the rows that both have, with mean ranks for ties."""
     rows = tuple(name for name in first if name in second)
-    columns = np.array([[column[name] for name in rows] for column in (first, second)])
-    if len(rows) < 3 or (columns == columns[:, :1]).all(axis=1).any():
-        return Correlation(rho=None, rows=rows)
-    below, equal = (columns[:, None] < columns[:, :, None]), (columns[:, None] == columns[:, :, None])
-    ranks = below.sum(axis=2) + (equal.sum(axis=2) + 1) / 2
-    return Correlation(rho=float(np.corrcoef(*ranks)[0, 1]), rows=rows)
+    return Correlation(
+        rho=rank_correlation(*([column[name] for name in rows] for column in (first, second))), rows=rows
+    )

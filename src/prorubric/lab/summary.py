@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from prorubric.audit.paper import load_paper
+from prorubric.evaluate.statistics import Spread
 from prorubric.lab.goals import Goal, judge_goals
 from prorubric.lab.incentive import EDITS
 from prorubric.lab.measure import WITHOUT, Measure
-from prorubric.lab.results import BASE, BaseResult, Correlation, LabRun, MeasureRow, SchemeRow, Spread, correlate
+from prorubric.lab.results import BASE, BaseResult, Correlation, LabRun, MeasureRow, SchemeRow, correlate
 from prorubric.lab.schemes import KL_WEIGHTS, find_lab_scheme
 from prorubric.lab.world import make_world
 from prorubric.rubric.base import Record

@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from prorubric.audit.paper import load_paper
 from prorubric.errors import ConfigError, MissingExtraError, SourceError
+from prorubric.evaluate.statistics import Spread
 from prorubric.files.write import write_json
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.facts import Facts
@@ -26,7 +27,6 @@ from prorubric.lab.results import (
     HELD_OUT_SEED,
     KEPT_ANSWERS,
     Correlation,
-    Spread,
     correlate,
     load_runs,
 )
