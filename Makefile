@@ -31,6 +31,9 @@ demo: .venv/.core  ## lint, compile, score and audit the sample pack offline
 WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # Fewer places from which memory is handed out: less of it is held and not used.
 PYTEST := MALLOC_ARENA_MAX=1 ARROW_DEFAULT_MEMORY_POOL=system $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+# Hundreds of short processes load the same modules: they are compiled once, even where Python is told to keep nothing.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+test test-all: export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 
 test: .venv/.dev  ## the suite of the main environment
 	$(PYTEST) -m 'not extended'

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.cli.forking import ADDRESS, ForkServer
 from tests.thorough import IS_THOROUGH, few_or
 
 # The machine may be busy, so no deadline; in CI the same examples every time, so a failure can be repeated.
@@ -23,6 +24,14 @@ settings.load_profile("project")
 
 # Tests of these groups need another environment, Ray, or minutes of training. They run one after another.
 _EXTENDED_GROUPS = {"trainers", "ray"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the program once for all workers; see `tests.cli.forking`."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        server = ForkServer()
+        os.environ[ADDRESS] = server.path
+        config.add_cleanup(server.stop)
 
 
 @pytest.hookimpl(tryfirst=True)

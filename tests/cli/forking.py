@@ -1,72 +1,174 @@
 """A process that has loaded the program once and forks it for every run: most of a short run is loading modules.
 
 What runs is the real program with its own file descriptors, working folder, environment and exit code; only its modules
-are there already.
+are there already. All workers of a test run share one such process: the first to come up, which is xdist's controller,
+starts it and names its socket in the environment.
 """
 
 import atexit
+import gc
 import io
 import json
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import IO, Self
 
-_VERBS = ("lint", "convert", "compile", "judge", "score", "audit", "calibrate", "demo")
+ADDRESS = "PRORUBRIC_TEST_FORKS"
+"""The environment variable with the path of the socket."""
+
+_VERBS = ("lint", "convert", "compile", "judge", "score", "audit", "calibrate", "demo", "serve")
+_ALSO_LOADED = ("aiohttp", "prorubric.reward.server.app", "prorubric.reward.server.listen")
 
 
 class ForkServer:
-    """The other end of the process that forks."""
+    """The process that forks; it ends with whoever started it, because its standard input does."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
-        ours, theirs = socket.socketpair()
-        self._socket = ours
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(theirs.fileno())],
-            cwd=Path(__file__).parents[2],
-            env=environment,
-            pass_fds=[theirs.fileno()],
-        )
-        theirs.close()
+    def __init__(self) -> None:
+        from tests.cli.program import make_environment
 
-    def run(self, arguments: list[str], cwd: Path, environment: dict[str, str], files: list[int]) -> int:
-        """Run the program with these as its standard input, output and error; gives its exit code."""
-        request = json.dumps([arguments, str(cwd), environment]).encode("utf-8", "surrogateescape")
-        socket.send_fds(self._socket, [len(request).to_bytes(8)], files)
-        self._socket.sendall(request)
-        return int.from_bytes(self._socket.recv(8), signed=True)
+        self._folder = tempfile.TemporaryDirectory(prefix="forks-")
+        self.path = str(Path(self._folder.name) / "socket")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.path)
+            listener.listen(64)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(listener.fileno())],
+                cwd=Path(__file__).parents[2],
+                env=make_environment(),
+                stdin=subprocess.PIPE,
+                pass_fds=[listener.fileno()],
+            )
+
+    def stop(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._folder.cleanup()
+
+
+def find_fork_server() -> str:
+    """The path of the socket of this test run; a run without workers starts its own process on first use."""
+    return os.environ.get(ADDRESS) or _start_own(os.getpid())
 
 
 @cache
-def get_fork_server(owner: int) -> ForkServer:
-    """The server of this process; `owner` is its pid, since a fork must not share it."""
-    from tests.cli.program import make_environment
-
+def _start_own(owner: int) -> str:
     assert owner == os.getpid()
-    return ForkServer(make_environment())
+    server = ForkServer()
+    atexit.register(server.stop)
+    return server.path
 
 
-def _serve(control: socket.socket) -> None:
-    for verb in _VERBS:
-        import_module(f"prorubric.cli.{verb}")
+class ForkedProgram:
+    """One run of the program: its pid and its end, under the names of `subprocess.Popen`."""
+
+    def __init__(self, arguments: list[str], cwd: Path, environment: dict[str, str], files: list[int]) -> None:
+        """Start it with `files` as its standard input, output and error."""
+        self.returncode: int | None = None
+        self.stderr: IO[bytes] | None = None
+        self._control = socket.socket(socket.AF_UNIX)
+        self._control.connect(find_fork_server())
+        request = json.dumps([arguments, str(cwd), environment]).encode("utf-8", "surrogateescape")
+        socket.send_fds(self._control, [len(request).to_bytes(8)], files)
+        self._control.sendall(request)
+        self.pid = self._receive()
+
+    def _receive(self) -> int:
+        said = self._control.recv(8, socket.MSG_WAITALL)
+        assert len(said) == 8, "the process that forks the program has ended"
+        return int.from_bytes(said, signed=True)
+
+    def poll(self) -> int | None:
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0.0)
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[None, bytes]:
+        said = b""
+        if self.stderr is not None and not self.stderr.closed:
+            with self.stderr:
+                said = self.stderr.read()
+        self.wait(timeout)
+        return None, said
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._control], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("prorubric", timeout or 0.0)
+            self.returncode = self._receive()
+            self._control.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+
+
+def _serve(listener: socket.socket) -> None:
+    for name in (*(f"prorubric.cli.{verb}" for verb in _VERBS), *_ALSO_LOADED):
+        import_module(name)
+    gc.collect()
+    gc.freeze()
     while True:
-        head, files, _, _ = socket.recv_fds(control, 8, 3)
-        if not head:
+        ready, _, _ = select.select([0, listener], [], [])
+        if 0 in ready:
             return
-        request = b""
-        while len(request) < int.from_bytes(head):
-            request += control.recv(int.from_bytes(head) - len(request))
-        child = os.fork()
-        if child == 0:
-            control.close()
-            _run(*json.loads(request), files)
-        for file in files:
-            os.close(file)
+        control, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _keep(control)
+        control.close()
+        _reap()
+
+
+def _reap() -> None:
+    """Forget those who have ended; what they used is then ours in the accounts of the system."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+def _keep(control: socket.socket) -> None:
+    """Fork the program that a client asks for, and tell it the pid and in the end the exit code; never returns."""
+    head, files, _, _ = socket.recv_fds(control, 8, 3)
+    request = json.loads(control.recv(int.from_bytes(head), socket.MSG_WAITALL)) if head else None
+    if request is None:
+        os._exit(1)
+    child = os.fork()
+    if child == 0:
+        control.close()
+        _run(*request, files)
+    for file in files:
+        os.close(file)
+    try:
+        control.sendall(child.to_bytes(8))
         control.sendall(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]).to_bytes(8, signed=True))
+    finally:
+        os._exit(0)
 
 
 def _run(arguments: list[str], cwd: str, environment: dict[str, str], files: list[int]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.cli.forking import get_fork_server
+from tests.cli.forking import ForkedProgram
 
 PROGRAM = [sys.executable, "-m", "prorubric"]
 
@@ -24,11 +24,19 @@ def make_environment(**extra: str) -> dict[str, str]:
     return {**kept, "HF_HUB_OFFLINE": "1", "TERM": "xterm-256color", **extra}
 
 
+def start_program(
+    *arguments: str, cwd: Path, out: int | None = None, err: int | None = None, **environment: str
+) -> ForkedProgram:
+    """Start `prorubric` with these file descriptors; what has none is not heard."""
+    with Path(os.devnull).open("r+") as nothing:
+        files = [nothing.fileno() if file is None else file for file in (None, out, err)]
+        return ForkedProgram(list(arguments), cwd, make_environment(**environment), files)
+
+
 def run_program(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `prorubric` with its output in files."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open() as nothing:
-        files = [nothing.fileno(), out.fileno(), err.fileno()]
-        code = get_fork_server(os.getpid()).run(list(arguments), cwd, make_environment(**environment), files)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = start_program(*arguments, cwd=cwd, out=out.fileno(), err=err.fileno(), **environment).wait()
         said = [file.seek(0) or file.read().decode("utf-8") for file in (out, err)]
     return subprocess.CompletedProcess(["prorubric", *arguments], code, *said)
 
@@ -37,9 +45,7 @@ def run_in_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment
     """Run `prorubric` in a terminal and give what it shows there, escape codes and all."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (50, columns))
-    with subprocess.Popen(
-        [*PROGRAM, *arguments], cwd=cwd, env=make_environment(**environment), stdin=theirs, stdout=theirs, stderr=theirs
-    ) as process:
+    with ForkedProgram(list(arguments), cwd, make_environment(**environment), [theirs] * 3):
         os.close(theirs)
         shown = b""
         # Linux ends a terminal whose program has gone with an error, others with an empty read.
@@ -48,7 +54,6 @@ def run_in_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment
                 shown += part
         except OSError:
             pass
-        process.wait()
     os.close(ours)
     return shown.decode().replace("\r\n", "\n")
 

@@ -1,38 +1,41 @@
 """`prorubric serve` at the command line: what it says when it starts, and what keeps it from starting."""
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from prorubric.cli.app import run
 from prorubric.datasets.samples import SAMPLE_TASKS
-from tests.cli.program import PROGRAM, make_environment, run_program
+from tests.cli.program import run_program, start_program
+from tests.patience import PATIENCE
 
 SERVE = ("serve", "--judge", "lexical", "--tasks", str(SAMPLE_TASKS))
 
 
-def start_and_stop(*options: str, cwd: Path, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+def start_and_stop(
+    *options: str, cwd: Path, serve: Sequence[str] = SERVE, number: int = signal.SIGTERM
+) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a server that is stopped as soon as it says where it listens."""
-    with subprocess.Popen(
-        [*PROGRAM, *SERVE, "--port", "0", *options],
-        cwd=cwd,
-        env=make_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        process.send_signal(number)
-        rest, errors = process.communicate()
-    return process.returncode, first + rest, errors
+    listening, told = os.pipe()
+    with tempfile.TemporaryFile() as log:
+        process = start_program(*serve, "--port", "0", *options, cwd=cwd, out=told, err=log.fileno())
+        os.close(told)
+        with os.fdopen(listening, encoding="utf-8") as out:
+            first = out.readline()
+            process.send_signal(number)
+            rest = out.read()
+        code = process.wait(PATIENCE)
+        log.seek(0)
+        return code, first + rest, log.read().decode()
 
 
 class TestStart:
@@ -61,18 +64,8 @@ class TestStart:
         }
 
     def test_without_a_file_every_request_has_to_carry_its_task(self, tmp_path: Path) -> None:
-        done = subprocess.Popen(
-            [*PROGRAM, "serve", "--judge", "lexical", "--port", "0", "--json"],
-            cwd=tmp_path,
-            env=make_environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        with done:
-            assert done.stdout is not None
-            assert json.loads(done.stdout.readline())["tasks"] == 0
-            done.terminate()
-        assert done.returncode == 0
+        code, out, _ = start_and_stop("--json", cwd=tmp_path, serve=SERVE[:3])
+        assert (code, json.loads(out)["tasks"]) == (0, 0)
 
 
 class TestMisuse:

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 from prorubric.llm.journal import Journal
+from tests.cli.forking import ForkedProgram
+from tests.cli.program import start_program
 from tests.llm import asking
 from tests.patience import PATIENCE
 
@@ -13,12 +15,18 @@ ROOT = Path(__file__).parents[2]
 AT_ONCE = 8
 
 
-def start(
-    folder: Path, spec: str, *options: str, out: str = "out.jsonl", at_once: int = AT_ONCE, **environment: str
-) -> subprocess.Popen[bytes]:
-    arguments = ["compile", "tasks.jsonl", "--generator", spec, "--out", out, "--concurrency", str(at_once)]
+def start(folder: Path, spec: str, *options: str, out: str = "out.jsonl", at_once: int = AT_ONCE) -> ForkedProgram:
+    reading, said = os.pipe()
+    process = start_program(*_list_arguments(spec, out, at_once), *options, cwd=folder, err=said)
+    os.close(said)
+    process.stderr = os.fdopen(reading, "rb")
+    return process
+
+
+def start_with_ray(folder: Path, spec: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    arguments = _list_arguments(spec, "out.jsonl", AT_ONCE)
     return subprocess.Popen(
-        [sys.executable, "-m", "prorubric", *arguments, *options],
+        [sys.executable, "-m", "prorubric", *arguments, "--engine", "ray", "--workers", "2", *options],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         stdin=subprocess.DEVNULL,
@@ -27,7 +35,11 @@ def start(
     )
 
 
-def finish(process: subprocess.Popen[bytes], seconds: float = PATIENCE) -> tuple[int, str]:
+def _list_arguments(spec: str, out: str, at_once: int) -> list[str]:
+    return ["compile", "tasks.jsonl", "--generator", spec, "--out", out, "--concurrency", str(at_once)]
+
+
+def finish(process: subprocess.Popen[bytes] | ForkedProgram, seconds: float = PATIENCE) -> tuple[int | None, str]:
     _, said = process.communicate(timeout=seconds)
     return process.returncode, said.decode()
 

@@ -1,7 +1,6 @@
 """Models that the user wrote: a mistake in one becomes one line with its place."""
 
 import asyncio
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from prorubric import SAMPLE_TASKS, Message, make_model
 from prorubric.errors import ConfigError, ModelError, UnjudgedError
 from prorubric.llm.make import FORMS
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from tests.cli.program import run_program
 
 KNOWN = f"known forms: {FORMS}"
 
@@ -316,9 +316,7 @@ def test_a_model_that_closes_well_is_closed() -> None:
 )
 def test_on_the_command_line_it_is_one_line_without_a_traceback(module: Path, command: list[str]) -> None:
     (module / "answers.jsonl").write_text('{"task_id": "science-irreversible-piston", "response": "275 K"}\n')
-    done = subprocess.run(
-        [sys.executable, "-m", "prorubric", *command], cwd=module, capture_output=True, text=True, check=False
-    )
+    done = run_program(*command, cwd=module)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
     assert done.stderr.splitlines()[-1].startswith("prorubric: ")
     assert "(mine.py, line " in done.stderr

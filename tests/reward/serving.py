@@ -3,17 +3,18 @@
 import asyncio
 import http.client
 import json
+import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
-from tests.cli.program import PROGRAM, make_environment
+from tests.cli.forking import ForkedProgram
+from tests.cli.program import PROGRAM, make_environment, start_program
 from tests.llm.server import BEHAVIOURS, Exchange, MisbehavingServer
 from tests.patience import PATIENCE
 from tests.reward.judging import READABLE
@@ -47,20 +48,28 @@ class RunningServer:
 
     def __enter__(self) -> Self:
         self._log = (self.folder / "log.jsonl").open("w+b")
-        self.process = subprocess.Popen(
-            [*self.prefix, *PROGRAM, "serve", "--port", "0", "--json", *self.options],
-            cwd=ROOT,
-            env=make_environment(**self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-        )
-        assert self.process.stdout is not None
-        first = self.process.stdout.readline()
+        listening, told = os.pipe()
+        with os.fdopen(listening, "rb") as out:
+            self.process = self._start(told)
+            os.close(told)
+            first = out.readline()
         assert first, self.read_log()
         self.started = json.loads(first)
         self.url, self.port = self.started["url"], self.started["port"]
         return self
+
+    def _start(self, out: int) -> subprocess.Popen[bytes] | ForkedProgram:
+        arguments = ("serve", "--port", "0", "--json", *self.options)
+        if not self.prefix:
+            return start_program(*arguments, cwd=ROOT, out=out, err=self._log.fileno(), **self.environment)
+        return subprocess.Popen(
+            [*self.prefix, *PROGRAM, *arguments],
+            cwd=ROOT,
+            env=make_environment(**self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=self._log,
+        )
 
     def __exit__(self, *_: object) -> None:
         with suppress(ProcessLookupError):
@@ -69,9 +78,6 @@ class RunningServer:
             self.process.wait(PATIENCE)
         finally:
             self.process.kill()
-            out: IO[bytes] | None = self.process.stdout
-            if out is not None:
-                out.close()
             self._log.close()
 
     def read_log(self) -> str:
@@ -141,6 +147,3 @@ def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None
     while not condition():
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.02)
-
-
-assert sys.executable in PROGRAM

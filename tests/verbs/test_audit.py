@@ -1,11 +1,8 @@
 """Whole audits: what is in the folder, that it is the same every time, that nothing is paid for twice or made up."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +28,7 @@ from prorubric.verbs.audit import audit_rewards, make_audit_setting, run_audit
 from prorubric.verbs.compile import CompileConfig, compile_rubrics
 from tests.audit import judges
 from tests.audit.shapes import TOPICS, make_responses, make_tasks, save_shape
+from tests.cli.program import start_program
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
 from tests.reward.judging import READABLE
@@ -510,11 +508,8 @@ class TestEndpoint:
         server.think_seconds = 0.02
         options = ["--scheme", "additive", "--edits", "name-item,drop-key-advice", "--resamples", "100"]
         inputs = [str(files / "tasks.jsonl"), str(files / "responses.jsonl"), "--limit", "2", "--concurrency", "4"]
-        program = subprocess.Popen(
-            [sys.executable, "-m", "prorubric", "audit", *inputs, "--judge", server.spec, "--out", str(files / "run"),
-             *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PRORUBRIC_API_KEY": ""},
-        )  # fmt: skip
+        told = ["audit", *inputs, "--judge", server.spec, "--out", str(files / "run"), *options]
+        program = start_program(*told, cwd=files, PRORUBRIC_API_KEY="")
         assert wait_until(lambda: server.calls > 25)
         program.send_signal(signal.SIGKILL)
         program.communicate(timeout=PATIENCE)

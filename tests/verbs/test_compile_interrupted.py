@@ -14,7 +14,7 @@ import pytest
 
 from prorubric import load_tasks, save_tasks
 from tests.compile.generating import make_tasks
-from tests.compile.running import AT_ONCE, count_replies, finish, start
+from tests.compile.running import AT_ONCE, count_replies, finish, start, start_with_ray
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.thorough import few_or
 
@@ -200,7 +200,7 @@ def test_no_process_of_ray_outlives_a_killed_run(
 ) -> None:
     server.think_seconds = 0.5
     place = ray_environment["RAY_TMPDIR"]
-    process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
+    process = start_with_ray(folder, server.spec, **ray_environment)
     try:
         assert wait_until(lambda: server.calls >= 16 or process.poll() is not None)
         assert len(find_workers(place)) == 2
@@ -219,7 +219,7 @@ def test_a_killed_ray_worker_is_taken_over_and_the_result_is_that_of_the_local_e
     save_tasks(local / "tasks.jsonl", make_tasks(TASKS))
     assert finish(start(local, server.spec))[0] == 0
     seen, server.think_seconds = server.calls, 0.2
-    process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
+    process = start_with_ray(folder, server.spec, **ray_environment)
     try:
         assert wait_until(lambda: server.calls >= seen + 60 or process.poll() is not None)
         workers = find_workers(ray_environment["RAY_TMPDIR"])
@@ -243,7 +243,7 @@ def test_ctrl_c_reaches_the_ray_workers(
     folder: Path, server: MisbehavingServer, ray_environment: dict[str, str], number: signal.Signals
 ) -> None:
     server.think_seconds = 0.5
-    process = start(folder, server.spec, "--engine", "ray", "--workers", "2", **ray_environment)
+    process = start_with_ray(folder, server.spec, **ray_environment)
     try:
         assert wait_until(lambda: server.calls >= 16 or process.poll() is not None)
         seen = server.calls

@@ -14,7 +14,7 @@ from prorubric.errors import ConfigError, ModelError, StoppedError
 from prorubric.llm.model import Failure, Outcome, Request
 from prorubric.verbs.compile import estimate_compile
 from tests.compile.generating import group_by_prompt, make_tasks
-from tests.compile.running import finish, start
+from tests.compile.running import finish, start, start_with_ray
 from tests.compile.test_verify import answer, list_items
 from tests.verbs.test_compile_interrupted import ray_environment
 
@@ -170,7 +170,7 @@ def test_ray_verifies_as_this_process_does(tmp_path: Path, ray_environment: dict
         save_tasks(folder / "tasks.jsonl", make_tasks(10))
     models = again_models()
     assert finish(start(here, models[0], "--verify", models[1]))[0] == 1
-    process = start(there, models[0], "--verify", models[1], "--engine", "ray", "--workers", "2", **ray_environment)
+    process = start_with_ray(there, models[0], "--verify", models[1], **ray_environment)
     try:
         code, said = finish(process)
     finally:

@@ -2,12 +2,9 @@
 
 import csv
 import json
-import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -36,6 +33,8 @@ from prorubric.runs.verdicts import StoredVerdicts, read_verdicts
 from prorubric.verbs.judge import JudgeResult, JudgeRunConfig, judge_responses
 from prorubric.verbs.score import ScoreConfig, score_run
 from tests.aggregate.test_schemes import make_task
+from tests.cli.forking import ForkedProgram
+from tests.cli.program import start_program
 from tests.llm.server import MisbehavingServer
 from tests.patience import PATIENCE
 from tests.reward.judging import PROPER, READABLE, UNREADABLE, truth
@@ -931,15 +930,9 @@ class TestStops:
         save_responses(files / "responses.jsonl", answers)
         return files
 
-    def start(self, files: Path, server: MisbehavingServer) -> "subprocess.Popen[str]":
+    def start(self, files: Path, server: MisbehavingServer) -> ForkedProgram:
         arguments = TestProgram().arguments(files, server, "--concurrency", "4")
-        return subprocess.Popen(
-            [sys.executable, "-m", "prorubric", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PRORUBRIC_API_KEY": ""},
-        )
+        return start_program(*arguments, cwd=files, PRORUBRIC_API_KEY="")
 
     @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
     def test_a_run_that_is_ended_loses_at_most_the_calls_in_flight(
