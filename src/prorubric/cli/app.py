@@ -38,6 +38,7 @@ _VERBS = {
     "audit": "Measure what a reward pays for before you train on it.",
     "calibrate": "Compare a judge with people on statements and pairs of answers that people have labelled.",
     "serve": "Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client.",
+    "train": "Plan and run a training from one recipe file: every method of the paper, resumable and watched.",
     "lab": "Watch a policy score higher and answer worse, in a small simulated world.",
     "demo": "Lint, compile, score and audit the sample pack, offline.",
 }

@@ -23,6 +23,7 @@ from typing import Any, Self
 import orjson
 
 from prorubric.errors import SourceError
+from prorubric.llm.accounting import Usage
 from prorubric.llm.model import Reply, Request
 from prorubric.text.show import shorten
 
@@ -50,6 +51,8 @@ _UPGRADE = (
 _PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)"
 _REPLACE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)"
 _GET = "SELECT text, prompt_tokens, completion_tokens, finish, checksum, rowid FROM replies WHERE key = ?"
+_COUNT = """SELECT json_extract(meta, '$.model'), count(*), sum(prompt_tokens), sum(completion_tokens)
+FROM replies GROUP BY 1"""
 _LAST = "SELECT coalesce(max(rowid), 0) FROM replies"
 _MOVE_AWAY = "move it away to ask for all replies again, or name another file"
 _BUSY, _DAMAGED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}, {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -111,6 +114,14 @@ class Journal:
         kept: asyncio.Future[Reply] = loop.create_future()
         self._waiting.append((_render_row(key, reply, meta), reply, kept))
         return await kept
+
+    def count(self) -> list[Usage]:
+        """Replies and tokens by model, over everything that is kept."""
+        rows = self._connection.execute(_COUNT).fetchall()
+        return [
+            Usage(str(model), calls, prompt_tokens=prompt, completion_tokens=made)
+            for model, calls, prompt, made in rows
+        ]
 
     def close(self) -> None:
         """Commit what is waiting and close the file. Safe to call twice."""

@@ -62,7 +62,7 @@ class Sft:
 
 
 @config_record
-class BestOf:
+class BestOfN:
     """How the best of several answers to a prompt is chosen."""
 
     _: KW_ONLY
@@ -106,7 +106,7 @@ class Settings:
     scaffold: Annotated[Scaffold | None, BeforeValidator(read_switch)] = None
     distillation: Annotated[Distillation | None, BeforeValidator(read_switch)] = None
     sft: Annotated[Sft | None, BeforeValidator(read_switch)] = None
-    best_of: Annotated[BestOf | None, BeforeValidator(read_switch)] = None
+    best_of: Annotated[BestOfN | None, BeforeValidator(read_switch)] = None
 
     def __post_init__(self) -> None:
         if self.kind == "grpo" and self.responses < 2:
@@ -173,7 +173,7 @@ METHODS: dict[str, Settings] = {
         distillation=Distillation(),
     ),
     "sft": Settings(kind="sft", scheme=None, rate=1e-5, weight_decay=0.1, overlong=None, sft=Sft()),
-    "best-of-n": Settings(kind="best-of-n", scheme="additive", overlong=None, best_of=BestOf()),
+    "best-of-n": Settings(kind="best-of-n", scheme="additive", overlong=None, best_of=BestOfN()),
 }
 """The paper's runs by name; with `+appropriateness` after the name of one that is judged, its reward has the fixed
 criterion in addition."""

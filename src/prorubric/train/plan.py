@@ -166,7 +166,7 @@ def split_tasks(recipe: Recipe, briefs: Iterable[Brief]) -> Split:
     own: list[Brief] = []
     if recipe.validate is not None and recipe.validate.tasks is not None:
         readings = [READINGS["criteria"], *find_scheme(recipe.validate.scheme).readings]
-        own = [_brief(task, readings) for task in load_tasks(recipe.validate.tasks)]
+        own = [brief_task(task, readings) for task in load_tasks(recipe.validate.tasks)]
         held = {brief.prompt for brief in own}
     elif recipe.validate is None and recipe.held_out is None:
         held = set()
@@ -209,10 +209,11 @@ def _shuffle(tasks: Sequence[str], salt: str) -> list[str]:
 
 
 def list_validations(run: TrainRun) -> list[int]:
-    """The rollouts after which answers are kept: 0, the untrained policy, and every n-th."""
+    """The rollouts after which answers are kept: 0, the untrained policy, every n-th, and the last."""
     if run.validate_every is None:
         return []
-    return list(range(0, count_steps(run.settings, 0) + 1, run.validate_every))
+    last = run.settings.rollouts
+    return sorted({*range(0, last + 1, run.validate_every), last})
 
 
 def count_steps(settings: Settings, rows: int) -> int:
@@ -233,7 +234,7 @@ def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun]) -> list[Brief]:
             return cast("list[Brief]", briefs)
     if path.suffix and not path.exists():
         raise SourceError(f"{recipe.tasks}: no such file; check the path")
-    return [_brief(task, wanted, schemes) for task in load_tasks(recipe.tasks, recipe.format)]
+    return [brief_task(task, wanted, schemes) for task in load_tasks(recipe.tasks, recipe.format)]
 
 
 def _brief_row(row: Any, wanted: Sequence[Reading]) -> Brief | None:
@@ -250,7 +251,8 @@ def _brief_row(row: Any, wanted: Sequence[Reading]) -> Brief | None:
         return None
 
 
-def _brief(task: Task, wanted: Sequence[Reading], schemes: Sequence[str] = ()) -> Brief:
+def brief_task(task: Task, wanted: Sequence[Reading] = (), schemes: Sequence[str] = ()) -> Brief:
+    """What a plan needs to know of a task, for these readings and schemes."""
     asked, problem = {}, ""
     try:
         for name in schemes:

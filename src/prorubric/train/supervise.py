@@ -1,0 +1,177 @@
+"""One training in a process of its own: started, followed, stopped and resumed from outside.
+
+The supervisor never touches the trainer. It reads what the child writes into its folder (`steps.jsonl`, answers at
+validations, `state.json`), judges the answers, and asks the child to stop with a file. A child whose parent is killed
+notices the end of its standard input and ends as well.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from prorubric.errors import ProRubricError, SourceError
+from prorubric.files.json import parse_json
+from prorubric.files.write import write_json
+from prorubric.reward.monitor import StepRecord, load_steps
+from prorubric.rubric.base import Record
+from prorubric.train.recipe import StopRule, TrainRun
+from prorubric.train.validate import ANSWERS, SUMMARY, Validated, Validator
+
+STEPS, STATE, LOG, STOP, VALIDATION = "steps.jsonl", "state.json", "log.txt", "stop", "validation"
+_POLL_SECONDS = 0.3
+_RETRY_SECONDS = 30.0
+_PATIENCE_SECONDS = 10.0
+"""How long a child that was ended may take to go."""
+
+
+class State(Record):
+    """How far a run is."""
+
+    state: Literal["new", "running", "done", "stopped", "failed"] = "new"
+    step: int = 0
+    reason: str = ""
+    """Why it stopped or failed."""
+
+
+def read_state(folder: Path) -> State:
+    """The state of a run; `new` if it has none."""
+    path = folder / STATE
+    if not path.is_file():
+        return State()
+    try:
+        found = parse_json(path.read_bytes())
+        return State(**{name: found[name] for name in State.model_fields if name in found})
+    except (ValueError, TypeError, ProRubricError) as error:
+        raise SourceError(f"{path}: not the state of a run ({error}); remove the folder to train it again") from None
+
+
+def find_fall(validations: Sequence[Validated], rule: StopRule) -> str:
+    """Why a run has to stop: appropriateness stayed too far below step 0's. Empty if it has not to."""
+    curve = [(found.step, found.appropriateness) for found in validations if found.appropriateness is not None]
+    if rule.fall is None or len(curve) <= rule.after or curve[0][0] != 0:
+        return ""
+    start = curve[0][1]
+    last = curve[-rule.after :]
+    if any(value >= start - rule.fall for _, value in last):
+        return ""
+    falls = ", ".join(f"{value:.3f} at step {step}" for step, value in last)
+    return f"appropriateness fell from {start:.3f} to {falls}, by more than {rule.fall:g}"
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Follows one run until its child has ended and its validations are judged."""
+
+    run: TrainRun
+    folder: Path
+    command: Sequence[str]
+    validator: Validator | None
+    stop: StopRule | None
+    tell: Callable[[Sequence[StepRecord], Sequence[Validated]], str]
+    """Called after every look, with the steps and the validations so far; text that it returns stops the run."""
+    is_interrupted: Callable[[], int]
+    """How often the user asked to stop."""
+    validations: dict[int, Validated] = field(default_factory=dict)
+    late: dict[int, str] = field(default_factory=dict)
+    """Validations whose judge failed, with the reason."""
+    _pending: dict[int, "Future[Validated | None]"] = field(default_factory=dict)
+    steps: list[StepRecord] = field(default_factory=list)
+    _retry_at: float = 0.0
+    _size: int = -1
+
+    def follow(self) -> State:
+        """Run the child to its end; raises `ProRubricError` with its line if it failed."""
+        (self.folder / STOP).unlink(missing_ok=True)
+        with (self.folder / LOG).open("ab") as log, ThreadPoolExecutor(1) as judge:
+            child = subprocess.Popen(  # noqa: S603 - the command is ours
+                [*self.command], stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            try:
+                while child.poll() is None:
+                    self._look(judge)
+                    if self.is_interrupted() > 1:
+                        _end(child, signal.SIGKILL)
+                    time.sleep(_POLL_SECONDS)
+                self._retry_at = 0.0
+                self._look(judge)
+                while self._pending:  # the last answers are judged after the child has ended
+                    time.sleep(_POLL_SECONDS)
+                    self._collect()
+            finally:
+                if child.poll() is None:
+                    _end(child, signal.SIGTERM)
+        return self._finish(child.returncode)
+
+    def _look(self, judge: ThreadPoolExecutor) -> None:
+        """Judge new answers, and ask the child to stop if there is a reason."""
+        self._collect()
+        for folder in sorted((self.folder / VALIDATION).glob("step-*")):
+            step = int(folder.name.partition("-")[2])
+            is_due = step not in self.late or time.monotonic() >= self._retry_at
+            if (
+                self.validator
+                and (folder / ANSWERS).is_file()
+                and step not in self.validations | self._pending
+                and is_due
+            ):
+                if (folder / SUMMARY).is_file():
+                    self.validations[step] = Validated(**parse_json((folder / SUMMARY).read_bytes()))
+                else:
+                    self._pending[step] = judge.submit(self.validator.judge_answers, folder, step)
+        curve = [self.validations[step] for step in sorted(self.validations)]
+        path = self.folder / STEPS
+        if self.run.reward and path.is_file() and path.stat().st_size != self._size:
+            self._size, self.steps = path.stat().st_size, load_steps(path)
+        reason = self.tell(self.steps, curve)
+        reason = reason or (find_fall(curve, self.stop) if self.stop else "")
+        reason = reason or ("interrupted" if self.is_interrupted() else "")
+        if reason and not (self.folder / STOP).exists():
+            (self.folder / STOP).write_text(reason, encoding="utf-8")
+
+    def _collect(self) -> None:
+        for step, future in [*self._pending.items()]:
+            if not future.done():
+                continue
+            del self._pending[step]
+            try:
+                found = future.result()
+            except ProRubricError as error:
+                self.late[step], self._retry_at = str(error), time.monotonic() + _RETRY_SECONDS
+                continue
+            self.late.pop(step, None)
+            if found is not None:
+                self.validations[step] = found
+
+    def _finish(self, code: int) -> State:
+        state = read_state(self.folder)
+        if code == 0:
+            return state
+        reason = state.reason if state.state == "failed" else _describe_end(code, self.folder / LOG)
+        write_json(self.folder / STATE, {**state.model_dump(), "state": "failed", "reason": reason})
+        raise ProRubricError(reason, place=f"run {self.run.name}")
+
+
+def _end(child: "subprocess.Popen[Any]", number: signal.Signals) -> None:
+    """End the child and the processes that it started."""
+    try:
+        os.killpg(child.pid, number)
+        child.wait(_PATIENCE_SECONDS)
+    except ProcessLookupError:
+        pass
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def _describe_end(code: int, log: Path) -> str:
+    """Why a child ended that did not say so itself: the last line of its output."""
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
+    return f"the trainer ended with {how} ({last[:200]}); see {log}"

@@ -1,0 +1,296 @@
+"""`train_policies`: every run of a recipe is planned, trained in a process of its own, watched and validated.
+
+Each run has a folder of its own inside the recipe's, and the same command goes on where it stopped: a run that is done
+is not made again, and seeds or values of a sweep that were added are trained.
+"""
+
+import shlex
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from threading import current_thread, main_thread
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from prorubric.datasets.load import load_responses, load_tasks
+from prorubric.errors import ConfigError
+from prorubric.files.json import parse_json, render_json
+from prorubric.files.write import open_rows, write_json
+from prorubric.llm.accounting import estimate_cost, load_prices
+from prorubric.llm.journal import Journal
+from prorubric.reward.monitor import StepRecord
+from prorubric.reward.reward import RubricReward
+from prorubric.rubric.base import Record, config_record, render_config, split_commas
+from prorubric.rubric.records import Task
+from prorubric.rubric.save import save_responses, save_tasks
+from prorubric.runs.folder import JOURNAL, SUMMARY, Setting, claim_folder
+from prorubric.runs.run import OnProgress, Progress
+from prorubric.runs.verdicts import ROW_SCHEMA
+from prorubric.text.show import shorten
+from prorubric.train.best_of import choose_best
+from prorubric.train.commands import render_command
+from prorubric.train.plan import Plan, brief_task, lay_rows, plan_training, split_tasks
+from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
+from prorubric.train.supervise import Supervisor
+from prorubric.train.validate import Validated, Validator
+
+PLAN, RUN, ROWS, COMMAND, BEST = "plan.json", "run.json", "rows.jsonl", "command.txt", "best.jsonl"
+_BATCH = 256
+
+
+@config_record
+class TrainConfig:
+    """Which recipe, and which of its runs."""
+
+    recipe: Path
+    """Recipe file, YAML or TOML."""
+    _: KW_ONLY
+    set: Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)] = ()
+    """Change a field of the recipe, as in --set rollouts=4 or --set validate.limit=20; may be given several times."""
+    only: Annotated[tuple[str, ...], BeforeValidator(split_commas)] = ()
+    """Only runs of these seeds or methods, comma-separated."""
+
+
+class RunReport(Record):
+    """How one run ended."""
+
+    name: str
+    state: str
+    """`done`, `stopped`, or `new` if it was not its turn."""
+    step: int
+    reason: str = ""
+    """Why it stopped."""
+    validations: tuple[Validated, ...] = ()
+    late: dict[int, str] = Field(default_factory=dict)
+    """Validations that could not be judged, with the reason; the same command tries again."""
+    chosen: int | None = None
+    """Best-of-n: prompts with a best answer."""
+    left_out: int | None = None
+    """Best-of-n: prompts without an answer of known score."""
+
+
+class TrainResult(Record):
+    """What a training gave."""
+
+    out: str
+    runs: tuple[RunReport, ...]
+    calls: int
+    """Replies that judges gave, in all runs so far."""
+    cost: float | None
+    """US dollars at list price for these; None if a price is not known."""
+    departures: tuple[str, ...]
+    seconds: float
+
+
+def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -> TrainResult:
+    """Train what is missing of a recipe.
+
+    Ctrl-C lets the rollout finish and keeps a checkpoint; the second one ends the training at once. Raises
+    `ProRubricError` with the trainer's line if a run fails; its checkpoints are kept.
+    """
+    started = time.monotonic()
+    recipe = load_recipe(config.recipe, config.set)
+    plan = plan_training(recipe)
+    runs, out = _choose(list_runs(recipe), config.only), Path(plan.out)
+    journal = out / JOURNAL
+    tasks = {task.id: task for task in load_tasks(recipe.tasks, recipe.format)}
+    inputs = {"tasks": recipe.tasks, "validate.tasks": recipe.validate.tasks if recipe.validate else None}
+    with claim_folder(out, Setting("train", config, {}, inputs)) as begin, _count_signals() as interrupted:
+        begin()
+        held_out = _write_inputs(recipe, plan, tasks, config.recipe, out)
+        reports = []
+        for run in runs:
+            if run.reward is not None:
+                reward = replace(run.reward, tasks=str((out / "tasks.jsonl").absolute()), journal=journal.absolute())
+                run = replace(run, reward=reward)  # noqa: PLW2901 - with its place
+            made = _Made(recipe, run, out / run.name, held_out, journal, interrupted, on_progress)
+            _write_run(made)
+            reports.append(_choose_best(made) if run.settings.kind == "best-of-n" else _train(made))
+            if interrupted():
+                break
+        calls, cost = _count_cost(recipe, journal)
+        result = TrainResult(
+            out=str(out),
+            runs=tuple(reports),
+            calls=calls,
+            cost=cost,
+            departures=plan.departures,
+            seconds=round(time.monotonic() - started, 3),
+        )
+        write_json(out / SUMMARY, result.model_dump(mode="json"))
+    if interrupted():
+        raise KeyboardInterrupt
+    return result
+
+
+def _choose(runs: Sequence[TrainRun], only: Sequence[str]) -> list[TrainRun]:
+    """The runs of some seeds or methods."""
+    known = [str(name) for run in runs for name in (run.seed, run.method, run.name)]
+    for name in only:
+        if name not in known:
+            raise ConfigError(f"--only {name}: no run has it", remedy=f"known: {', '.join(dict.fromkeys(known))}")
+    return [run for run in runs if not only or {str(run.seed), run.method, run.name} & {*only}]
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """One run of a recipe, and what it needs."""
+
+    recipe: Recipe
+    run: TrainRun
+    folder: Path
+    held_out: Mapping[str, Task]
+    journal: Path
+    interrupted: Callable[[], int]
+    on_progress: OnProgress | None
+
+
+def _write_inputs(recipe: Recipe, plan: Plan, tasks: Mapping[str, Task], source: Path, out: Path) -> dict[str, Task]:
+    """The recipe, its plan and its tasks, as the trainers read them; gives the held-out tasks."""
+    split = split_tasks(recipe, map(brief_task, tasks.values()))
+    save_tasks(out / "tasks.jsonl", (tasks[brief.id] for brief in split.training))
+    own = recipe.validate.tasks if recipe.validate else None
+    every = tasks if own is None else {task.id: task for task in load_tasks(own)}
+    held_out = {brief.id: every[brief.id] for brief in split.held_out}
+    if held_out:
+        save_tasks(out / "held-out.jsonl", held_out.values())
+    (out / f"recipe{source.suffix}").write_bytes(source.read_bytes())
+    write_json(out / PLAN, plan.model_dump(mode="json"))
+    return held_out
+
+
+def _write_run(made: _Made) -> None:
+    """What the trainer of a run reads; `ConfigError` if the folder holds the same run with another setting."""
+    run, folder = made.run, made.folder
+    described = parse_json(render_json(render_config(run)))
+    if (folder / RUN).is_file():
+        before = parse_json((folder / RUN).read_bytes())
+        for name, (was, now) in _compare(before, described).items():
+            line = f"holds this run with another {name} ({shorten(str(was))}, not {shorten(str(now))})"
+            raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / RUN, described)
+    if run.settings.kind in ("grpo", "distillation"):
+        names = [task.id for task in load_tasks(folder.parent / "tasks.jsonl")]
+        with open_rows(folder / ROWS, ROW_SCHEMA) as write:
+            for row in lay_rows(names, run.settings, run.seed):
+                write(row)
+    command = render_command(run, folder, made.recipe.python)
+    (folder / COMMAND).write_text(shlex.join(command) + "\n", encoding="utf-8")
+
+
+_MAY_DIFFER = ("reward.http.", "reward.tasks", "reward.journal", "processes", "nodes")
+
+
+def _compare(before: Any, now: Any, name: str = "") -> dict[str, tuple[Any, Any]]:
+    """What differs between two settings, by the dotted names of fields."""
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return {name: (before, now)} if before != now and not name.startswith(_MAY_DIFFER) else {}
+    found: dict[str, tuple[Any, Any]] = {}
+    for key in [*now, *(key for key in before if key not in now)]:
+        found |= _compare(before.get(key), now.get(key), f"{name}.{key}".removeprefix("."))
+    return found
+
+
+def _train(made: _Made) -> RunReport:
+    """Train one run to its end, or report the one that has ended."""
+    recipe, run, folder = made.recipe, made.run, made.folder
+    validator = Validator(recipe, run.validate, made.held_out, made.journal) if run.validate and made.held_out else None
+    asked: dict[str, Any] = {"steps": -1, "cost": None}
+
+    def tell(steps: Sequence[StepRecord], validations: Sequence[Validated]) -> str:
+        if len(steps) != asked["steps"]:
+            asked.update(steps=len(steps), cost=_count_cost(recipe, made.journal)[1])
+        if made.on_progress:
+            note = _describe(run.name, steps, validations, asked["cost"])
+            made.on_progress(Progress(steps[-1].step if steps else 0, run.settings.rollouts, note))
+        spent = asked["cost"]
+        if recipe.budget is not None and spent is not None and spent >= recipe.budget:
+            return f"the budget of {recipe.budget:g} $ is used up"
+        return ""
+
+    command = render_command(run, folder, recipe.python)
+    follower = Supervisor(run, folder, command, validator, recipe.stop, tell, made.interrupted)
+    state = follower.follow()
+    curve = [follower.validations[step] for step in sorted(follower.validations)]
+    return RunReport(
+        name=run.name,
+        state=state.state,
+        step=state.step,
+        reason=state.reason,
+        validations=tuple(curve),
+        late=follower.late,
+    )
+
+
+def _describe(name: str, steps: Sequence[StepRecord], validations: Sequence[Validated], cost: float | None) -> str:
+    """One line about how a run is doing."""
+    said = [name]
+    if steps:
+        last = steps[-1]
+        figures = {"reward": last.reward, "tokens": last.tokens, "equal groups": last.equal_groups}
+        forms = {"reward": ".3f", "tokens": ".0f", "equal groups": ".0%"}
+        said += [f"{key} {figure:{forms[key]}}" for key, figure in figures.items() if figure is not None]
+        said += [f"{last.unknown} unknown"] if last.unknown else []
+    if validations and validations[-1].appropriateness is not None:
+        found = validations[-1]
+        said.append(f"appropriateness {found.appropriateness:.3f} at step {found.step}")
+    return ", ".join([*said, *([f"{cost:.2f} $"] if cost else [])])
+
+
+def _choose_best(made: _Made) -> RunReport:
+    """Judge given answers and keep the best to each prompt, as data for `sft`."""
+    run, settings = made.run, made.run.settings
+    best = settings.best_of
+    if run.reward is None or best is None or best.samples is None:
+        raise ConfigError("best-of-n needs a judge and best_of.samples", place=run.name)
+    reward = RubricReward(run.reward)
+    seen: dict[str, int] = {}
+    answers = []
+    for answer in load_responses(Path(best.samples)):
+        seen[answer.task_id] = seen.get(answer.task_id, 0) + 1
+        if answer.task_id in reward.tasks and seen[answer.task_id] <= best.n:
+            answers.append(answer)
+    if not answers:
+        raise ConfigError("no answer is to one of the tasks", place=best.samples)
+    values: list[float | None] = []
+    for start in range(0, len(answers), _BATCH):
+        batch = answers[start : start + _BATCH]
+        values += [found.value for found in reward([one.task_id for one in batch], [one.answer for one in batch])]
+        if made.on_progress:
+            made.on_progress(Progress(len(values), len(answers), run.name))
+        if made.interrupted():
+            raise KeyboardInterrupt
+    found = choose_best(answers, values)
+    save_responses(made.folder / BEST, found.chosen)
+    return RunReport(name=run.name, state="done", step=0, chosen=len(found.chosen), left_out=len(found.left_out))
+
+
+def _count_cost(recipe: Recipe, journal: Path) -> tuple[int, float | None]:
+    """Replies in the journal, and what they cost; None if a price is not known."""
+    if not journal.is_file():
+        return 0, 0.0
+    with Journal(journal) as opened:
+        used = opened.count()
+    prices = load_prices(recipe.prices)
+    costs = [estimate_cost(usage, prices) if usage.prompt_tokens else 0.0 for usage in used]
+    return sum(usage.calls for usage in used), None if None in costs else sum(cost or 0.0 for cost in costs)
+
+
+@contextmanager
+def _count_signals() -> Iterator[Callable[[], int]]:
+    """How often the user has asked to stop: the children have process groups of their own, and get no Ctrl-C."""
+    asked: list[int] = []
+    if current_thread() is not main_thread():
+        yield lambda: 0
+        return
+    before = {number: signal.signal(number, lambda *_: asked.append(1)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: len(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
