@@ -113,8 +113,11 @@ def print_runs(result: TrainResult, console: Console) -> None:
     table = make_table("run", "state", "step", "coverage", "appropriateness", "at step 0")
     for run in result.runs:
         first, last = run.validations[:1], run.validations[-1:]
-        figures = [found.coverage for found in last], [found.appropriateness for found in last]
-        figures += ([found.appropriateness for found in first],)
+        figures = [
+            [found.coverage for found in last],
+            [found.appropriateness for found in last],
+            [found.appropriateness for found in first],
+        ]
         table.add_row(
             run.name, run.state, f"{run.step:,}", *(show_figure(next(iter(figure), None), ".3f") for figure in figures)
         )

@@ -23,7 +23,6 @@ from prorubric.judge.panel import Judges
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.reward import RewardConfig
 from prorubric.rubric.base import config_record, render_config
-from prorubric.text.show import show
 from prorubric.train.methods import SEEDS, Settings, find_method, read_switch
 
 Trainer = Literal["trl", "verl"]
@@ -322,20 +321,20 @@ def list_departures(recipe: Recipe) -> list[str]:
         for name in SETTING_FIELDS:
             was, now = getattr(paper, name), getattr(own, name)
             if was != now:
-                found[f"{chosen.method}: {name} is {_say(now)}, in the paper {_say(was)}"] = None
+                found[f"{chosen.method}: {name} {_say(now)} (paper: {_say(was)})"] = None
     if recipe.trainer != "verl":
-        found["the trainer is TRL, in the paper verl"] = None
+        found["trainer TRL (paper: verl)"] = None
     if recipe.seeds != SEEDS:
-        found[f"seeds are {_say(recipe.seeds)}, in the paper {_say(SEEDS)}"] = None
+        found[f"seeds {_say(recipe.seeds)} (paper: {_say(SEEDS)})"] = None
     for name, value in recipe.set.get(recipe.trainer, {}).items():
-        found[f"set.{recipe.trainer}: {name} is {show(value)}"] = None
+        found[f"set.{recipe.trainer}.{name} {_say(value)}"] = None
     return list(found)
 
 
 def _say(value: object) -> str:
     """A value of a recipe as it is written there."""
-    if value is None:
-        return "none"
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if hasattr(value, "__dataclass_fields__"):
