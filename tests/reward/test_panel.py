@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prorubric import JudgeConfig, RewardConfig
-from prorubric.errors import ModelError
+from prorubric.errors import ConfigError, ModelError
 from prorubric.reward.reward import RubricReward
 from tests.judge.voters import DEAD, FAILING, LENIENT, ODD, STRICT, WAVERING
 from tests.reward.rewarding import write_tasks
@@ -52,3 +52,20 @@ def test_votes_count_in_a_reward_too(tmp_path: Path) -> None:
     [found] = make_reward(tmp_path, WAVERING, judging=JudgeConfig(votes=5))(["task 0"], ["an answer"])
     assert found.parts.verdicts == {"criteria": [True, True, False, False]}
     assert found.value == pytest.approx((5 + 3) / 9)
+
+
+def test_a_cascade_asks_the_second_judge_only_where_the_first_is_not_sure(tmp_path: Path) -> None:
+    reward = make_reward(tmp_path, [WAVERING, ODD], judging=JudgeConfig(votes=5, cascade=0.8))
+    before = {name: used.calls for name, used in reward.usage_by_judge.items()}
+    [found] = reward(["task 0"], ["an answer"])
+    # Items 2 and 3 have an agreement of 0.6; the second judge grants the third.
+    assert found.parts.verdicts == {"criteria": [True, False, True, False]}
+    assert found.parts.sent_on == {"criteria": (2, 3)}
+    assert found.value == pytest.approx(ODD_SCORE)
+    after = {name: used.calls - before[name] for name, used in reward.usage_by_judge.items()}
+    assert after == {WAVERING: 5, ODD: 1}
+
+
+def test_a_cascade_of_one_judge_is_refused_when_the_reward_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a cascade has two judges, and 1 is named"):
+        make_reward(tmp_path, ODD, judging=JudgeConfig(votes=3, cascade=0.8))

@@ -6,10 +6,8 @@ by a stock text, and dimensions and edits that a model would make are made by ru
 and close for the rest. Only the ceiling includes asking a model again after a failed edit.
 """
 
-import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
 
 from prorubric.audit.cases import first_cases
 from prorubric.audit.config import AuditConfig
@@ -27,7 +25,6 @@ from prorubric.audit.prepare import (
 )
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.judge.checks import check_functions
-from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Model, Request, YesNoModel
@@ -40,6 +37,7 @@ from prorubric.runs.estimate import (
     count_reasks,
     expect_reply,
     open_existing,
+    pretend_verdicts,
 )
 from prorubric.runs.folder import JOURNAL
 from prorubric.runs.inputs import load_all_tasks
@@ -129,26 +127,10 @@ class _StandIns:
             questions,
             usual=expect_reply,
             retries=lambda request: count_reasks(request, config.judging),
-            pretend=partial(_pretend_verdicts, judging=config.judging),
+            pretend=partial(pretend_verdicts, judging=config.judging, every=2),
         )
         return Redrawn(replay, draw) if draw else replay
 
 
 def _pretend_answer(request: Request) -> str:
     return f"{_STOCK_ANSWER} It is number {request.draw}."
-
-
-def _pretend_verdicts(request: Request, judging: JudgeConfig) -> str:
-    """A reply that can be read: every second item holds, and none that no answer can meet."""
-    properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
-    [(name, inner)] = properties.items()
-    if "properties" not in inner:  # one mark for all items
-        return json.dumps({name: (inner["minimum"] + inner["maximum"]) // 2})
-    indices = list(inner["properties"])
-    yes, no = (True, False) if name == "satisfied" else (2, 0)
-    held: dict[str, Any] = {index: no if int(index) % 2 else yes for index in indices}
-    if judging.canary:
-        held[indices[-1]] = no
-    if judging.reasons:
-        held = {index: {"reason": "so", name: verdict} for index, verdict in held.items()}
-    return json.dumps({name: held})

@@ -38,7 +38,12 @@ def judge(
         return 0
     if any(may_cost(name, config.prices) for name in list_judges(config.judge)):
         estimate = estimate_judging(config)
-        say_estimate(count(estimate.responses, "response"), estimate)
+        responses = count(estimate.responses, "response")
+        if estimate.all_sent_on is None:
+            say_estimate(responses, estimate)
+        else:
+            say_estimate(f"{responses}, if nothing is sent on", estimate)
+            say_estimate(f"{responses}, if everything is sent on", estimate.all_sent_on)
     with show_progress("judging", "response", config.responses if config.limit is None else None) as on_progress:
         result = judge_responses(config, on_progress)
     show_result(result, partial(_print_result, rows=rows), json=json)
@@ -51,7 +56,7 @@ def _print_estimate(estimate: JudgeEstimate, console: Console) -> None:
     rejected = f"{count(estimate.rejected, 'row')} rejected"
     console.print(f"{count(estimate.responses, 'response')}, {rejected}, schemes: {', '.join(estimate.schemes)}")
     _print_left_out(estimate.left_out, console)
-    print_estimate(estimate, console)
+    print_estimate(estimate, console, estimate.all_sent_on)
 
 
 def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
@@ -77,6 +82,9 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
             f"{count(result.unsure, 'item')} below {UNSURE_BELOW:.0%}, {count(result.unknown_votes, 'vote')} unknown"
         )
         console.print(f"agreement of the votes: {result.agreement:.1%} on average; {unsure}")
+    if result.sent_on is not None:
+        share = f" ({result.sent_on / result.verdicts:.1%})" if result.verdicts else ""
+        print_line(console, f"sent on to {[*result.judges][-1]}: {count(result.sent_on, 'item')}{share}")
     if result.judges:
         table = make_table("judge", "agrees", "unknown", "calls", "tokens", "cost")
         for name, one in result.judges.items():

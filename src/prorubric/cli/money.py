@@ -33,12 +33,15 @@ def say_estimate(what: str, estimate: Estimate, *, exact: bool = True) -> None:
     say(f"{what}: {calls}; {tokens}, {_show_cost(estimate.cost)}")
 
 
-def print_estimate(estimate: Estimate, console: Console) -> None:
-    """The usual and the most that a run can take."""
+def print_estimate(estimate: Estimate, console: Console, all_sent_on: Estimate | None = None) -> None:
+    """The usual and the most that a run can take; of a cascade, with none and with all of the items sent on."""
     table = make_table("", "calls", "prompt tokens", "reply tokens", "cost")
-    for name, prefix in (("usual", ""), ("at most", "most_")):
-        counts = (getattr(estimate, prefix + part) for part in ("calls", "prompt_tokens", "completion_tokens"))
-        cost = getattr(estimate, f"{prefix}cost")
+    rows = [("usual", estimate, ""), ("at most", estimate, "most_")]
+    if all_sent_on is not None:
+        rows[:1] = [("nothing sent on", estimate, ""), ("everything sent on", all_sent_on, "")]
+    for name, found, prefix in rows:
+        counts = (getattr(found, prefix + part) for part in ("calls", "prompt_tokens", "completion_tokens"))
+        cost = getattr(found, f"{prefix}cost")
         table.add_row(name, *(f"{part:,}" for part in counts), "not known" if cost is None else _dollars(cost))
     console.print(table)
     if estimate.cost is None:

@@ -6,7 +6,7 @@ the answer, so the prompts of all responses to a task begin alike.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prorubric.errors import ConfigError
 from prorubric.judge.forms import BOOLEAN
@@ -34,6 +34,13 @@ class CheckedItems:
     def asked(self) -> tuple[Item, ...]:
         """The items to ask about."""
         return tuple(item for item in self.items if item.index not in self.decided)
+
+    def select(self, only: tuple[int, ...] | None) -> "CheckedItems":
+        """The same for some of the items, by their indices; None for all."""
+        if only is None:
+            return self
+        bounds = {index: bound for index, bound in self.bounds.items() if index in only}
+        return replace(self, items=tuple(item for item in self.items if item.index in only), bounds=bounds)
 
     def complete(self, judged: Sequence[Verdict]) -> tuple[Verdict, ...]:
         """The verdicts on all items, given those on the ones that were asked about."""

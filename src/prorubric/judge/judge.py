@@ -83,6 +83,8 @@ class JudgeConfig:
     """Show the items in another order in every vote after the first."""
     min_agreement: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Votes and panels: a verdict with a smaller share of the votes is unknown."""
+    cascade: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Two judges: the first decides, and items of which it is less sure than this go on to the second."""
     not_applicable: bool = False
     """Let the judge say that an item does not apply to the answer."""
     addressing: Addressing = "flag"
@@ -127,7 +129,9 @@ class Judgement:
     unknown_votes: int = 0
     """Votes without a verdict, of several."""
     judges: "dict[str, Judgement]" = field(default_factory=dict)
-    """The judgement of each member of a panel."""
+    """The judgement of each member of a panel or a cascade."""
+    only: tuple[int, ...] | None = None
+    """The indices of the items that it is about, if the judge was not asked about all of them."""
     addressing: Mapping[str, str] = field(default_factory=dict)
     """What the answer says to its judge, by kind; see `find_addressing`."""
     calls: int = 0
@@ -136,6 +140,11 @@ class Judgement:
     """How much of the prompts every response to the task has in common."""
     turns_left_out: int = 0
     """Turns of a long transcript that the judge was not shown."""
+
+    @property
+    def sent_on(self) -> tuple[int, ...]:
+        """The indices of the items that went on to the second judge of a cascade, which decided them."""
+        return next((own.only for own in self.judges.values() if own.only is not None), ())
 
 
 class Judge:
@@ -152,16 +161,21 @@ class Judge:
         self._prompts = load_judge_prompts(self.config.prompt_file, self.config.reasons)
         self._render = partial(render_judge_prompt, layout=self.config.layout, show_weights=self.config.show_weights)
 
-    async def judge(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
-        """The verdicts of one reading on one response, a text or the turns of a transcript."""
+    async def judge(
+        self, task: Task, response: Answer, reading: str | Reading, only: tuple[int, ...] | None = None
+    ) -> Judgement:
+        """The verdicts of one reading on one response, a text or the turns of a transcript.
+
+        `only` names the items to judge by their indices; without it, all are judged.
+        """
         wanted = find_reading(reading)
-        checks, shown = self._check(task, response, wanted), self._show(task, response)
+        checks, shown = self._check(task, response, wanted).select(only), self._show(task, response)
         addressing = self._find_addressing(shown)
         if addressing and self.config.addressing == "unknown":
             found = Judgement((_refuse(addressing),) * (1 if wanted.is_joint else len(checks.asked)))
         else:
             found = await self._judge_items(task, shown, wanted, checks.asked) if checks.asked else Judgement()
-        found.addressing = addressing
+        found.addressing, found.only = addressing, only
         found.verdicts = checks.complete(found.verdicts)
         if found.probabilities is not None and checks.decided:
             given = dict(zip((item.index for item in checks.asked), found.probabilities, strict=True))

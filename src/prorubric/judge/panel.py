@@ -1,7 +1,8 @@
-"""Several judges at once: each judges every response, and what more than half of them say is the verdict.
+"""Several judges: a panel, where each judges every response and more than half decide, or a cascade of two.
 
-A call of one judge that fails is an unknown vote, and the others decide. A judge that cannot be used at all is not
-asked again, and its votes are unknown; the error is raised once no judge is left.
+A call of one judge of a panel that fails is an unknown vote, and the others decide. A judge that cannot be used at all
+is not asked again, and its votes are unknown; the error is raised once no judge is left. In a cascade it is raised at
+once, because nobody can stand in.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from prorubric.errors import ConfigError, ModelError
+from prorubric.judge.cascade import join_cascade, list_unsure
+from prorubric.judge.forms import BOOLEAN
 from prorubric.judge.judge import Judge, JudgeConfig, Judgement, join_judgements
 from prorubric.judge.readings import Reading, find_reading, list_items
 from prorubric.llm.model import Model, YesNoModel
@@ -84,10 +87,50 @@ class Panel:
         return Judgement((Unknown(f"{NO_REPLY}: {self.failed[name]}", kind=NO_REPLY, failure="gave-up"),) * count)
 
 
+class Cascade(Panel):
+    """Two judges with the interface of one: the second is asked about items of which the first is not sure."""
+
+    def __init__(self, judges: Mapping[str, Judge] | Sequence[Judge], threshold: float) -> None:
+        super().__init__(judges)
+        if len(self.judges) != 2:
+            named = f"{len(self.judges)} {'is' if len(self.judges) == 1 else 'are'} named"
+            raise ConfigError(f"a cascade has two judges, and {named}; name the cheap one first, then the dear one")
+        self._first, self._second = self.judges.items()
+        self._threshold = threshold
+        name, first = self._first
+        if first.config.votes == 1 and not isinstance(first.model, YesNoModel):
+            line = f"a cascade needs to know how sure {name} is of its verdicts, and it gives no probabilities"
+            raise ConfigError(line, remedy="set votes to 3 or more: how far they agree is how sure it is")
+
+    async def judge(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
+        """The verdicts of one reading on one response, with those of each judge."""
+        wanted, (name, first), (other, second) = find_reading(reading), self._first, self._second
+        cheap = await first.judge(task, response, wanted)
+        sent = list_unsure(cheap, self._threshold, is_counted=wanted.form is BOOLEAN)
+        dear = Judgement(only=())
+        if sent:  # a verdict on all items together is given on all of them again
+            dear = await second.judge(task, response, wanted, None if wanted.is_joint else sent)
+            dear.only = sent
+        return replace(join_cascade(cheap, dear), judges={name: cheap, other: dear})
+
+
 AnyJudge = Judge | Panel
 
 
-def make_judge(models: Mapping[str, Model | YesNoModel], config: JudgeConfig) -> AnyJudge:
-    """The judge that asks a model in this way, or the panel of several."""
-    judges = {name: Judge(model, config) for name, model in models.items()}
+def split_config(names: Sequence[str], config: JudgeConfig) -> dict[str, JudgeConfig]:
+    """How each judge is asked: in a cascade the votes are those of the first, and the second is asked once."""
+    once = replace(config, votes=1, permute=False, min_agreement=0.0)
+    return {name: once if number and config.cascade is not None else config for number, name in enumerate(names)}
+
+
+def join_judges(judges: Mapping[str, Judge], config: JudgeConfig) -> AnyJudge:
+    """One judge as it is, several as a panel or as a cascade."""
+    if config.cascade is not None:
+        return Cascade(judges, config.cascade)
     return Panel(judges) if len(judges) > 1 else next(iter(judges.values()))
+
+
+def make_judge(models: Mapping[str, Model | YesNoModel], config: JudgeConfig) -> AnyJudge:
+    """The judge that asks a model in this way, or the panel or cascade of several."""
+    configs = split_config([*models], config)
+    return join_judges({name: Judge(model, configs[name]) for name, model in models.items()}, config)

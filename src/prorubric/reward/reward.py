@@ -22,8 +22,8 @@ from prorubric.aggregate.schemes import find_scheme, list_readings
 from prorubric.datasets.sources import Format
 from prorubric.errors import ConfigError
 from prorubric.judge.checks import check_functions
-from prorubric.judge.judge import Judge, JudgeConfig
-from prorubric.judge.panel import AnyJudge, Judges, Panel, list_judges
+from prorubric.judge.judge import JudgeConfig
+from prorubric.judge.panel import AnyJudge, Judges, join_judges, list_judges, make_judge, split_config
 from prorubric.llm.accounting import Usage
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.together import run_together
@@ -102,6 +102,8 @@ class RewardParts(Record):
     """The verdicts by reading; one that is unknown is an object with its reason."""
     agreement: dict[str, dict[str, float]] = Field(default_factory=dict)
     """By reading and index of the item, the share of votes that agree; empty if there was one vote."""
+    sent_on: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """By reading, the indices of the items that the second judge of a cascade decided."""
     dimensions: dict[str, DimensionVerdict]
     """The verdict on each dimension; None if it is unknown. Empty if the task has none."""
     shadow: dict[str, float | None]
@@ -157,8 +159,8 @@ class RubricReward:
         self._turns, self._steps = count(), count()
         self._breaker = Breaker(config.max_unknown, config.min_batch)
         self._journal = config.journal and config.journal.absolute()
-        for engine in self._find_engines().values():
-            Judge(engine.bare, config.judging)  # refuses prompts that cannot be used now, not later
+        bare = {name: engine.bare for name, engine in self._find_engines().items()}
+        make_judge(bare, config.judging)  # refuses prompts that cannot be used now, not later
 
     def __reduce__(self) -> tuple[Any, ...]:
         return make_reward, (self.config,)
@@ -270,8 +272,9 @@ class RubricReward:
         return _Asked(RewardRequest(task, answer, tokens), 0.0 - penalty)
 
     async def _reward_batch(self, batch: "Sequence[_Asked]") -> list[Reward]:
-        judges = {name: engine.find_judge(self.config.judging) for name, engine in self._find_engines().items()}
-        judge = Panel(judges) if len(judges) > 1 else next(iter(judges.values()))
+        engines, judging = self._find_engines(), self.config.judging
+        configs = split_config([*engines], judging)
+        judge = join_judges({name: engine.find_judge(configs[name]) for name, engine in engines.items()}, judging)
         rewards = await run_together(self._reward_one(judge, one) for one in batch)
         self._breaker.check([reward.parts.unknown if reward.value is None else None for reward in rewards])
         return rewards
@@ -300,6 +303,7 @@ class RubricReward:
                 for name, found in judged.items()
                 if found.agreement
             },
+            sent_on={name: found.sent_on for name, found in judged.items() if found.sent_on},
             dimensions=judge_dimensions(one.task, verdicts),
             shadow={name: scores[name].value for name in self.config.shadow if name in scores},
             tokens=one.tokens,

@@ -6,10 +6,12 @@ characters per token, a common figure for English. The estimate assumes one repl
 ceiling assumes every retry and the longest replies.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -161,11 +163,35 @@ def open_existing(path: Path | None) -> Iterator[Journal | None]:
             yield journal
 
 
-def replay_judge(model: Model | YesNoModel, questions: Questions, config: JudgeConfig) -> Model | YesNoModel:
-    """A judge that answers from the journal, and counts what the journal cannot answer."""
+def replay_judge(
+    model: Model | YesNoModel, questions: Questions, config: JudgeConfig, *, is_sure: bool = False
+) -> Model | YesNoModel:
+    """A judge that answers from the journal, and counts what the journal cannot answer; `is_sure` grants that."""
     if isinstance(model, YesNoModel):
-        return ReplayYesNo(model, questions)
-    return Replay(model, questions, usual=expect_reply, retries=lambda request: count_reasks(request, config))
+        return ReplayYesNo(model, questions, pretend=(lambda items: [1.0] * len(items)) if is_sure else None)
+    return Replay(
+        model,
+        questions,
+        usual=expect_reply,
+        retries=lambda request: count_reasks(request, config),
+        pretend=partial(pretend_verdicts, judging=config, every=1) if is_sure else None,
+    )
+
+
+def pretend_verdicts(request: Request, judging: JudgeConfig, every: int) -> str:
+    """A reply that can be read: every n-th item holds, and none that no answer can meet."""
+    properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
+    [(name, inner)] = properties.items()
+    if "properties" not in inner:  # one mark for all items
+        return json.dumps({name: (inner["minimum"] + inner["maximum"]) // 2})
+    indices = list(inner["properties"])
+    yes, no = (True, False) if name.startswith("satisfied") else (2, 0)
+    held: dict[str, Any] = {index: no if int(index) % every else yes for index in indices}
+    if judging.canary:
+        held[indices[-1]] = no
+    if judging.reasons:
+        held = {index: {"reason": "so", name: verdict} for index, verdict in held.items()}
+    return json.dumps({name: held})
 
 
 def count_reasks(request: Request, config: JudgeConfig) -> int:

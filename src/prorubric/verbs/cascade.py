@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prorubric.errors import SourceError
+from prorubric.judge.cascade import measure_sureness
 from prorubric.judge.forms import BOOLEAN
 from prorubric.judge.readings import READINGS
 from prorubric.rubric.base import Record
-from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict, is_unknown
+from prorubric.rubric.verdict import NotApplicable, Verdict, is_unknown
 from prorubric.runs.verdicts import StoredVerdicts, read_judge, read_verdicts
 
 _THRESHOLDS = (0.0, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0)
@@ -63,7 +64,7 @@ def replay_cascade(first: Path, second: Path) -> CascadeResult:
     dear = {(row.task_id, row.sample): row for row in read_verdicts(second)}
     shared = [key for key in cheap if key in dear]
     items = [item for key in shared for item in _pair_items(cheap[key], dear[key])]
-    if not items:
+    if all(item.sureness < 0 for item in items):
         what = f"no verdict of {first} has a probability, or the agreement of several votes, and another in {second}"
         raise SourceError(f"{what}; judge the same responses in both, and in the first with --votes 3")
     known = [item for item in items if not is_unknown(item.second)]
@@ -92,17 +93,12 @@ def _pair_items(cheap: StoredVerdicts, dear: StoredVerdicts) -> Iterator[_Item]:
         if len(first) != len(second):
             counts = f"{len(first)} and {len(second)} items"
             raise SourceError(f"task {cheap.task_id!r} has {counts} in the two runs; judge the same tasks in both")
-        given: dict[int, float | None] = dict(enumerate(cheap.probabilities.get(name, ()), 1))
-        given |= {int(index): share for index, share in cheap.agreement.get(name, {}).items()}
-        for index, (said, other) in enumerate(zip(first, second, strict=True), 1) if given else ():
-            figure = given.get(index)
-            if isinstance(said, Unknown):
-                yield _Item(-1.0, said, other)
-            elif figure is None:  # decided without a model
-                yield _Item(1.0, said, other)
-            else:
-                is_against = name not in cheap.agreement and not said
-                yield _Item(1 - figure if is_against else figure, said, other)
+        probabilities = dict(enumerate(cheap.probabilities.get(name, ()), 1))
+        agreement = {int(index): share for index, share in cheap.agreement.get(name, {}).items()}
+        # Without any figures, what is known was not judged by probability or votes; what is unknown is sent on.
+        if probabilities or agreement or all(map(is_unknown, first)):
+            for index, (said, other) in enumerate(zip(first, second, strict=True), 1):
+                yield _Item(measure_sureness(said, probabilities.get(index), agreement.get(index)), said, other)
 
 
 def _is_same(first: Verdict, second: Verdict) -> bool:

@@ -22,12 +22,14 @@ from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
 from prorubric.judge.answer import View
+from prorubric.judge.cascade import DIGITS
 from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import JudgeConfig, Judged
 from prorubric.judge.panel import Judges, list_judges, make_judge
 from prorubric.judge.readings import Reading
 from prorubric.judge.votes import UNSURE_BELOW
-from prorubric.llm.accounting import estimate_cost
+from prorubric.llm.accounting import Prices, estimate_cost
+from prorubric.llm.journal import Journal
 from prorubric.llm.model import YesNoModel
 from prorubric.llm.together import run_sync
 from prorubric.rubric.base import Record, config_record, render_config
@@ -71,13 +73,13 @@ class JudgeRunConfig(TaskOptions, EngineOptions):
 
 
 class PanelMember(Record):
-    """One judge of a panel: what it said, and what it cost."""
+    """One judge of a panel or a cascade: what it said, and what it cost."""
 
     verdicts: int
     unknown: int
     unknown_reasons: dict[str, int]
     agreed: float | None
-    """The share of its known verdicts that are those of the panel, where the panel has one; None without any."""
+    """The share of its known verdicts that are those of all judges together, where there is one; None without any."""
     calls: int
     cached: int
     failed_calls: int
@@ -118,6 +120,8 @@ class JudgeResult(RunResult, ScoredRun):
     """Votes without a verdict, of several; the others may have decided all the same."""
     judges: dict[str, PanelMember] = Field(default_factory=dict)
     """By name, if there are several."""
+    sent_on: int | None = None
+    """Items that the first judge of a cascade was not sure of, and the second decided; None without a cascade."""
     reasks: int | None
     """How often an open item was asked again; None for a judge that gives probabilities, which is asked once."""
     shareable_prompt_tokens: int
@@ -135,6 +139,8 @@ class JudgeEstimate(Estimate):
     schemes: tuple[str, ...]
     left_out: dict[str, str]
     unread: dict[str, str]
+    all_sent_on: Estimate | None = None
+    """What a cascade would take if every item went on to the second judge; the other figures are for none."""
 
 
 def judge_responses(config: JudgeRunConfig, on_progress: OnProgress | None = None) -> JudgeResult:
@@ -158,7 +164,7 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
     setting = Setting(
         verb="judge",
         config=config,
-        identity={"judge": _identify(inputs.models), "subset": config.subset}
+        identity={"judge": _identify(inputs.models, config.judging), "subset": config.subset}
         | render_config(config.judging)
         | {"limit": config.limit},
         inputs={"tasks": config.tasks, "responses": config.responses},
@@ -197,7 +203,7 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
 def start_judging(
     judging: JudgeConfig, readings: tuple[Reading, ...], names: tuple[str, ...], *models: AnyModel
 ) -> Callable[[tuple[Task, Response]], Coroutine[Any, Any, Judged]]:
-    """The function that judges one response, by one model or by a panel of several."""
+    """The function that judges one response, by one model or by several."""
     judge = make_judge(dict(zip(names, models, strict=True)), judging)
 
     async def judge_one(case: tuple[Task, Response]) -> Judged:
@@ -217,7 +223,7 @@ class _Inputs:
     left_out: dict[str, str]
     unread: dict[str, str]
     models: dict[str, AnyModel]
-    """By what the user calls them; several are a panel."""
+    """By what the user calls them."""
     job: Job[tuple[Task, Response], Judged]
 
 
@@ -239,9 +245,11 @@ def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
     return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, models, job)
 
 
-def _identify(models: Mapping[str, AnyModel]) -> str | list[str]:
-    """What makes a run another one if its judges differ; their order does not."""
-    identities = sorted(model.identity for model in models.values())
+def _identify(models: Mapping[str, AnyModel], judging: JudgeConfig) -> str | list[str]:
+    """What makes a run another one if its judges differ; their order matters only in a cascade."""
+    identities = [model.identity for model in models.values()]
+    if judging.cascade is None:
+        identities.sort()
     return identities if len(identities) > 1 else identities[0]
 
 
@@ -276,13 +284,15 @@ class _Tally:
                 voted=len(judgement.agreement),
                 unsure=sum(share < UNSURE_BELOW for share in judgement.agreement.values()),
                 unknown_votes=judgement.unknown_votes if judgement.agreement else 0,
+                sent_on=len(judgement.sent_on),
             )
             self.agreement += sum(judgement.agreement.values())
             for verdict in unknown:
                 self.reasons.add(verdict)
             for name, own in judgement.judges.items():
-                both = zip(own.verdicts, judgement.verdicts, strict=True)
-                known = [said == joined for said, joined in both if not (is_unknown(said) or is_unknown(joined))]
+                joined = (judgement.verdicts[index - 1] for index in own.only or ())
+                both = zip(own.verdicts, judgement.verdicts if own.only is None else joined, strict=True)
+                known = [said == final for said, final in both if not (is_unknown(said) or is_unknown(final))]
                 missing = [verdict for verdict in own.verdicts if isinstance(verdict, Unknown)]
                 counts = {"verdicts": len(own.verdicts), "unknown": len(missing)}
                 self.judges[name].update(**counts, compared=len(known), agreed=sum(known))
@@ -304,7 +314,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         if one.reasons
     }
     agreement: dict[str, JsonValue] = {
-        name: {str(index): round(share, 4) for index, share in one.agreement.items()}
+        name: {str(index): round(share, DIGITS) for index, share in one.agreement.items()}
         for name, one in found.items()
         if one.agreement
     }
@@ -324,6 +334,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         agreement=agreement,
         addressing={**judged.addressing},
         judges=judges,
+        sent_on={name: [*one.sent_on] for name, one in found.items() if one.sent_on},
         meta=judged.response.meta,
     )
 
@@ -349,6 +360,7 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         unsure=tally.counts["unsure"],
         unknown_votes=tally.counts["unknown_votes"],
         judges=_describe_judges(tally, run) if len(inputs.models) > 1 else {},
+        sent_on=None if config.judging.cascade is None else tally.counts["sent_on"],
         reasks=None
         if all(isinstance(model, YesNoModel) for model in inputs.models.values())
         else config.judging.reasks,
@@ -380,14 +392,15 @@ def _describe_judges(tally: _Tally, run: Run) -> dict[str, PanelMember]:
 async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
     inputs, responses = _open_inputs(config, run), 0
     with open_existing(config.journal or config.out / JOURNAL) as journal:
-        asked = {name: Questions(journal) for name in inputs.models}
-        judge_one = inputs.job(
-            *(replay_judge(model, asked[name], config.judging) for name, model in inputs.models.items())
-        )
+        everything = _Count(inputs, journal, config.judging)
+        # A first judge that is sure of everything sends nothing on; one that does not answer sends everything on.
+        nothing = _Count(inputs, journal, config.judging, is_sure=True) if config.judging.cascade else everything
         for case in inputs.cases:
-            await judge_one(case)
+            for count in {everything, nothing}:
+                await count.judge_one(case)
             responses += 1
     await run.models.close(own=False)  # the run may use the same object
+    high, low = everything.price(run.gate.prices), nothing.price(run.gate.prices)
     return JudgeEstimate(
         judge=", ".join(inputs.models),
         responses=responses,
@@ -395,5 +408,23 @@ async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
         schemes=inputs.schemes,
         left_out=inputs.left_out,
         unread=inputs.unread,
-        **add_up(asked[name].price(model.name, run.gate.prices) for name, model in inputs.models.items()),
+        all_sent_on=Estimate(**high) if config.judging.cascade else None,
+        **{name: high[name] if name.startswith("most_") else value for name, value in low.items()},
     )
+
+
+class _Count:
+    """Counts what would be asked of each judge."""
+
+    def __init__(
+        self, inputs: _Inputs, journal: Journal | None, judging: JudgeConfig, *, is_sure: bool = False
+    ) -> None:
+        self._models, self._asked = inputs.models, {name: Questions(journal) for name in inputs.models}
+        replays = (
+            replay_judge(model, self._asked[name], judging, is_sure=is_sure) for name, model in self._models.items()
+        )
+        self.judge_one = inputs.job(*replays)
+
+    def price(self, prices: Prices) -> dict[str, Any]:
+        """The fields of an `Estimate`."""
+        return add_up(self._asked[name].price(model.name, prices) for name, model in self._models.items())
