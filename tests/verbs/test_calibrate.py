@@ -10,9 +10,10 @@ import pytest
 from prorubric import CalibrateConfig, JudgeConfig, Message, calibrate_judge
 from prorubric.cli.app import run as run_program
 from prorubric.datasets.people_labels import LabelledItem, LabelledPair, load_labels
-from prorubric.errors import SourceError
+from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.agreement import Confusion, PairAgreement, compare_pairs, count_pairs
 from prorubric.llm.model import Reply, Request
+from tests.judge.voters import LENIENT, ODD, STRICT, WAVERING
 from tests.llm.asking import count_replies
 from tests.llm.server import MisbehavingServer
 
@@ -92,6 +93,30 @@ class TestCalibrate:
         calibrate_judge(CalibrateConfig(labels, judge=judge, journal=tmp_path / "j.sqlite"))
         with Journal(tmp_path / "j.sqlite") as journal:
             assert count_replies(journal) == 1
+
+    def test_several_judges_and_votes_are_joined_as_in_a_run(
+        self, labels: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        panel = calibrate_judge(CalibrateConfig(labels, judge=[LENIENT, STRICT, ODD]))
+        alone = calibrate_judge(CalibrateConfig(labels, judge=ODD))
+        assert (panel.judge_agreement, panel.said_true) == (alone.judge_agreement, 3 / 5)
+        assert (panel.agreement, panel.judges[ODD].agreed) == (pytest.approx(2 / 3), 1.0)
+        # Granted in 4, 3, 2, 1 and 0 of the 5 votes; items 2 and 3 go on to the second judge, which grants the third.
+        judging = JudgeConfig(votes=5, cascade=0.8)
+        cascade = calibrate_judge(CalibrateConfig(labels, judge=[WAVERING, ODD], judging=judging))
+        assert (cascade.said_true, cascade.sent_on) == (2 / 5, 2)
+        assert run_program(["calibrate", str(labels), "--judge", LENIENT, "--judge", ODD]) == 1
+        shown = capsys.readouterr().out
+        assert "agreement of the votes: 80.0% on average; 2 items below 80%, 0 votes unknown" in shown
+        assert f"judge {LENIENT}, {ODD} on 5 items" in shown
+
+    @pytest.mark.parametrize("change", [{"judge": [LENIENT, ODD]}, {"judge": ODD, "judging": JudgeConfig(votes=3)}])
+    def test_pairs_of_answers_need_one_judge_and_one_vote(self, tmp_path: Path, change: dict[str, Any]) -> None:
+        row: dict[str, object] = {"prompt": "?", "first": "a", "second": "b", "better": "first"}
+        labels = write_labels(tmp_path / "pairs.jsonl", [row])
+        line = "pairs.jsonl: 1 pair of answers, which one judge compares without votes; name one judge"
+        with pytest.raises(ConfigError, match=line):
+            calibrate_judge(CalibrateConfig(labels, **change))
 
     def test_a_dead_endpoint_stops_the_program_with_two_and_one_line(
         self, labels: Path, capsys: pytest.CaptureFixture[str]

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from prorubric.aggregate.choose import score_readings
 from prorubric.audit.edits.kind import MadeEdit, NotMade
-from prorubric.judge.judge import Judge, judge_stream
+from prorubric.judge.panel import AnyJudge, judge_stream
 from prorubric.judge.readings import Reading
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
+from prorubric.runs.votes import VoteTally
 
 ANSWER = "answer"
 """The text that everything is compared with: the answer as it is."""
@@ -93,13 +94,14 @@ def make_garbage(answer: str, key: str) -> str:
 class Examiner:
     """Judges texts under a set of schemes."""
 
-    judge: Judge
-    judge_again: Judge
+    judge: AnyJudge
+    judge_again: AnyJudge
     """The same judge, asked afresh."""
     schemes: tuple[str, ...]
     readings: Sequence[str | Reading]
     window: int
     on_judged: Callable[[int], None]
+    votes: VoteTally = field(default_factory=VoteTally)
 
     async def examine(self, cases: Iterable[AuditCase], name: str, readings: Sequence[str] | None = None) -> None:
         """Judge one kind of text of all cases that have it; scores need all readings."""
@@ -112,6 +114,8 @@ class Examiner:
             async for judged in stream:
                 case = next(waiting)
                 case.verdicts[name] = {reading: found.verdicts for reading, found in judged.judgements.items()}
+                for found in judged.judgements.values():
+                    self.votes.add(found)
                 if readings is None:
                     scores = score_readings(case.verdicts[name], case.task, self.schemes)
                     case.scores[name] = {scheme: score.value for scheme, score in scores.items()}

@@ -14,6 +14,7 @@ from prorubric.audit.price_list import TARGET
 from prorubric.datasets.load import TaskOptions
 from prorubric.errors import ConfigError
 from prorubric.judge.judge import JudgeConfig
+from prorubric.judge.panel import Judges
 from prorubric.rubric.base import config_record, split_commas
 from prorubric.runs.run import RunOptions
 from prorubric.text.show import shorten
@@ -35,8 +36,8 @@ class AuditConfig(TaskOptions, RunOptions):
     responses: Path | None = None
     """Answers file. Without one, answers are sampled (--answers-from) or composed from the checklists."""
     _: KW_ONLY
-    judge: str = "lexical"
-    """The judge: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
+    judge: Judges = "lexical"
+    """Judge, or several: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     editor: str = "rules"
     """What edits the answers: rules (offline), or a model that writes text."""
     generator: str = "rules"

@@ -25,6 +25,7 @@ from prorubric.audit.prepare import (
 )
 from prorubric.compile.compiler import RULES, GeneratorConfig
 from prorubric.judge.checks import check_functions
+from prorubric.judge.panel import list_judges
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Model, Request, YesNoModel
@@ -56,6 +57,8 @@ class AuditEstimate(Estimate):
     tasks: int
     answers: int
     schemes: tuple[str, ...]
+    leaves_out_sent: bool
+    """True for a cascade: what goes on to the second judge depends on the first and is not counted."""
 
 
 async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
@@ -65,13 +68,13 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
     check_functions(everything.values(), python=config.judging.python_checks)
     chosen = choose_tasks(everything, config.limit)
     check_asked(config)
-    kinds = choose_kinds(config)
+    kinds, names = choose_kinds(config), list_judges(config.judge)
     with open_existing(config.journal or config.out / JOURNAL) as journal:
         stand_ins = _StandIns(run, journal)
         edit = partial(stand_ins.write, tokens=_EDIT_TOKENS, reasks=REASKS)
         models = AuditModels(
-            judge=stand_ins.judge(config),
-            judge_again=stand_ins.judge(config, ANOTHER_DRAW),
+            judges={name: stand_ins.judge(name, config) for name in names},
+            judges_again={name: stand_ins.judge(name, config, ANOTHER_DRAW) for name in names},
             editor=make_editor(config.editor, edit, or_by_rules=True),
             generator=None,
             answers=stand_ins.write(config.answers_from, _ANSWER_TOKENS, 0, _pretend_answer)
@@ -86,11 +89,12 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
     await run.models.close(own=False)  # the audit may use the same objects
     asked = stand_ins.questions.items()
     return AuditEstimate(
-        judge=config.judge,
+        judge=", ".join(names),
         editor=config.editor,
         tasks=len(first_cases(start.cases)),
         answers=len(start.cases),
         schemes=start.schemes,
+        leaves_out_sent=config.judging.cascade is not None,
         **add_up(questions.price(run.models.make(spec).name, run.gate.prices) for spec, questions in asked),
     )
 
@@ -117,9 +121,9 @@ class _StandIns:
             pretend=pretend,
         )
 
-    def judge(self, config: AuditConfig, draw: int = 0) -> AnyModel:
-        """For the judge."""
-        model, questions = self._make(config.judge)
+    def judge(self, spec: str, config: AuditConfig, draw: int = 0) -> AnyModel:
+        """For a judge."""
+        model, questions = self._make(spec)
         if isinstance(model, YesNoModel):
             return ReplayYesNo(model, questions, draw, lambda items: [float(n % 2) for n in range(len(items))])
         replay = Replay(

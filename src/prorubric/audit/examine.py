@@ -10,7 +10,7 @@ from prorubric.audit.edits.kind import EditCase, EditKind, NotMade
 from prorubric.audit.prepare import AuditModels, judges_fixed
 from prorubric.audit.price_list import PROBES, probe_prices
 from prorubric.audit.summary import Found, share_unknown
-from prorubric.judge.judge import Judge
+from prorubric.judge.panel import make_judge
 from prorubric.judge.readings import READINGS
 from prorubric.llm.together import run_in_order
 from prorubric.runs.run import Run
@@ -49,7 +49,7 @@ async def examine(
         made = await models.editor.edit(EditCase(case.task, case.response.text, case.complies), [*case.outcomes], kinds)
         case.outcomes.update({outcome.kind: outcome for outcome in made})
 
-    judges = Judge(models.judge, config.judging), Judge(models.judge_again, config.judging)
+    judges = make_judge(models.judges, config.judging), make_judge(models.judges_again, config.judging)
     examiner = Examiner(*judges, schemes, tuple(readings), window, count)
     await examiner.examine(cases, ANSWER)
     run.check_stopped()
@@ -59,7 +59,7 @@ async def examine(
         names = [*edits, *hacks] if id(case) in firsts else edits
         case.outcomes.update({name: NotMade(kind=name, reason=reason) for name in names})
     if unread:  # everything after this would cost money and could not be used
-        return Found(cases, schemes, kinds, fixed, [], [])
+        return Found(cases, schemes, kinds, fixed, [], [], examiner.votes)
     judged_cases = (case for case in cases if any(found is not None for found in case.complies))
     async for _ in run_in_order(map(edit, judged_cases), window):
         pass
@@ -70,4 +70,4 @@ async def examine(
         await (on_schemes if name in hacks else examiner).examine(cases, name)
         run.check_stopped()
     prices, found_hacks = await probe_prices(cases, examiner, config.target)
-    return Found(cases, schemes, kinds, fixed, prices, found_hacks)
+    return Found(cases, schemes, kinds, fixed, prices, found_hacks, examiner.votes)

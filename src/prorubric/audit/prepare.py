@@ -1,6 +1,7 @@
 """What an audit starts from: its models, tasks with dimensions, the schemes that they allow, and answers."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prorubric.aggregate.choose import (
@@ -26,6 +27,7 @@ from prorubric.compile.rules import LABEL
 from prorubric.datasets.rejects import Reject, Rejects
 from prorubric.errors import SchemeError, SourceError
 from prorubric.judge.judge import MOST_REASKS
+from prorubric.judge.panel import list_judges, make_judge
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Model
@@ -42,9 +44,10 @@ ANOTHER_DRAW = 100_000 * (MOST_REASKS + 1)
 class AuditModels:
     """Every model that takes part."""
 
-    judge: AnyModel
-    judge_again: AnyModel
-    """The judge, asked afresh: none of its replies come from the journal of the first time."""
+    judges: Mapping[str, AnyModel]
+    """By name: one, or a panel or cascade of several."""
+    judges_again: Mapping[str, AnyModel]
+    """The same, asked afresh: none of their replies come from the journal of the first time."""
     editor: Editor
     generator: Model | None
     """None: the rules."""
@@ -80,7 +83,7 @@ def choose_kinds(config: AuditConfig) -> dict[str, EditKind]:
 
 def check_models(config: AuditConfig, models: Models) -> None:
     """Make every model that the options name; raises before there is a folder."""
-    models.make(config.judge)
+    make_judge({name: models.make(name) for name in list_judges(config.judge)}, config.judging)
     for spec in (config.editor, config.generator, config.answers_from):
         if spec is not None and spec not in (EDIT_BY_RULES, RULES):
             require_text(models.make(spec))
@@ -88,13 +91,14 @@ def check_models(config: AuditConfig, models: Models) -> None:
 
 def open_models(config: AuditConfig, models: Models, journal: Journal) -> AuditModels:
     """The models with their replies kept in a journal."""
+    names = list_judges(config.judge)
 
     def open_text(spec: str) -> Model:
         return require_text(models.open(spec, journal))
 
     return AuditModels(
-        judge=models.open(config.judge, journal),
-        judge_again=models.open(config.judge, journal, ANOTHER_DRAW),
+        judges={name: models.open(name, journal) for name in names},
+        judges_again={name: models.open(name, journal, ANOTHER_DRAW) for name in names},
         editor=make_editor(config.editor, open_text),
         generator=None if config.generator == RULES else open_text(config.generator),
         answers=open_text(config.answers_from) if config.answers_from else None,
@@ -110,7 +114,7 @@ async def prepare(
     if wants_dimensions(config):
         compiled, dimensions_from = await add_dimensions(chosen, models.generator, config, rejects)
     tasks, schemes, left_out = keep_judgeable(compiled, asked, config.tasks, rejects)
-    if asked.strip() == ALL and config.judge == READS_WORDS:
+    if asked.strip() == ALL and not judges_fixed(config):
         schemes, unread = split_by_words(schemes)
         left_out |= unread
     cases, answers_from = await find_answers(tasks, everything | tasks, models.answers, config, rejects)
@@ -131,8 +135,8 @@ def wants_dimensions(config: AuditConfig) -> bool:
 
 
 def judges_fixed(config: AuditConfig) -> bool:
-    """True unless the judge compares words: fixed criteria are not about words."""
-    return config.judge != READS_WORDS
+    """True unless a judge compares words: fixed criteria are not about words."""
+    return READS_WORDS not in list_judges(config.judge)
 
 
 def need_dimensions(names: str) -> bool:
@@ -195,7 +199,7 @@ def _name_schemes(config: AuditConfig) -> str:
     """The sum and ProRubric. A judge that compares words cannot read a dimension; the groups hold for it as well."""
     if config.scheme.strip() != AUTO:
         return config.scheme
-    return "additive,conjunctive" if config.judge == READS_WORDS else "additive,conjunctive,prorubric"
+    return "additive,conjunctive,prorubric" if judges_fixed(config) else "additive,conjunctive"
 
 
 def _split_names(names: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from prorubric.audit.edits.kind import EditKind
 from prorubric.files.tables import render_html
 from prorubric.rubric.base import Record
 from prorubric.runs.run import RunResult
+from prorubric.runs.votes import VotedResult
 
 PaysForPadding = Literal["yes", "no", "no (near the floor)", "no (near the ceiling)", "unclear", "no verdict"]
 
@@ -216,7 +217,7 @@ class SchemeLine(Record):
     """As in the forecast."""
 
 
-class AuditResult(RunResult):
+class AuditResult(RunResult, VotedResult):
     """What the audit found, scheme by scheme; nothing is averaged into one number."""
 
     folder: str

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from prorubric.audit.price_list import approximate_tokens
 from prorubric.audit.records import Check, EditCount, Effect, FixedChange, Hack, NamingPrice
 from prorubric.judge.readings import Reading
 from prorubric.rubric.verdict import Unknown, UnknownCounts, Verdict
+from prorubric.runs.votes import VoteTally
 
 _SHOWN_PRICES, _SHOWN_HACKS = 20, 20
 _DIGITS = 9
@@ -36,6 +37,7 @@ class Found:
     """The fixed criteria that were judged."""
     prices: list[NamingPrice]
     hacks: list[Hack]
+    votes: VoteTally = field(default_factory=VoteTally)
 
 
 def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, s
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, print_hanging, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
+from prorubric.cli.votes import print_votes
+from prorubric.judge.panel import list_judges
 from prorubric.text.show import count
 from prorubric.verbs.audit import audit_rewards, estimate_audit
 
@@ -38,7 +40,7 @@ def audit(
     if dry_run:
         show_result(estimate_audit(config), _print_estimate, json=json)
         return 0
-    models = (config.judge, config.editor, config.generator, config.answers_from)
+    models = (*list_judges(config.judge), config.editor, config.generator, config.answers_from)
     if any(may_cost(model, config.prices) for model in models if model):
         estimate = estimate_audit(config)
         say_estimate(count(estimate.answers, "answer"), estimate, exact=False)
@@ -54,6 +56,8 @@ def _print_estimate(estimate: AuditEstimate, console: Console) -> None:
     console.print(f"{about}, schemes: {', '.join(estimate.schemes)}")
     print_estimate(estimate, console)
     console.print("which edits can be made depends on the verdicts: expect a few calls more or less")
+    if estimate.leaves_out_sent:
+        console.print("not counted: what the first judge is not sure of and sends on to the second", style="yellow")
 
 
 def print_audit(result: AuditResult, console: Console) -> None:
@@ -73,6 +77,7 @@ def print_audit(result: AuditResult, console: Console) -> None:
             reasons[_SHOWN_REASONS:] = [f"{count(len(reasons) - _SHOWN_REASONS, 'more reason')} on the page"]
         unknown = f"{result.unknown_verdicts:,} of {result.verdicts:,} verdicts are unknown"
         print_line(console, f"{unknown}: {', '.join(reasons)}", "yellow")
+    print_votes(result, result.verdicts, console)
     if result.left_out:
         schemes = count(len(result.left_out), "scheme")
         print_line(console, f"{schemes} left out; name one with --scheme to see what it needs", "yellow")

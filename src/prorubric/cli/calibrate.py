@@ -7,6 +7,7 @@ from rich.console import Console
 
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
+from prorubric.cli.votes import print_votes
 from prorubric.judge.agreement import PairAgreement
 from prorubric.text.show import count
 from prorubric.verbs.calibrate import CalibrateConfig, CalibrateResult, calibrate_judge
@@ -18,7 +19,7 @@ def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: 
     """Compare a judge with people on statements and pairs of answers that people have labelled."""
     result = calibrate_judge(read_http(config))
     show_result(result, _print_result, json=json)
-    return 1 if result.unknown else 0
+    return 1 if result.unknown or result.unknown_votes else 0
 
 
 def _print_result(result: CalibrateResult, console: Console) -> None:
@@ -26,6 +27,7 @@ def _print_result(result: CalibrateResult, console: Console) -> None:
         _print_items(result, console)
     if result.pairs is not None:
         _print_pairs(result, {"all pairs": result.pairs, **result.pairs_by_tag}, console)
+    print_votes(result, result.items, console)
     for reason, number in result.unknown_reasons.items():
         print_line(console, f"unknown: {number:,} x {reason}")
     if result.damaged:

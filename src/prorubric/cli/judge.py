@@ -11,9 +11,9 @@ from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, s
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
+from prorubric.cli.votes import print_votes
 from prorubric.judge.judge import MOST_REASKS
 from prorubric.judge.panel import list_judges
-from prorubric.judge.votes import UNSURE_BELOW
 from prorubric.text.show import count
 from prorubric.verbs.judge import JudgeEstimate, JudgeResult, JudgeRunConfig, estimate_judging, judge_responses
 from prorubric.verbs.score import ScoredRun
@@ -77,24 +77,7 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
         reason = next(iter(result.unread.values()))
         print_line(console, f"warning: the scores under {', '.join(result.unread)} mean nothing: {reason}", "yellow")
     print_worst(result, rows, console)
-    if result.agreement is not None:
-        unsure = (
-            f"{count(result.unsure, 'item')} below {UNSURE_BELOW:.0%}, {count(result.unknown_votes, 'vote')} unknown"
-        )
-        console.print(f"agreement of the votes: {result.agreement:.1%} on average; {unsure}")
-    if result.sent_on is not None:
-        share = f" ({result.sent_on / result.verdicts:.1%})" if result.verdicts else ""
-        print_line(console, f"sent on to {[*result.judges][-1]}: {count(result.sent_on, 'item')}{share}")
-    if result.judges:
-        table = make_table("judge", "agrees", "unknown", "calls", "tokens", "cost")
-        for name, one in result.judges.items():
-            counts = (one.unknown, one.calls - one.cached, one.prompt_tokens + one.completion_tokens)
-            figures = (show_figure(one.agreed, ".1%"), *(f"{number:,}" for number in counts))
-            table.add_row(literal(name), *figures, "not known" if one.cost is None else f"${one.cost:,.4f}")
-        console.print(table)
-        for name, one in result.judges.items():
-            for reason, number in list(one.unknown_reasons.items())[:1]:
-                print_line(console, f"{name} left {count(one.unknown, 'vote')} open: {number:,} x {reason}", "yellow")
+    print_votes(result, result.verdicts, console)
     _print_faults(result, console)
     print_calls(result, console)
     if result.shareable_share is not None:

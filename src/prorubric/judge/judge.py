@@ -5,7 +5,7 @@ Items that a reply leaves open are asked about again, and only those, as a fresh
 model that gives probabilities instead of text is asked once, and a verdict is a threshold on its probability.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -34,7 +34,7 @@ from prorubric.judge.render import (
 from prorubric.judge.texts import TEXTS
 from prorubric.judge.votes import average_votes, join_votes
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
-from prorubric.llm.together import run_in_order, run_together
+from prorubric.llm.together import run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Answer, Response, Task, find_last_text
 from prorubric.rubric.verdict import NO_REPLY, NotApplicable, Unknown, Verdict, is_unknown
@@ -410,17 +410,6 @@ class Judged:
         """True if a verdict, or a vote, is unknown."""
         judgements = self.judgements.values()
         return any(found.unknown_votes or any(map(is_unknown, found.verdicts)) for found in judgements)
-
-
-def judge_stream(
-    judge: Judge, cases: Iterable[tuple[Task, Response]], readings: Sequence[str | Reading], window: int
-) -> AsyncGenerator[Judged, None]:
-    """Judge every case, at most `window` at a time, in order. An error that ends the run ends all of them at once."""
-
-    async def judge_one(task: Task, response: Response) -> Judged:
-        return Judged(task, response, await judge.judge_all(task, response.answer, readings))
-
-    return run_in_order((judge_one(task, response) for task, response in cases), window)
 
 
 def join_judgements(

@@ -5,7 +5,7 @@ is not asked again, and its votes are unknown; the error is raised once no judge
 once, because nobody can stand in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -14,11 +14,11 @@ from pydantic import AfterValidator
 from prorubric.errors import ConfigError, ModelError
 from prorubric.judge.cascade import join_cascade, list_unsure
 from prorubric.judge.forms import BOOLEAN
-from prorubric.judge.judge import Judge, JudgeConfig, Judgement, join_judgements
+from prorubric.judge.judge import Judge, JudgeConfig, Judged, Judgement, join_judgements
 from prorubric.judge.readings import Reading, find_reading, list_items
 from prorubric.llm.model import Model, YesNoModel
-from prorubric.llm.together import run_together
-from prorubric.rubric.records import Answer, Task
+from prorubric.llm.together import run_in_order, run_together
+from prorubric.rubric.records import Answer, Response, Task
 from prorubric.rubric.verdict import NO_REPLY, Unknown
 
 
@@ -134,3 +134,22 @@ def make_judge(models: Mapping[str, Model | YesNoModel], config: JudgeConfig) ->
     """The judge that asks a model in this way, or the panel or cascade of several."""
     configs = split_config([*models], config)
     return join_judges({name: Judge(model, configs[name]) for name, model in models.items()}, config)
+
+
+def identify_judges(models: Mapping[str, Model | YesNoModel], judging: JudgeConfig) -> str | list[str]:
+    """What makes a run another one if its judges differ; their order matters only in a cascade."""
+    identities = [model.identity for model in models.values()]
+    if judging.cascade is None:
+        identities.sort()
+    return identities if len(identities) > 1 else identities[0]
+
+
+def judge_stream(
+    judge: AnyJudge, cases: Iterable[tuple[Task, Response]], readings: Sequence[str | Reading], window: int
+) -> AsyncGenerator[Judged, None]:
+    """Judge every case, at most `window` at a time, in order. An error that ends the run ends all of them at once."""
+
+    async def judge_one(task: Task, response: Response) -> Judged:
+        return Judged(task, response, await judge.judge_all(task, response.answer, readings))
+
+    return run_in_order((judge_one(task, response) for task, response in cases), window)

@@ -70,7 +70,7 @@ def _render_header(result: AuditResult) -> Html:
         content = (element("strong", title), " ", NOTES["dead"], bullets(lines))
         alarm = element("div", content, class_="alarm", role="alert")
     limits = (
-        (result.judge == "lexical", "The judge is lexical.", NOTES["lexical-judge"]),
+        ("lexical" in result.judge.split(", "), "The judge is lexical.", NOTES["lexical-judge"]),
         (result.composed, "The answers are composed.", NOTES["composed-answers"]),
         (result.editor == RULES, "The editor is a set of rules.", NOTES["rules-editor"]),
         (result.rules_dimensions, "The dimensions come from rules.", NOTES["rules-dimensions"]),

@@ -178,6 +178,8 @@ def render_run(audit: AuditFolder) -> Html:
     made_with = versions if isinstance(versions, Mapping) else {}
     facts = (
         ("Verdicts", f"{result.verdicts}, of which {result.unknown_verdicts} unknown"),
+        *([("Agreement of the votes", f"{result.agreement:.1%}")] if result.agreement is not None else []),
+        *([("Sent on to the second judge", f"{result.sent_on}")] if result.sent_on is not None else []),
         ("Calls", f"{result.calls - result.cached}, and {result.cached - result.repeated} replies of earlier runs"),
         *([("Damaged replies", f"{result.damaged}, asked for again")] if result.damaged else []),
         ("Cost", UNKNOWN if result.cost is None else f"${result.cost:.2f}"),

@@ -5,6 +5,7 @@ another prompt) and with probes of what naming buys. What could not be read, ans
 its reason.
 """
 
+from prorubric.aggregate.choose import READS_WORDS
 from prorubric.audit.cases import first_cases
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.estimate import AuditEstimate, estimate_calls
@@ -24,6 +25,7 @@ from prorubric.audit.records import AuditResult
 from prorubric.audit.summary import summarize
 from prorubric.files.write import write_json
 from prorubric.judge.checks import check_functions
+from prorubric.judge.panel import identify_judges
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_sync
 from prorubric.report.audit_page import write_audit_page
@@ -89,7 +91,8 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
         try:
             start = await prepare(config, models, chosen, everything, run.rejects)
             run.check_stopped()
-            identities = {"judge_identity": models.judge.identity, "editor_identity": models.editor.identity}
+            judges = {"judge_identity": identify_judges(models.judges, config.judging)}
+            identities = judges | {"editor_identity": models.editor.identity}
             begin(schemes=start.schemes, **identities)
             save_tasks(config.out / TASKS, start.tasks.values())
             found = await examine(start.cases, models, start.schemes, kinds, config, run)
@@ -99,7 +102,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
         write_cases(config.out, found)
         run.rejects.save(config.out / REJECTS)
         audited = len(first_cases(start.cases))
-        words = f"{config.judge} compares words, and these criteria are not about words"
+        words = f"{READS_WORDS} compares words, and these criteria are not about words"
         result = AuditResult(
             folder=str(config.out),
             tasks=audited,
@@ -108,7 +111,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
             answers=len(start.cases),
             answers_from=start.answers_from,
             composed=config.responses is None and config.answers_from is None,
-            judge=config.judge,
+            judge=", ".join(models.judges),
             editor=config.editor,
             dimensions_from=start.dimensions_from,
             rules_dimensions=start.dimensions_from != NO_DIMENSIONS
@@ -117,6 +120,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
             left_out=start.left_out,
             fixed_left_out="" if found.fixed else words,
             **summarize(found, config),
+            **found.votes.summarize(run.gate.usage, run.gate.prices),
             **run.describe(),
         )
         write_json(config.out / SUMMARY, result.model_dump(mode="json"))

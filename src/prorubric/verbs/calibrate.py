@@ -6,25 +6,28 @@ more than they do. The two responses of a pair are shown in both orders.
 """
 
 from collections import defaultdict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from prorubric.datasets.people_labels import LabelFormat, LabelledItem, LabelledPair, load_labels
-from prorubric.errors import SourceError
+from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.agreement import Agreement, PairAgreement, compare_pairs, compare_with_people
-from prorubric.judge.judge import Comparison, Judge, JudgeConfig, judge_stream
-from prorubric.llm.accounting import Usage
+from prorubric.judge.judge import Comparison, Judge, JudgeConfig
+from prorubric.judge.panel import AnyJudge, Judges, judge_stream, list_judges, make_judge
+from prorubric.llm.accounting import Usage, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.make import keep_model, make_model
 from prorubric.llm.together import run_in_order, run_sync
-from prorubric.rubric.base import Record, config_record
+from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
 from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts, Verdict
 from prorubric.runs.folder import JOURNAL
+from prorubric.runs.votes import VotedResult, VoteTally
+from prorubric.text.show import count
 
 _NOT_RECORDED = (Message(role="user", content="(no prompt was recorded)"),)
 _NOT_APPLICABLE = Unknown("the judge called it not applicable", kind="not applicable")
@@ -38,8 +41,8 @@ class CalibrateConfig:
     labels: Path
     """Labels file: jsonl in our form, or one of the formats below."""
     _: KW_ONLY
-    judge: str
-    """The judge, as for a run."""
+    judge: Judges
+    """Judge, or several, as for a run."""
     format: LabelFormat = "auto"
     """The form of the labels."""
     journal: Path | None = None
@@ -48,7 +51,7 @@ class CalibrateConfig:
     http: HttpConfig = field(default_factory=HttpConfig)
 
 
-class CalibrateResult(Record):
+class CalibrateResult(VotedResult):
     """A judge compared with people."""
 
     judge: str
@@ -78,8 +81,13 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
         raise SourceError(f"{config.labels}: no labels in it; there is nothing to compare with")
     items = [row for row in rows if isinstance(row, LabelledItem)]
     pairs = [row for row in rows if isinstance(row, LabelledPair)]
-    usage, counts = Usage(), UnknownCounts()
-    judged, compared = run_sync(_ask(config, items, pairs, usage))
+    if pairs and (config.judging.votes > 1 or len(list_judges(config.judge)) > 1):
+        line = f"{count(len(pairs), 'pair')} of answers, which one judge compares without votes"
+        raise ConfigError(
+            line, remedy="name one judge and leave out votes, or leave out the pairs", place=config.labels
+        )
+    usage, counts, votes = {name: Usage() for name in list_judges(config.judge)}, UnknownCounts(), VoteTally()
+    judged, compared = run_sync(_ask(config, items, pairs, usage, votes))
     judged = [_NOT_APPLICABLE if isinstance(verdict, NotApplicable) else verdict for verdict in judged]
     unknown = [found for found in (*judged, *compared) if isinstance(found, Unknown)]
     for missing in unknown:
@@ -94,17 +102,18 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
         tagged = [(verdict, item.labels) for verdict, item in zip(verdicts, items, strict=True) if tag in item.tags]
         by_tag[tag] = compare_with_people(*zip(*tagged, strict=True))
     return CalibrateResult(
-        judge=config.judge,
+        judge=", ".join(usage),
         items=len(items),
         people=max((len(item.labels) for item in items), default=0),
         unknown=len(unknown),
         unknown_reasons=counts.summarize(),
-        damaged=usage.damaged,
+        damaged=sum(used.damaged for used in usage.values()),
         said_true=_share(verdicts),
         labelled_true=_share([label for item in items for label in item.labels]),
         judge_agreement=whole["judge"],
         human_agreement=whole["human"],
         by_tag=by_tag,
+        **votes.summarize(usage, load_prices(None)),
         pairs=compare_pairs(sides) if sides else None,
         pairs_by_tag={
             tag: compare_pairs([side for side, pair in zip(sides, pairs, strict=True) if tag in pair.tags])
@@ -114,25 +123,30 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
 
 
 async def _ask(
-    config: CalibrateConfig, items: Sequence[LabelledItem], pairs: Sequence[LabelledPair], usage: Usage
+    config: CalibrateConfig,
+    items: Sequence[LabelledItem],
+    pairs: Sequence[LabelledPair],
+    usage: Mapping[str, Usage],
+    votes: VoteTally,
 ) -> tuple[list[Verdict], list[Comparison | Unknown]]:
     """What the judge says of every item and of every pair."""
     window = 2 * config.http.concurrency
     with TemporaryDirectory() as folder, Journal(config.journal or Path(folder) / JOURNAL) as journal:
-        judge = Judge(keep_model(make_model(config.judge, config.http, usage), journal, usage), config.judging)
+        models = {name: keep_model(make_model(name, config.http, used), journal, used) for name, used in usage.items()}
+        judge, comparing = make_judge(models, config.judging), Judge(next(iter(models.values())), config.judging)
 
         def compare(pair: LabelledPair) -> Coroutine[Any, Any, Comparison | Unknown]:
             task = Task(id="pair", messages=pair.messages or _NOT_RECORDED, rubric=_NO_RUBRIC)
-            return judge.compare(task, pair.first, pair.second)
+            return comparing.compare(task, pair.first, pair.second)
 
         try:
-            verdicts = await _judge(judge, items, window)
+            verdicts = await _judge(judge, items, window, votes)
             return verdicts, [found async for found in run_in_order(map(compare, pairs), window)]
         finally:
             await judge.close()
 
 
-async def _judge(judge: Judge, items: Sequence[LabelledItem], window: int) -> list[Verdict]:
+async def _judge(judge: AnyJudge, items: Sequence[LabelledItem], window: int, votes: VoteTally) -> list[Verdict]:
     """A verdict for each item; all statements on one response are the criteria of one task."""
     groups: dict[tuple[tuple[Message, ...], str], list[int]] = defaultdict(list)
     for number, item in enumerate(items):
@@ -145,6 +159,7 @@ async def _judge(judge: Judge, items: Sequence[LabelledItem], window: int) -> li
     judgements = [judged.judgements["criteria"] async for judged in judge_stream(judge, cases, ["criteria"], window)]
     found: dict[int, Verdict] = {}
     for members, judgement in zip(groups.values(), judgements, strict=True):
+        votes.add(judgement)
         found.update(zip(members, judgement.verdicts, strict=True))
     return [found[number] for number in range(len(items))]
 

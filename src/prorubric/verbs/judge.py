@@ -3,8 +3,8 @@
 A run that is stopped leaves the responses it has finished, and its summary says why it stopped.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -25,17 +25,16 @@ from prorubric.judge.answer import View
 from prorubric.judge.cascade import DIGITS
 from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import JudgeConfig, Judged
-from prorubric.judge.panel import Judges, list_judges, make_judge
+from prorubric.judge.panel import Judges, identify_judges, list_judges, make_judge
 from prorubric.judge.readings import Reading
-from prorubric.judge.votes import UNSURE_BELOW
-from prorubric.llm.accounting import Prices, estimate_cost
+from prorubric.llm.accounting import Prices
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import YesNoModel
 from prorubric.llm.together import run_sync
-from prorubric.rubric.base import Record, config_record, render_config
+from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts, is_unknown, render_verdict
+from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts, render_verdict
 from prorubric.runs.engines import EngineOptions, Job, run_job
 from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, add_up, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
@@ -44,6 +43,7 @@ from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import JUDGE_FILES, ROW_SCHEMA, SCORES, SHEET, VERDICTS, SchemeTally, render_verdict_row
+from prorubric.runs.votes import VotedResult, VoteTally
 from prorubric.verbs.score import ScoredResponse, ScoredRun, open_scores
 
 
@@ -72,23 +72,7 @@ class JudgeRunConfig(TaskOptions, EngineOptions):
             raise ConfigError(f"--out {self.out} is {held}; name it without a suffix")
 
 
-class PanelMember(Record):
-    """One judge of a panel or a cascade: what it said, and what it cost."""
-
-    verdicts: int
-    unknown: int
-    unknown_reasons: dict[str, int]
-    agreed: float | None
-    """The share of its known verdicts that are those of all judges together, where there is one; None without any."""
-    calls: int
-    cached: int
-    failed_calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-
-
-class JudgeResult(RunResult, ScoredRun):
+class JudgeResult(RunResult, VotedResult, ScoredRun):
     """What a run gave and what it cost."""
 
     unanswered: int
@@ -112,16 +96,6 @@ class JudgeResult(RunResult, ScoredRun):
     """Items that do not apply to the answer, by the judge's own verdict."""
     unknown_verdicts: int
     unknown_reasons: dict[str, int]
-    agreement: float | None = None
-    """The mean over all items of the share of votes that say what most say; None if there was one vote."""
-    unsure: int = 0
-    """Items with an agreement below `UNSURE_BELOW`."""
-    unknown_votes: int = 0
-    """Votes without a verdict, of several; the others may have decided all the same."""
-    judges: dict[str, PanelMember] = Field(default_factory=dict)
-    """By name, if there are several."""
-    sent_on: int | None = None
-    """Items that the first judge of a cascade was not sure of, and the second decided; None without a cascade."""
     reasks: int | None
     """How often an open item was asked again; None for a judge that gives probabilities, which is asked once."""
     shareable_prompt_tokens: int
@@ -164,7 +138,7 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
     setting = Setting(
         verb="judge",
         config=config,
-        identity={"judge": _identify(inputs.models, config.judging), "subset": config.subset}
+        identity={"judge": identify_judges(inputs.models, config.judging), "subset": config.subset}
         | render_config(config.judging)
         | {"limit": config.limit},
         inputs={"tasks": config.tasks, "responses": config.responses},
@@ -245,23 +219,13 @@ def _open_inputs(config: JudgeRunConfig, run: Run) -> _Inputs:
     return _Inputs(tasks, chain([first], cases), schemes, left_out, unread, models, job)
 
 
-def _identify(models: Mapping[str, AnyModel], judging: JudgeConfig) -> str | list[str]:
-    """What makes a run another one if its judges differ; their order matters only in a cascade."""
-    identities = [model.identity for model in models.values()]
-    if judging.cascade is None:
-        identities.sort()
-    return identities if len(identities) > 1 else identities[0]
-
-
 class _Tally:
     """What has been counted so far."""
 
     def __init__(self) -> None:
         self.counts, self.reasons, self.scores = Counter[str](), UnknownCounts(), SchemeTally()
         self.seen: set[str] = set()
-        self.agreement, self.addressing = 0.0, Counter[str]()
-        self.judges: dict[str, Counter[str]] = defaultdict(Counter)
-        self.judge_reasons: dict[str, UnknownCounts] = defaultdict(UnknownCounts)
+        self.votes, self.addressing = VoteTally(), Counter[str]()
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
         left_out = max(found.turns_left_out for found in judged.judgements.values())
@@ -281,23 +245,10 @@ class _Tally:
                 not_applicable=sum(isinstance(verdict, NotApplicable) for verdict in judgement.verdicts),
                 prompt=judgement.prompt_characters,
                 shareable=judgement.shared_characters if judged.task.id in self.seen else 0,
-                voted=len(judgement.agreement),
-                unsure=sum(share < UNSURE_BELOW for share in judgement.agreement.values()),
-                unknown_votes=judgement.unknown_votes if judgement.agreement else 0,
-                sent_on=len(judgement.sent_on),
             )
-            self.agreement += sum(judgement.agreement.values())
+            self.votes.add(judgement)
             for verdict in unknown:
                 self.reasons.add(verdict)
-            for name, own in judgement.judges.items():
-                joined = (judgement.verdicts[index - 1] for index in own.only or ())
-                both = zip(own.verdicts, judgement.verdicts if own.only is None else joined, strict=True)
-                known = [said == final for said, final in both if not (is_unknown(said) or is_unknown(final))]
-                missing = [verdict for verdict in own.verdicts if isinstance(verdict, Unknown)]
-                counts = {"verdicts": len(own.verdicts), "unknown": len(missing)}
-                self.judges[name].update(**counts, compared=len(known), agreed=sum(known))
-                for verdict in missing:
-                    self.judge_reasons[name].add(verdict)
         self.seen.add(judged.task.id)
         self.scores.add(scores)
 
@@ -356,11 +307,7 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         not_applicable_verdicts=tally.counts["not_applicable"],
         unknown_verdicts=tally.counts["unknown"],
         unknown_reasons=tally.reasons.summarize(),
-        agreement=tally.agreement / tally.counts["voted"] if tally.counts["voted"] else None,
-        unsure=tally.counts["unsure"],
-        unknown_votes=tally.counts["unknown_votes"],
-        judges=_describe_judges(tally, run) if len(inputs.models) > 1 else {},
-        sent_on=None if config.judging.cascade is None else tally.counts["sent_on"],
+        **tally.votes.summarize(run.gate.usage, run.gate.prices),
         reasks=None
         if all(isinstance(model, YesNoModel) for model in inputs.models.values())
         else config.judging.reasks,
@@ -368,25 +315,6 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         shareable_share=tally.counts["shareable"] / tally.counts["prompt"] if tally.counts["prompt"] else None,
         **run.describe(),
     )
-
-
-def _describe_judges(tally: _Tally, run: Run) -> dict[str, PanelMember]:
-    members = {}
-    for name, counts in tally.judges.items():
-        used = run.gate.usage[name]
-        members[name] = PanelMember(
-            verdicts=counts["verdicts"],
-            unknown=counts["unknown"],
-            unknown_reasons=tally.judge_reasons[name].summarize(),
-            agreed=counts["agreed"] / counts["compared"] if counts["compared"] else None,
-            calls=used.calls,
-            cached=used.cached,
-            failed_calls=sum(used.failures.values()),
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-            cost=estimate_cost(used, run.gate.prices),
-        )
-    return members
 
 
 async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:
