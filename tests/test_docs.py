@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pytest
 from markdown.extensions.toc import slugify
 
+from tests.cli.forking import ADDRESS, find_fork_server
 from tests.snippets import Snippet, read_snippets
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +58,10 @@ def run_python(snippet: Snippet, names: dict[str, object]) -> str:
 
 def run_bash(snippet: Snippet, folder: Path) -> str:
     lines = [line for line in snippet.code.splitlines() if line.split("#")[0].strip() not in RUN_ELSEWHERE]
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    commands = folder / ".commands"
+    write_command(commands / "prorubric")
+    path = f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, ADDRESS: find_fork_server()}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
         cwd=folder,
@@ -68,6 +72,14 @@ def run_bash(snippet: Snippet, folder: Path) -> str:
     )
     assert done.returncode == 0, f"{snippet.page.name}:{snippet.line}: {done.stderr}"
     return done.stdout
+
+
+def write_command(path: Path) -> None:
+    """A command that runs the program without loading it again."""
+    path.parent.mkdir(exist_ok=True)
+    code = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom tests.cli.forking import run_here\nrun_here()\n"
+    path.write_text(f"#!{sys.executable} -S\n{code}")
+    path.chmod(0o755)
 
 
 def test_there_are_snippets_to_run() -> None:

@@ -126,6 +126,14 @@ class ForkedProgram:
         self.wait()
 
 
+def run_here() -> None:
+    """What a command that stands for `prorubric` does: start it with its own files, pass signals on, end as it ends."""
+    program = ForkedProgram(sys.argv[1:], Path.cwd(), dict(os.environ), [0, 1, 2])
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: program.send_signal(number))
+    sys.exit(program.wait())
+
+
 def _serve(listener: socket.socket) -> None:
     for name in (*(f"prorubric.cli.{verb}" for verb in _VERBS), *_ALSO_LOADED):
         import_module(name)
