@@ -10,15 +10,12 @@ endpoint (`--judge http://localhost:8000/v1#my-judge`), your own model and your 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 from trl import GRPOTrainer
 
 from prorubric import SAMPLE_TASKS, RewardConfig, Task, load_tasks
-from prorubric.llm.local import find_weights
 from prorubric.reward.monitor import MonitorConfig, load_steps
+from prorubric.train.policies import load_policy
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, watch_rewards
 
 
@@ -66,7 +63,7 @@ def read_options() -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder for the curve")
-    parser.add_argument("--model", default="smollm2", help="smollm2, gguf:PATH, or a folder that transformers can load")
+    parser.add_argument("--model", default="smollm2", help="smollm2, gguf:PATH, tiny, a folder or a hub name")
     parser.add_argument("--judge", default="lexical")
     parser.add_argument("--scheme", default="additive")
     parser.add_argument("--shadow", nargs="*", default=["implicit", "prorubric"], help="other schemes to watch")
@@ -75,19 +72,6 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--responses", type=int, default=8, help="answers to each prompt")
     parser.add_argument("--tokens", type=int, default=64, help="the longest answer")
     return parser.parse_args()
-
-
-def load_policy(name: str) -> tuple[Any, Any]:
-    """A model and its tokenizer, from a GGUF file or from a folder."""
-    if name == "smollm2" or name.startswith("gguf:"):
-        path = find_weights(name)
-        source: dict[str, Any] = {"gguf_file": path.name}
-        loading = {**source, "quantization_config": GgufConfig(dequantize=True)}
-        folder = path.parent
-    else:
-        folder, source, loading = Path(name), {}, {}
-    tokenizer = AutoTokenizer.from_pretrained(folder, **source)
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **loading), tokenizer
 
 
 def measure_prompt(task: Task) -> int:

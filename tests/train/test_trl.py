@@ -265,8 +265,17 @@ def test_a_second_opinion_is_given_on_every_nth_response_to_a_task_that_it_knows
 def test_sizes_that_do_not_divide_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="64 prompts do not divide into mini-batches of 48"):
         make_grpo_config(tmp_path, scale=GrpoScale(mini_batch=48))
-    with pytest.raises(ConfigError, match="an update of 32 × 8 responses does not divide into 3 × 8;"):
+    with pytest.raises(ConfigError, match="an update of 256 responses does not divide into 1 × 6;"):
+        make_grpo_config(tmp_path, scale=GrpoScale(per_device=6))
+    with pytest.raises(ConfigError, match="an update of 256 responses does not divide into 3 × 1;"):
         make_grpo_config(tmp_path, scale=GrpoScale(processes=3))
+
+
+def test_a_process_gets_as_many_responses_at_once_as_divide_an_update_and_no_more_than_8() -> None:
+    found = [GrpoScale(processes=processes).divide(256) for processes in (1, 64, 256)]
+    assert [sizes["per_device_train_batch_size"] for sizes in found] == [8, 4, 1]
+    assert [sizes["gradient_accumulation_steps"] for sizes in found] == [32, 1, 1]
+    assert GrpoScale().divide(6)["per_device_train_batch_size"] == 6
 
 
 def test_without_trl_its_settings_name_the_command_that_installs_it(tmp_path: Path) -> None:

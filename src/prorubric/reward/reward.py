@@ -224,6 +224,10 @@ class RubricReward:
         requests = [*map(RewardRequest, tasks, texts, lengths)]
         return run_blocking(self._reward_batch(self._prepare(requests, validation, step)))
 
+    def skip(self, calls: int, responses: int) -> None:
+        """Go on as after so many calls and responses, for a training that is resumed in a new process."""
+        self._steps, self._turns = count(calls), count(responses)
+
     def _find_engines(self) -> dict[str, Engine]:
         """One engine for each judge."""
         judges = list_judges(self.config.judge)

@@ -126,40 +126,39 @@ def _log_means(rewards: Sequence[Reward], log: LogMetric) -> None:
 
 @config_record
 class GrpoScale:
-    """The sizes of a rollout, as in `Settings`; the defaults are the paper's, for one process."""
+    """The sizes of a rollout if they are not the method's, and how it is divided among processes."""
 
     _: KW_ONLY
-    prompts: _Positive = PAPER.prompts
-    responses: Annotated[int, Field(ge=2)] = PAPER.responses
-    mini_batch: _Positive = PAPER.mini_batch
-    rollouts: _Positive = PAPER.rollouts
-    per_device: _Positive = 8
-    """Responses that a process passes through the model at once."""
+    prompts: _Positive | None = None
+    responses: _Positive | None = None
+    mini_batch: _Positive | None = None
+    rollouts: _Positive | None = None
+    per_device: _Positive | None = None
+    """Responses that a process passes through the model at once; by default up to 8, as many as divide an update."""
     processes: _Positive | None = None
     """Processes that train together; by default the launcher's number."""
 
-    def settings(self) -> dict[str, int]:
-        """The fields of `GRPOConfig` that follow from the sizes; TRL counts updates, the paper rollouts."""
+    def change(self, settings: Settings) -> Settings:
+        """Settings of a method with these sizes."""
+        sizes = {name: getattr(self, name) for name in ("prompts", "responses", "mini_batch", "rollouts")}
+        return replace(settings, **{name: size for name, size in sizes.items() if size is not None})
+
+    def divide(self, update: int) -> dict[str, int]:
+        """How an update of so many responses is divided, in TRL's words."""
         processes = self.processes or int(os.environ.get("WORLD_SIZE", "1"))
-        updates, rest = divmod(self.prompts, self.mini_batch)
-        if rest or not updates:
-            raise ConfigError(f"{self.prompts} prompts do not divide into mini-batches of {self.mini_batch}")
-        accumulated, rest = divmod(self.mini_batch * self.responses, self.per_device * processes)
-        if rest or not accumulated:
-            raise ConfigError(
-                f"an update of {self.mini_batch} × {self.responses} responses does not divide into {processes} × "
-                f"{self.per_device}; choose another GrpoScale(per_device=…)"
-            )
-        return {
-            "num_generations": self.responses,
-            "generation_batch_size": self.prompts * self.responses,
-            "per_device_train_batch_size": self.per_device,
-            "per_device_eval_batch_size": self.per_device,
-            "gradient_accumulation_steps": accumulated,
-            "max_steps": self.rollouts * updates,
-            "logging_steps": updates,
-            "save_steps": PAPER.every * updates,
-        }
+        sizes = range(8, 0, -1) if self.per_device is None else [self.per_device]
+        for size in sizes:
+            accumulated, rest = divmod(update, size * processes)
+            if accumulated and not rest:
+                return {
+                    "per_device_train_batch_size": size,
+                    "per_device_eval_batch_size": size,
+                    "gradient_accumulation_steps": accumulated,
+                }
+        raise ConfigError(
+            f"an update of {update} responses does not divide into {processes} × {self.per_device or 1}",
+            remedy="choose another per_device, or another number of processes",
+        )
 
 
 def make_grpo_config(
@@ -174,13 +173,14 @@ def make_grpo_config(
 
     With `validate` the trainer needs an `eval_dataset`.
     """
-    found, sizes = find_method(method), (scale or GrpoScale()).settings()
+    sizes = scale or GrpoScale()
+    found = sizes.change(find_method(method))
     settings: dict[str, Any] = {
         "output_dir": str(output_dir),
         "learning_rate": found.rate,
         "lr_scheduler_type": "constant_with_warmup",
         # verl moves the rate once a rollout, TRL once an update.
-        "warmup_steps": found.warmup * sizes["logging_steps"],
+        "warmup_steps": found.warmup * found.updates,
         "weight_decay": found.weight_decay,
         "epsilon": found.clip[0],
         "epsilon_high": found.clip[1],
@@ -197,11 +197,25 @@ def make_grpo_config(
         "max_completion_length": found.response_limit,
         "chat_template_kwargs": {"enable_thinking": False},
         "seed": SEEDS[0],
-        **sizes,
+        "num_generations": found.responses,
+        "generation_batch_size": found.prompts * found.responses,
+        # TRL counts updates, the paper rollouts.
+        "max_steps": found.rollouts * found.updates,
+        "logging_steps": found.updates,
+        "save_steps": found.every * found.updates,
+        **sizes.divide(found.mini_batch * found.responses),
     }
     if validate:
         settings |= {"eval_strategy": "steps", "eval_steps": settings["save_steps"], "num_generations_eval": 1}
     return load_trainer("trl", "The paper's settings for TRL", "trl").GRPOConfig(**{**settings, **overrides})
+
+
+def encode_prompt(tokenizer: Any, messages: Any) -> list[int]:
+    """The ids of a conversation as the policy reads it before it answers, without its thinking."""
+    encoded = tokenizer.apply_chat_template(
+        messages, add_generation_prompt=True, tokenize=True, return_dict=True, enable_thinking=False
+    )
+    return list(encoded["input_ids"])
 
 
 class TrlData(NamedTuple):
@@ -223,13 +237,9 @@ def make_dataset(
         row = trl_rows.render(task)
         if not carry:
             del row["task"]
-        if tokenizer is not None:
-            encoded = tokenizer.apply_chat_template(
-                row["prompt"], add_generation_prompt=True, tokenize=True, return_dict=True, enable_thinking=False
-            )
-            if len(encoded["input_ids"]) > prompt_limit:
-                left_out[task.id] = len(encoded["input_ids"])
-                continue
+        if tokenizer is not None and (length := len(encode_prompt(tokenizer, row["prompt"]))) > prompt_limit:
+            left_out[task.id] = length
+            continue
         rows.append(row)
     if not rows:
         raise ConfigError(f"no task is left: {len(left_out)} have a prompt of more than {prompt_limit} tokens")

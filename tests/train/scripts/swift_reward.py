@@ -13,11 +13,11 @@ from swift.rl_core.advantage import compute_advantages
 from swift.rl_core.data import GRPOSample
 from swift.rl_core.grpo_algorithm import score_completions
 from tests.train.parity import SCHEMES, Pair, load_pairs, render_rewards, reward_options
-from tests.train.scripts.tiny_policy import save_tiny_policy
 
 from prorubric import SAMPLE_TASKS, load_tasks
 from prorubric.reward.reward import RewardConfig
 from prorubric.train.ms_swift import ProRubricORM, register, save_rows
+from prorubric.train.policies import keep_policy
 
 
 def make_sample(pair: Pair, number: int) -> Any:
@@ -59,7 +59,7 @@ def train(folder: Path) -> dict[str, Any]:
     """Two steps of `swift rlhf` with a judge that fails now and then."""
     from swift.pipelines import rlhf_main
 
-    policy, rows = save_tiny_policy(folder / "policy"), folder / "rows.jsonl"
+    policy, rows = keep_policy("tiny", folder / "policy"), folder / "rows.jsonl"
     save_rows(rows, load_tasks(SAMPLE_TASKS))
     os.environ["SWIFT_REWARDS"] = str(folder / "rewards.jsonl")
     options = {
@@ -90,7 +90,7 @@ def train(folder: Path) -> dict[str, Any]:
     rlhf_main([text for key, value in options.items() for text in (f"--{key}", str(value))])
     logs = [json.loads(line) for line in (folder / "out/logging.jsonl").read_text().splitlines()]
     given = [json.loads(line) for line in (folder / "rewards.jsonl").read_text().splitlines()]
-    return {"logs": logs, "given": given, "changed": _compare(policy, folder / "out/checkpoint-2")}
+    return {"logs": logs, "given": given, "changed": _compare(Path(policy), folder / "out/checkpoint-2")}
 
 
 def _compare(before: Path, after: Path) -> list[int]:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.train.parity import SCHEMES, Pair, load_pairs, make_messages, render_rewards, reward_options
-from tests.train.scripts.tiny_policy import make_tiny_model, make_tiny_tokenizer
 from trl import GRPOTrainer
 
 from prorubric import SAMPLE_TASKS, JudgeConfig, load_tasks
 from prorubric.reward.reward import RewardConfig
 from prorubric.train.methods import METHODS
+from prorubric.train.policies import make_tiny_model, make_tiny_tokenizer
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config
 
 SETTINGS = (

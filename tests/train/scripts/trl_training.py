@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 import trl
-from tests.train.scripts.tiny_policy import make_tiny_model, make_tiny_tokenizer, save_tiny_policy
 from tests.train.scripts.trl_parity import compare
 from trl import GRPOTrainer
 from trl.experimental.online_dpo import OnlineDPOConfig, OnlineDPOTrainer
@@ -24,6 +23,7 @@ from prorubric.errors import ProRubricError
 from prorubric.reward.monitor import MonitorConfig, load_steps
 from prorubric.reward.reward import Overlong, RewardConfig
 from prorubric.reward.trend import AlarmRule
+from prorubric.train.policies import keep_policy, make_tiny_model, make_tiny_tokenizer
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, watch_rewards
 
 FAULTY = "tests.train.scripts.trl_judges:FaultyJudge"
@@ -141,7 +141,7 @@ def ask_in_other_trainers(folder: Path) -> dict[str, str]:
     """Two responses through the reward path of every kind of trainer, without any training."""
     reward = TrlReward(RewardConfig(judge=FAULTY, tasks=str(SAMPLE_TASKS)))
     data = make_dataset(load_tasks(SAMPLE_TASKS)).dataset
-    policy = str(save_tiny_policy(folder / "policy"))
+    policy = keep_policy("tiny", folder / "policy")
     shared = {"train_dataset": data, "processing_class": make_tiny_tokenizer()}
     settings = {"use_cpu": True, "bf16": False, "save_strategy": "no", "disable_tqdm": True}
     groups = {**settings, "num_generations": 2, "per_device_train_batch_size": 2}

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from tensordict import TensorDict
 from tests.train.parity import Pair, load_pairs, make_messages
-from tests.train.scripts.tiny_policy import make_tiny_tokenizer
 from verl import DataProto
 from verl.trainer.ppo.utils import need_critic, need_reference_policy
 from verl.utils.config import validate_config
 
 from prorubric.datasets.export import export_tasks
 from prorubric.datasets.sources import verl
+from prorubric.train.policies import make_tiny_tokenizer
 from prorubric.train.verl import VerlRun, render_overrides
 
 

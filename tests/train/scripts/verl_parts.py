@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from omegaconf import OmegaConf
 from tests.train.parity import Pair, load_pairs, render_rewards, reward_options
-from tests.train.scripts.tiny_policy import make_tiny_tokenizer
 from tests.train.scripts.verl_data import (
     compose,
     compose_run,
@@ -35,6 +34,7 @@ from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from prorubric import ProRubricError
 from prorubric.train.methods import METHODS
+from prorubric.train.policies import make_tiny_tokenizer
 from prorubric.train.verl import _CENTRED, render_overrides
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import ray
 from tests.train.parity import Pair, load_pairs, render_rewards, reward_options
-from tests.train.scripts.tiny_policy import make_tiny_tokenizer
 from tests.train.scripts.verl_data import compose_run, make_batch, save_tokenizer, write_data
 from verl.experimental.reward_loop import RewardLoopManager
+
+from prorubric.train.policies import make_tiny_tokenizer
 
 
 def reward_all(config: Any, batch: Any) -> dict[str, Any]:

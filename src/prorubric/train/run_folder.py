@@ -1,0 +1,137 @@
+"""The folder of one training run as its trainer process reads and writes it.
+
+A checkpoint counts once it is sealed, which is the last thing that happens to it. What was written after the newest
+sealed checkpoint belongs to rollouts that a resumed run makes again, so `RunFolder.cut_back` removes it.
+"""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from prorubric.errors import SourceError
+from prorubric.files.json import parse_json
+from prorubric.files.read import read_rows
+from prorubric.files.write import open_rows, open_whole, write_json
+from prorubric.train.recipe import TrainRun
+
+State = Literal["running", "done", "stopped", "failed"]
+
+_SEAL = "rollout.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A complete checkpoint of the trainer, and the rollout it was made after."""
+
+    path: Path
+    rollout: int
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of a run; the page about training lists them."""
+
+    path: Path
+
+    @property
+    def tasks(self) -> Path:
+        """The training tasks, shared by all runs of a recipe."""
+        return self.path.parent / "tasks.jsonl"
+
+    @property
+    def held_out(self) -> Path:
+        """The tasks whose prompts are answered at a validation; the file is missing if there is none."""
+        return self.path.parent / "held-out.jsonl"
+
+    @property
+    def policies(self) -> Path:
+        """Policies that had to be written out to be loaded by name."""
+        return self.path.parent / "policies"
+
+    @property
+    def steps(self) -> Path:
+        """One record for each rollout."""
+        return self.path / "steps.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The trainer's checkpoints."""
+        return self.path / "checkpoints"
+
+    def load_run(self) -> TrainRun:
+        """The run itself."""
+        return TrainRun(**self._load_json("run.json"))
+
+    def load_rows(self) -> list[str]:
+        """The task ids of all rows in order."""
+        return [str(row.value["task_id"]) for row in read_rows(self.path / "rows.jsonl") if row.value]
+
+    def load_state(self) -> dict[str, Any]:
+        """What `save_state` wrote last; empty before that."""
+        return self._load_json("state.json") if (self.path / "state.json").exists() else {}
+
+    def save_state(self, state: State, step: int, reason: str | None = None) -> None:
+        """Say how the run is, after so many rollouts."""
+        said = {"state": state, "step": step, "reason": reason}
+        write_json(self.path / "state.json", {key: value for key, value in said.items() if value is not None})
+
+    def read_stop(self) -> str | None:
+        """Why the run is to end after this rollout, or None."""
+        path = self.path / "stop"
+        return (path.read_text(encoding="utf-8").strip() or "asked to stop") if path.exists() else None
+
+    def name_answers(self, rollout: int) -> Path:
+        """The file for the answers of a validation."""
+        return self.path / "validation" / f"step-{rollout:04d}" / "answers.jsonl"
+
+    def save_rollout(self, rollout: int, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Keep the responses of a rollout."""
+        with open_rows(self._name_rollout(rollout), pa.schema([])) as write:
+            for row in rows:
+                write(row)
+
+    def find_checkpoints(self) -> list[Checkpoint]:
+        """The sealed checkpoints, oldest first."""
+        seals = self.checkpoints.glob(f"checkpoint-*/{_SEAL}")
+        found = [Checkpoint(seal.parent, int(parse_json(seal.read_bytes())["rollout"])) for seal in seals]
+        return sorted(found, key=lambda checkpoint: checkpoint.rollout)
+
+    def seal_checkpoint(self, path: Path, rollout: int, keep: Literal["all", "last"] | tuple[int, ...]) -> None:
+        """Mark a checkpoint as complete, then remove older ones that are not to be kept."""
+        write_json(path / _SEAL, {"rollout": rollout})
+        for old in self.find_checkpoints():
+            if keep != "all" and old.rollout != rollout and (keep == "last" or old.rollout not in keep):
+                (old.path / _SEAL).unlink()
+                shutil.rmtree(old.path)
+
+    def cut_back(self) -> Checkpoint | None:
+        """Remove what is newer than the newest checkpoint, which is given; with none the run starts anew."""
+        sealed = self.find_checkpoints()
+        for path in set(self.checkpoints.glob("checkpoint-*")) - {checkpoint.path for checkpoint in sealed}:
+            shutil.rmtree(path)
+        newest = sealed[-1] if sealed else None
+        last = newest.rollout if newest else 0
+        if self.steps.exists():
+            lines = self.steps.read_bytes().splitlines(keepends=True)
+            kept = [line for line in lines if line.endswith(b"\n") and parse_json(line)["step"] <= last]
+            with open_whole(self.steps) as stream:
+                stream.writelines(kept)
+        for path in self.path.glob("rollouts/step-*.jsonl.zst"):
+            if int(path.name.removeprefix("step-").partition(".")[0]) > last:
+                path.unlink()
+        return newest
+
+    def _name_rollout(self, rollout: int) -> Path:
+        return self.path / "rollouts" / f"step-{rollout:04d}.jsonl.zst"
+
+    def _load_json(self, name: str) -> dict[str, Any]:
+        path = self.path / name
+        try:
+            found: dict[str, Any] = parse_json(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise SourceError("cannot be read", str(error), remedy="prorubric train writes it", place=path) from None
+        return found
