@@ -44,14 +44,14 @@ def write_run(
     path = folder / run.name
     path.mkdir(exist_ok=True)
     write_json(path / "run.json", render_config(run))
-    sizes = run.settings
+    size = run.settings.prompts
     rows = [
         {
-            "step": number // sizes.prompts + 1,
-            "place": number % sizes.prompts,
+            "step": number // size + 1,
+            "place": number % size,
             "task_id": chosen[number % len(chosen)].id,
         }
-        for number in range(sizes.rollouts * sizes.prompts)
+        for number in range(run.settings.rollouts * size)
     ]
     (path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
