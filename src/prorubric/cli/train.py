@@ -78,7 +78,9 @@ def _show(value: object) -> str:
 
 def print_plan(plan: Plan, console: Console) -> None:
     """What a training will do."""
-    held = f"{count(plan.held_out, 'prompt')} held out, answered at {count(plan.validations, 'validation')} of a run"
+    judged = f", judged for {' and '.join(plan.measured)}" if plan.measured else ", not judged"
+    held = f"{count(plan.held_out, 'prompt')} held out"
+    held += f", answered at {count(plan.validations, 'validation')} of a run{judged}" if plan.validations else ""
     print_line(console, f"{count(len(plan.runs), 'run')} into {plan.out}: {count(plan.tasks, 'task')}, {held}")
     for reason, number in plan.left_out.items():
         print_line(console, f"{count(number, 'task')} left out: {reason}", "yellow")

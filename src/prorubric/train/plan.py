@@ -99,6 +99,8 @@ class Plan(Record):
     """To judges, in all runs: exact, unless replies have to be asked for again or responses are the same."""
     departures: tuple[str, ...]
     """What differs from the paper."""
+    measured: tuple[str, ...]
+    """What the answers of a checkpoint are judged for."""
     low: Money
     usual: Money
     high: Money
@@ -127,6 +129,7 @@ def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = ()) -> P
         left_out=split.left_out,
         calls=sum(run.calls + run.validation_calls for run in planned),
         departures=tuple(list_departures(loaded)),
+        measured=tuple(list_questions(loaded)),
         low=low,
         usual=usual,
         high=high,
@@ -295,25 +298,43 @@ class Asked:
     in_training: bool
 
 
-def watches_with_probe(recipe: Recipe) -> bool:
-    """True if the second judge looks at the four fixed criteria, and not at those of the tasks."""
-    validate = recipe.validate
-    if validate is None or validate.criteria is not None:
-        return validate is not None and validate.criteria == "probe"
-    return validate.tasks is None or validate.judge is None
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked about the answers of a checkpoint."""
+
+    judge: Judges
+    readings: tuple[Reading, ...]
+    scheme: str | None
+    """The scheme of the score; None for the share of the four fixed criteria that hold."""
+
+
+def list_questions(recipe: Recipe) -> dict[str, Question]:
+    """What is asked at a validation, by what it measures: `coverage` and `appropriateness`.
+
+    A judge that only compares words is not asked about texts that it cannot read.
+    """
+    validate, found = recipe.validate, {}
+    if validate is None:
+        return {}
+    if validate.dynamics and recipe.judge is not None:
+        found["coverage"] = Question(recipe.judge, (READINGS["criteria"],), "additive")
+    second = recipe.judge if validate.judge is None else validate.judge
+    has_own = validate.tasks is not None and validate.judge is not None
+    scheme = validate.scheme if (validate.criteria or ("tasks" if has_own else "probe")) == "tasks" else None
+    readings = (READINGS["probe"],) if scheme is None else tuple(find_scheme(scheme).readings)
+    by_words = second is not None and READS_WORDS in list_judges(second)
+    if second is not None and not (by_words and not all(reading.is_read_by_words for reading in readings)):
+        found["appropriateness"] = Question(second, readings, scheme)
+    return found
 
 
 def _count_questions(recipe: Recipe, run: TrainRun, split: Split) -> list[Asked]:
     """Every question of a run, without replies that have to be asked for again."""
-    found, held, validate = _count_training(recipe, run, split), split.held_out, run.validate
-    if validate is None or recipe.judge is validate.judge is None:
-        return found
+    found, held = _count_training(recipe, run, split), split.held_out
     times = [len(list_validations(run))] * len(held)
-    second = recipe.judge if validate.judge is None else validate.judge
-    pairs = [(recipe.judge, READINGS["criteria"])] if validate.dynamics else []
-    readings = [READINGS["probe"]] if watches_with_probe(recipe) else find_scheme(validate.scheme).readings
-    pairs += [(second, reading) for reading in readings]
-    for judge, reading in dict.fromkeys((judge, reading) for judge, reading in pairs if judge is not None):
+    asked = list_questions(recipe).values() if run.validate else ()
+    # The same question for both measures is asked once.
+    for judge, reading in dict.fromkeys((one.judge, reading) for one in asked for reading in one.readings):
         found += _ask(recipe, judge, reading, held, times, in_training=False)
     return found
 

@@ -8,6 +8,8 @@ notices the end of its standard input and ends as well.
 import os
 import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,10 +26,23 @@ from prorubric.train.recipe import StopRule, TrainRun
 from prorubric.train.validate import ANSWERS, SUMMARY, Validated, Validator
 
 STEPS, STATE, LOG, STOP, VALIDATION = "steps.jsonl", "state.json", "log.txt", "stop", "validation"
+_WATCHED = "PRORUBRIC_ENDS_WITH_STDIN"
 _POLL_SECONDS = 0.3
 _RETRY_SECONDS = 30.0
 _PATIENCE_SECONDS = 10.0
 """How long a child that was ended may take to go."""
+
+
+def end_with_parent() -> None:
+    """In a child of a supervisor: end with it, however it ends. What is lost is made again by the next one."""
+    if os.environ.get(_WATCHED):
+
+        def wait() -> None:
+            while os.read(sys.stdin.fileno(), 1):
+                pass
+            os._exit(1)
+
+        threading.Thread(target=wait, daemon=True).start()
 
 
 class State(Record):
@@ -86,27 +101,55 @@ class Supervisor:
     _size: int = -1
 
     def follow(self) -> State:
-        """Run the child to its end; raises `ProRubricError` with its line if it failed."""
+        """Run the child to its end, unless the run has ended already, and judge what is not judged yet.
+
+        Raises `ProRubricError` with the child's line if it failed.
+        """
+        code = 0
+        with ThreadPoolExecutor(1) as judge:
+            self._look(judge)
+            if not self._has_ended():
+                (self.folder / STOP).unlink(missing_ok=True)
+                code = self._run_child(judge)
+            self._retry_at = 0.0
+            self._look(judge)
+            while self._pending:  # the last answers are judged after the child has ended
+                time.sleep(_POLL_SECONDS)
+                self._collect()
         (self.folder / STOP).unlink(missing_ok=True)
-        with (self.folder / LOG).open("ab") as log, ThreadPoolExecutor(1) as judge:
-            child = subprocess.Popen(  # noqa: S603 - the command is ours
-                [*self.command], stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-            )
+        return self._finish(code)
+
+    def _has_ended(self) -> bool:
+        """True if the run is done, or was stopped by a rule that would stop it again."""
+        state = read_state(self.folder)
+        curve = [self.validations[step] for step in sorted(self.validations)]
+        has_fallen = bool(self.stop and find_fall(curve, self.stop))
+        has_alarm = self.run.stop_on_alarm and bool(self.steps and self.steps[-1].alarms)
+        return state.state == "done" or (state.state == "stopped" and (has_fallen or has_alarm))
+
+    def _run_child(self, judge: ThreadPoolExecutor) -> int:
+        with (
+            (self.folder / LOG).open("ab") as log,
+            subprocess.Popen(  # noqa: S603 - the command is ours
+                [*self.command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, _WATCHED: "1"},
+            ) as child,
+        ):
             try:
                 while child.poll() is None:
                     self._look(judge)
                     if self.is_interrupted() > 1:
                         _end(child, signal.SIGKILL)
+                        raise KeyboardInterrupt
                     time.sleep(_POLL_SECONDS)
-                self._retry_at = 0.0
-                self._look(judge)
-                while self._pending:  # the last answers are judged after the child has ended
-                    time.sleep(_POLL_SECONDS)
-                    self._collect()
             finally:
                 if child.poll() is None:
                     _end(child, signal.SIGTERM)
-        return self._finish(child.returncode)
+        return child.returncode
 
     def _look(self, judge: ThreadPoolExecutor) -> None:
         """Judge new answers, and ask the child to stop if there is a reason."""

@@ -13,23 +13,23 @@ from statistics import fmean
 from typing import Any
 
 from prorubric.aggregate.choose import score_readings
-from prorubric.aggregate.schemes import find_scheme
 from prorubric.datasets.load import load_responses
 from prorubric.errors import BreakerError
 from prorubric.files.write import open_rows, write_json
 from prorubric.judge.judge import Judgement
-from prorubric.judge.panel import Judges, Panel, list_judges
-from prorubric.judge.readings import READINGS, Reading
+from prorubric.judge.panel import Panel, list_judges
 from prorubric.llm.together import run_in_order
 from prorubric.reward.engine import find_engine, run_blocking
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Response, Task
 from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_verdict_row
 from prorubric.text.show import count
-from prorubric.train.plan import watches_with_probe
-from prorubric.train.recipe import Recipe, Validation
+from prorubric.train.plan import Question, list_questions
+from prorubric.train.recipe import Recipe
 
-ANSWERS, SECOND, SUMMARY = "answers.jsonl", "second.jsonl", "summary.json"
+ANSWERS, SUMMARY = "answers.jsonl", "summary.json"
+FILES = {"coverage": VERDICTS, "appropriateness": "second.jsonl"}
+"""Where the verdicts behind each measure are kept."""
 _AT_ONCE = 256
 
 
@@ -41,7 +41,7 @@ class Validated(Record):
     coverage: float | None
     """The mean share of the criteria's weight, by the training judge; None if it was not asked."""
     appropriateness: float | None
-    """The mean score on held-out criteria, by the second judge."""
+    """The mean score on held-out criteria, by the second judge; None if it was not asked."""
     unknown: int
     """Answers without one of the scores that were asked for."""
     tokens: float | None
@@ -52,57 +52,48 @@ class Validator:
     """Judges the answers of checkpoints."""
 
     recipe: Recipe
-    validation: Validation
     tasks: Mapping[str, Task]
     journal: Path
 
     def judge_answers(self, folder: Path, step: int) -> Validated | None:
-        """Judge `answers.jsonl` of a folder into files beside it; None if the recipe names no judge.
+        """Judge `answers.jsonl` of a folder into files beside it; None if there is nothing to ask.
 
         Raises `BreakerError` if a judge leaves too much unknown; nothing is written then.
         """
-        chosen, first = self.validation, self.recipe.judge
-        second = first if chosen.judge is None else chosen.judge
-        if second is None:
-            return None
-        probes = watches_with_probe(self.recipe)
-        readings = [READINGS["probe"]] if probes else find_scheme(chosen.scheme).readings
         answers = [answer for answer in load_responses(folder / ANSWERS) if answer.task_id in self.tasks]
-        seconds = self._judge(second, readings, answers)
-        firsts = self._judge(first, [READINGS["criteria"]], answers) if chosen.dynamics and first else None
+        questions = list_questions(self.recipe)
+        if not questions or not answers:
+            return None
+        judged = {name: self._judge(asked, answers) for name, asked in questions.items()}
         rows: list[dict[str, Any]] = []
         for place, answer in enumerate(answers):
-            row = {"task_id": answer.task_id, "sample": answer.sample, "tokens": answer.tokens}
-            row["appropriateness"] = self._score(answer, seconds[place], None if probes else chosen.scheme)
-            row["coverage"] = self._score(answer, firsts[place], "additive") if firsts else None
+            row: dict[str, Any] = {"task_id": answer.task_id, "sample": answer.sample, "tokens": answer.tokens}
+            for name, asked in questions.items():
+                row[name] = self._score(answer, judged[name][place], asked.scheme)
             rows.append(row)
-        asked = ("appropriateness", "coverage") if firsts else ("appropriateness",)
-        unknown = sum(any(row[name] is None for name in asked) for row in rows)
+        unknown = sum(any(row[name] is None for name in questions) for row in rows)
         if unknown > self.recipe.max_unknown * len(rows):
             raise BreakerError(f"step {step}: {count(unknown, 'answer')} of {len(rows)} could not be judged")
-        _save(folder / SECOND, answers, seconds)
-        if firsts:
-            _save(folder / VERDICTS, answers, firsts)
+        for name, found in judged.items():
+            _save(folder / FILES[name], answers, found)
         with open_rows(folder / SCORES, ROW_SCHEMA) as write:
             for row in rows:
                 write(row)
-        means = {name: _mean(row[name] for row in rows) for name in ("coverage", "appropriateness", "tokens")}
-        found = Validated(step=step, answers=len(rows), unknown=unknown, **means)
-        write_json(folder / SUMMARY, found.model_dump(mode="json"))
-        return found
+        means = {name: _mean(row.get(name) for row in rows) for name in ("coverage", "appropriateness", "tokens")}
+        validated = Validated(step=step, answers=len(rows), unknown=unknown, **means)
+        write_json(folder / SUMMARY, validated.model_dump(mode="json"))
+        return validated
 
-    def _judge(
-        self, judges: Judges, readings: Sequence[Reading], answers: Sequence[Response]
-    ) -> list[dict[str, Judgement]]:
+    def _judge(self, asked: Question, answers: Sequence[Response]) -> list[dict[str, Judgement]]:
         """What the judges say about each answer, by reading."""
         recipe = self.recipe
-        engines = {name: find_engine(name, recipe.http, self.journal) for name in list_judges(judges)}
+        engines = {name: find_engine(name, recipe.http, self.journal) for name in list_judges(asked.judge)}
 
         async def judge_all() -> list[dict[str, Judgement]]:
             found = {name: engine.find_judge(recipe.judging) for name, engine in engines.items()}
             judge = Panel(found) if len(found) > 1 else next(iter(found.values()))
-            asked = (judge.judge_all(self.tasks[answer.task_id], answer.answer, readings) for answer in answers)
-            return [judged async for judged in run_in_order(asked, _AT_ONCE)]
+            work = (judge.judge_all(self.tasks[answer.task_id], answer.answer, asked.readings) for answer in answers)
+            return [judged async for judged in run_in_order(work, _AT_ONCE)]
 
         return run_blocking(judge_all())
 

@@ -25,6 +25,7 @@ from prorubric.train.adapter import load_trainer
 from prorubric.train.policies import keep_policy, load_tokenizer
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import Checkpoint, RunFolder
+from prorubric.train.supervise import end_with_parent
 from prorubric.train.trl import GrpoScale, TrlReward, encode_prompt, make_grpo_config
 
 
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] = tuple(sys.argv[1:])) -> int:
         print("usage: python -m prorubric.train.worker_trl FOLDER", file=sys.stderr)  # noqa: T201 - a command
         return 2
     folder = RunFolder(Path(arguments[0]))
+    end_with_parent()
     try:
         train(folder)
     except ProRubricError as error:

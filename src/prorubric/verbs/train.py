@@ -199,7 +199,7 @@ def _compare(before: Any, now: Any, name: str = "") -> dict[str, tuple[Any, Any]
 def _train(made: _Made) -> RunReport:
     """Train one run to its end, or report the one that has ended."""
     recipe, run, folder = made.recipe, made.run, made.folder
-    validator = Validator(recipe, run.validate, made.held_out, made.journal) if run.validate and made.held_out else None
+    validator = Validator(recipe, made.held_out, made.journal) if run.validate and made.held_out else None
     asked: dict[str, Any] = {"steps": -1, "cost": None}
 
     def tell(steps: Sequence[StepRecord], validations: Sequence[Validated]) -> str:
