@@ -77,6 +77,17 @@ class StoredVerdicts:
     """By reading, if the judge gives them."""
     agreement: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """By reading and index of the item, if there were several votes."""
+    judges: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
+    """What each judge of a panel said, by name and reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScores:
+    """The scores of one response by scheme, as a run folder keeps them."""
+
+    task_id: str
+    sample: int
+    scores: Mapping[str, Score]
 
 
 def render_verdict_row(task_id: str, sample: int, readings: Readings, **more: JsonValue) -> dict[str, JsonValue]:
@@ -106,13 +117,33 @@ def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
     for row in read_rows(path):
         match row.value:
             case {"task_id": str(task_id), "sample": int(sample), "verdicts": dict(readings), **more}:
-                lists = {name: values for name, values in readings.items() if isinstance(values, list)}
+                panel: Any = more.get("judges") or {}
             case _:
                 fault = row.fault or "it needs a task_id, a sample and verdicts"
                 raise SourceError(f"{path}:{row.line}: not a row of verdicts ({fault})")
         try:
-            verdicts = {name: tuple(map(parse_verdict, values)) for name, values in lists.items()}
+            verdicts = _parse_readings(readings)
+            judges = {name: _parse_readings(own) for name, own in panel.items()}
         except RubricError as error:
             raise SourceError(f"{path}:{row.line}: not a row of verdicts ({error})") from None
         kept: dict[str, Any] = {key: more.get(key) or {} for key in ("probabilities", "agreement")}
-        yield StoredVerdicts(task_id, sample, verdicts, **kept)
+        yield StoredVerdicts(task_id, sample, verdicts, **kept, judges=judges)
+
+
+def read_stored_scores(folder: Path) -> Iterator[StoredScores]:
+    """The scores of a run folder as they were written, response by response."""
+    path = folder / SCORES
+    for row in read_rows(path):
+        match row.value:
+            case {"task_id": str(task_id), "sample": int(sample), "scores": dict(scores)}:
+                try:
+                    yield StoredScores(task_id, sample, {name: Score(**value) for name, value in scores.items()})
+                except (RubricError, TypeError) as error:
+                    raise SourceError(f"{path}:{row.line}: not a row of scores ({error})") from None
+            case _:
+                fault = row.fault or "it needs a task_id, a sample and scores"
+                raise SourceError(f"{path}:{row.line}: not a row of scores ({fault})")
+
+
+def _parse_readings(readings: Mapping[str, Any]) -> dict[str, tuple[Verdict, ...]]:
+    return {name: tuple(map(parse_verdict, values)) for name, values in readings.items() if isinstance(values, list)}
