@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prorubric.audit.paper import load_paper
 from prorubric.errors import RubricError
 from prorubric.evaluate import arena_score, balanced_f1, choice_accuracy, creative_score, healthbench_score
-from prorubric.evaluate.scores import balanced_f1_by_criterion, read_letter
+from prorubric.evaluate.scores import balanced_f1_by_criterion, pairs_score, read_letter
 from prorubric.evaluate.statistics import compare_accuracy
 from prorubric.rubric.verdict import Unknown
 
@@ -144,6 +144,35 @@ class TestArena:
     @staticmethod
     def score_file(path: Path) -> Any:
         return arena_score((row["question_id"], *(game["score"] for game in row["games"])) for row in read_lines(path))
+
+
+class TestPairs:
+    def test_only_stable_wins_and_losses_are_in_the_win_rate(self) -> None:
+        wins, losses = [("w", "B>A", "A>B")] * 7, [("l", "A>B", "B>A")] * 3
+        found = pairs_score(
+            [*wins, *losses, ("t", "A=B", "A=B"), ("i", "A>B", "A>>B"), ("i", "A=B", "A>B"), ("u", None, "A>B")]
+        )
+        assert (found.wins, found.ties, found.losses, found.inconsistent) == (7, 1, 3, 2)
+        assert (found.n, found.unread, found.win_rate) == (13, 1, 0.7)
+        assert (found.low, found.high) == (pytest.approx(0.39677814746114537), pytest.approx(0.8922087325936989))
+        assert found.p == 0.34375  # 2 · (C(10,0) + C(10,1) + C(10,2) + C(10,3)) / 2^10
+        assert found.consistency == pytest.approx(11 / 13)
+
+    def test_a_judge_that_prefers_what_it_sees_first_is_biased(self) -> None:
+        assert pairs_score([(1, "A>B", "A>B"), (2, "A=B", "A>B")]).position_bias == 0.5
+        assert pairs_score([(1, "B>A", "B>A")]).position_bias == -0.5
+        assert pairs_score([(1, "A>B", "B>A")]).position_bias == 0.0
+
+    def test_without_a_decision_there_is_no_rate(self) -> None:
+        found = pairs_score([(1, "A=B", "A=B")])
+        assert (found.win_rate, found.low, found.p, found.consistency, found.position_bias) == (
+            None,
+            None,
+            1.0,
+            1.0,
+            None,
+        )
+        assert pairs_score([]).consistency is None
 
 
 class TestCreative:

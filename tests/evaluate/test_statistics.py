@@ -22,6 +22,7 @@ from prorubric.evaluate.statistics import (
     detectable_difference,
     estimate_draws,
     estimate_mean,
+    estimate_ratio,
     find_common,
     flip_signs,
     is_separated,
@@ -319,7 +320,20 @@ class TestRepeats:
         assert (found.items, found.flipped, found.difference.mean, found.difference.unknown) == (3, 2 / 3, 0.0, 1)
 
 
+class TestRatio:
+    def test_the_error_is_by_question(self) -> None:
+        # p = 4/6, Σ(x - p·w)² = (4/3)² + (4/3)².
+        assert estimate_ratio([4, 0], [4, 2]) == (exactly(2 / 3), exactly(math.sqrt(2 * 2 * 16 / 9) / 6))
+        assert estimate_ratio([1], [2]) == (0.5, None)
+        assert estimate_ratio([], []) == (None, None)
+
+
 class TestResampleMeans:
+    def test_the_order_of_rows_changes_nothing(self) -> None:
+        values = {item: item * 0.1 for item in range(15)}
+        backwards = dict(reversed(values.items()))
+        assert resample_means({"a": values}, resamples=50) == resample_means({"a": backwards}, resamples=50)
+
     def test_columns_share_their_draws_and_their_items(self) -> None:
         first = {item: float(item % 5) for item in range(20)}
         found = resample_means({"a": first, "a+1": {item: 1 + value for item, value in first.items()}, "b": {3: None}})

@@ -24,7 +24,7 @@ Status = Literal["complete", "one short", "partly", "wholly", "unknown", "all"]
 _STATUSES: tuple[Status, ...] = ("complete", "one short", "partly", "wholly", "unknown", "all")
 
 
-class CurvePoint(Record):
+class CurveStep(Record):
     """One method at one step, over its seeds."""
 
     step: int
@@ -47,12 +47,12 @@ class Curve(Record):
 
     method: str
     measure: Measure
-    points: tuple[CurvePoint, ...]
+    points: tuple[CurveStep, ...]
 
 
 def trace_curves(runs: Sequence[TrainingRun], measure: Measure = "c", resamples: int = RESAMPLES) -> tuple[Curve, ...]:
     """The curve of every method."""
-    points: dict[str, list[CurvePoint]] = {run.method: [] for run in runs}
+    points: dict[str, list[CurveStep]] = {run.method: [] for run in runs}
     for table in _tabulate(runs, measure):
         methods = dict.fromkeys(method for method, _ in table.values)
         intervals = resample_means({method: table.by_prompt(method) for method in methods}, resamples=resamples)
@@ -60,7 +60,7 @@ def trace_curves(runs: Sequence[TrainingRun], measure: Measure = "c", resamples:
             by_seed = table.by_seed(method)
             spread = Spread.of([*by_seed.values()]) if by_seed else None
             points[method].append(
-                CurvePoint(
+                CurveStep(
                     step=table.step,
                     mean=spread and spread.mean,
                     sd=spread and spread.sd,
@@ -287,7 +287,7 @@ class TiedGroups(Record):
 
 
 def count_tied_groups(runs: Sequence[TrainingRun], measure: Measure = "reward") -> tuple[TiedGroups, ...]:
-    """The groups without signal at every step; prompts with a single answer are no groups."""
+    """The groups without signal at every step; a prompt with a single answer is not a group."""
     rows = []
     for run in runs:
         for look in run.looks:

@@ -11,12 +11,15 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from prorubric.errors import RubricError
+from prorubric.evaluate.statistics import estimate_mean, estimate_ratio, sign_test, wilson_interval
 from prorubric.judge.agreement import Confusion, Label, count_pairs
 from prorubric.rubric.base import Record
 from prorubric.rubric.verdict import Unknown
 from prorubric.text.show import show
 
 Bounds = tuple[float, float]
+Games = tuple[Hashable, str | None, str | None]
+"""A question and the labels of its two games."""
 
 _LABELS = {"A>>B": (1.0, 3), "A>B": (1.0, 1), "A=B": (0.5, 1), "B>A": (0.0, 1), "B>>A": (0.0, 3)}
 """What each label gives A, and how often it counts."""
@@ -101,41 +104,96 @@ class ArenaScore(Record):
     """Questions that are left out because a game could not be read."""
 
 
-def arena_score(games: Iterable[tuple[Hashable, str | None, str | None]]) -> ArenaScore:
+def arena_score(games: Iterable[Games]) -> ArenaScore:
     """Question, label of the first game (the baseline is A) and of the second (the model is A); None if unread."""
-    counts, rows = Counter[str](), list[float]()
+    read, unread = _read_games(games)
     sums: dict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for question, *labels in games:
-        if None in labels:
-            counts["unread"] += 1
-            continue
-        (baseline, weight), (model, other_weight) = (_read_label(label, question) for label in labels)
-        results = (1 - baseline, model)
-        counts[{1.0: "wins", 0.5: "ties", 0.0: "losses"}[model] if len({*results}) == 1 else "inconsistent"] += 1
-        rows += [results[0]] * weight + [results[1]] * other_weight
-        sums[question][0] += results[0] * weight + results[1] * other_weight
-        sums[question][1] += weight + other_weight
-    share, questions = _mean(rows), len(sums)
-    se_question = se_row = None
-    if share is not None and questions > 1:
-        squares = math.fsum((won - share * weight) ** 2 for won, weight in sums.values())
-        se_question = 100 * math.sqrt(questions / (questions - 1) * squares) / len(rows)
-        se_row = 100 * math.sqrt(math.fsum((row - share) ** 2 for row in rows) / (len(rows) - 1) / len(rows))
+    rows = list[float]()
+    for question, results in read:
+        for won, weight in results:
+            rows += [won] * weight
+            sums[question][0] += won * weight
+            sums[question][1] += weight
+    share, se_question = estimate_ratio(*([own[place] for own in sums.values()] for place in (0, 1)))
+    se_row = None if se_question is None else estimate_mean(rows).se
     return ArenaScore(
         score=None if share is None else 100 * share,
-        **{name: counts[name] for name in ("wins", "ties", "losses", "inconsistent", "unread")},
-        se_question=se_question,
-        se_row=se_row,
-        n=sum(counts.values()) - counts["unread"],
+        **_count_outcomes(read),
+        se_question=None if se_question is None else 100 * se_question,
+        se_row=None if se_row is None else 100 * se_row,
+        n=len(read),
+        unread=unread,
     )
 
 
-def _read_label(label: str | None, question: Hashable) -> tuple[float, int]:
-    if label not in _LABELS:
-        raise RubricError(
-            f"question {question!r}: no label {show(label)}; give {', '.join(_LABELS)}, or None if unread"
-        )
-    return _LABELS[label]
+class PairsScore(Record):
+    """Blind pairs without a rubric: how often one policy is preferred to another in both orders."""
+
+    wins: int
+    ties: int
+    losses: int
+    inconsistent: int
+    win_rate: float | None
+    """Wins over wins and losses; ties and inconsistencies are in neither."""
+    low: float | None
+    """Of the 95% interval of the win rate, by Wilson."""
+    high: float | None
+    p: float
+    """Of the sign test."""
+    consistency: float | None
+    """The share of pairs with the same result in both orders."""
+    position_bias: float | None
+    """How much more often than half of the time the answer shown first is preferred, among games with a preference."""
+    n: int
+    unread: int
+
+
+def pairs_score(games: Iterable[Games]) -> PairsScore:
+    """Labels as for `arena_score`: the other policy is A in the first game, this one in the second."""
+    read, unread = _read_games(games)
+    counts = _count_outcomes(read)
+    wins, losses = counts["wins"], counts["losses"]
+    low, high = wilson_interval(wins, wins + losses) if wins + losses else (None, None)
+    firsts = [
+        won == (1.0 if place else 0.0) for _, results in read for place, (won, _) in enumerate(results) if won != 0.5
+    ]
+    first_share = _mean(firsts)
+    return PairsScore(
+        **counts,
+        win_rate=wins / (wins + losses) if wins + losses else None,
+        low=low,
+        high=high,
+        p=sign_test(wins, losses),
+        consistency=1 - counts["inconsistent"] / len(read) if read else None,
+        position_bias=None if first_share is None else first_share - 0.5,
+        n=len(read),
+        unread=unread,
+    )
+
+
+_Result = tuple[float, int]
+
+
+def _read_games(games: Iterable[Games]) -> tuple[list[tuple[Hashable, tuple[_Result, _Result]]], int]:
+    """What the model won in each order and how often that counts, by question, and how many questions are unread."""
+    read, unread = [], 0
+    for question, first, second in games:
+        for label in (first, second):
+            if label is not None and label not in _LABELS:
+                allowed = f"give {', '.join(_LABELS)}, or None if unread"
+                raise RubricError(f"question {question!r}: no label {show(label)}; {allowed}")
+        if first is None or second is None:
+            unread += 1
+            continue
+        (baseline, weight), result = _LABELS[first], _LABELS[second]
+        read.append((question, ((1 - baseline, weight), result)))
+    return read, unread
+
+
+def _count_outcomes(read: Iterable[tuple[Hashable, tuple[_Result, _Result]]]) -> dict[str, int]:
+    named = {(1.0, 1.0): "wins", (0.5, 0.5): "ties", (0.0, 0.0): "losses"}
+    counts = Counter(named.get((one[0], other[0]), "inconsistent") for _, (one, other) in read)
+    return {name: counts[name] for name in (*named.values(), "inconsistent")}
 
 
 class CreativeScore(Record):
@@ -248,7 +306,7 @@ class CriteriaF1(Record):
     mean: float | None
     """Over the criteria that have one."""
     mean_of_all: float | None
-    """With the class that does not exist as 0, so that no criterion drops out."""
+    """With 0 for the class that does not exist, which keeps every criterion in."""
     one_sided: tuple[str, ...]
     """Criteria without a balanced F1."""
 

@@ -48,7 +48,7 @@ class Spread(Record):
         return f"{100 * self.mean:.1f}" + (f" ±{100 * self.sd:.1f}" if self.sd is not None else "")
 
 
-class Estimate(Record):
+class MeanEstimate(Record):
     """A mean with its standard error and 95% interval; one value has no error, and no values have no mean."""
 
     mean: float | None
@@ -67,7 +67,7 @@ class Estimate(Record):
         return None if self.se is None else _Z_POWER * self.se
 
 
-class Difference(Estimate):
+class Difference(MeanEstimate):
     """First minus second over the items that both have, and how many items left."""
 
     only_first: int
@@ -100,7 +100,7 @@ def find_common(arms: Mapping[str, Mapping[ItemT, float | None]]) -> CommonSet[I
     )
 
 
-def estimate_mean(values: Sequence[float], clusters: Sequence[Cluster] | None = None) -> Estimate:
+def estimate_mean(values: Sequence[float], clusters: Sequence[Cluster] | None = None) -> MeanEstimate:
     """The mean ± 1.96 standard errors. Values of one cluster, such as answers to one prompt, are not independent."""
     return _estimate(values, range(len(values)) if clusters is None else clusters)
 
@@ -147,7 +147,7 @@ def resample_means(
 
     Only items that every column has a value for count. Give differences as columns to compare them.
     """
-    items = find_common(columns).items
+    items = sorted(find_common(columns).items, key=str)  # draws do not depend on the order of rows
     if not items:
         return dict.fromkeys(columns, MeanInterval())
     values = np.array([_take(column, items) for column in columns.values()]).T
@@ -156,7 +156,17 @@ def resample_means(
     return {name: bootstrap.estimate(place) for place, name in enumerate(columns)}
 
 
-class DrawsEstimate(Estimate):
+def estimate_ratio(parts: Sequence[float], wholes: Sequence[float]) -> tuple[float | None, float | None]:
+    """`Σ part / Σ whole` and its standard error, with one part and one whole for each independent question."""
+    n, whole = len(parts), math.fsum(wholes)
+    if whole == 0:
+        return None, None
+    ratio = math.fsum(parts) / whole
+    squares = math.fsum((part - ratio * own) ** 2 for part, own in zip(parts, wholes, strict=True))
+    return ratio, math.sqrt(n / (n - 1) * squares) / whole if n > 1 else None
+
+
+class DrawsEstimate(MeanEstimate):
     """A mean over items that were answered several times, with the two parts of its variance."""
 
     between: float | None
@@ -176,7 +186,7 @@ def estimate_draws(draws: Mapping[ItemT, Sequence[float]]) -> DrawsEstimate:
     return DrawsEstimate(**found.model_dump(), between=between, within=within, empty=len(draws) - found.n)
 
 
-class SeedDifference(Estimate):
+class SeedDifference(MeanEstimate):
     """First minus second, seed by seed, with an interval over seeds by Student's t."""
 
     by_seed: dict[int, float]
@@ -255,9 +265,14 @@ def compare_accuracy(first: Mapping[ItemT, bool | None], second: Mapping[ItemT, 
     items = find_common({"first": first, "second": second}).items
     counts, n = Counter((bool(first[item]), bool(second[item])) for item in items), len(items)
     b, c = counts[True, False], counts[False, True]
-    tail = sum(math.comb(b + c, k) for k in range(min(b, c) + 1))
     se = math.sqrt(b + c - (b - c) ** 2 / n) / n if n else None
-    return McNemar(first_only=b, second_only=c, n=n, p=min(1.0, 2 * tail / 2 ** (b + c)), se=se)
+    return McNemar(first_only=b, second_only=c, n=n, p=sign_test(b, c), se=se)
+
+
+def sign_test(one: int, other: int) -> float:
+    """The exact two-sided p of so many wins and losses if both were as likely."""
+    tail = sum(math.comb(one + other, k) for k in range(min(one, other) + 1))
+    return min(1.0, 2 * tail / (1 << (one + other)))
 
 
 def flip_signs(differences: Sequence[float], flips: int = RESAMPLES) -> float:
@@ -329,7 +344,7 @@ def compare_rankings(
     """
     names = [name for name in first if name in second]
     columns = {f"{judge}:{name}": of[name] for judge, of in enumerate((first, second)) for name in names}
-    items = find_common(columns).items
+    items = sorted(find_common(columns).items, key=str)
     if len(names) < 3 or not items:
         return MeanInterval()
     values = np.array([_take(column, items) for column in columns.values()]).T
@@ -382,20 +397,20 @@ def t_quantile(freedom: int, inside: float = 0.95) -> float:
     return math.sqrt(freedom) * math.tan((low + high) / 2)
 
 
-def _estimate(values: Sequence[float], clusters: Sequence[Cluster], width: float = _WIDTH) -> Estimate:
+def _estimate(values: Sequence[float], clusters: Sequence[Cluster], width: float = _WIDTH) -> MeanEstimate:
     n, groups = len(values), len(set(clusters))
     if n == 0:
-        return Estimate(mean=None, se=None, low=None, high=None, n=0, sd=None, clusters=0)
+        return MeanEstimate(mean=None, se=None, low=None, high=None, n=0, sd=None, clusters=0)
     mean = math.fsum(values) / n
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
     if groups < 2:
-        return Estimate(mean=mean, se=None, low=None, high=None, n=n, sd=sd, clusters=groups)
+        return MeanEstimate(mean=mean, se=None, low=None, high=None, n=n, sd=sd, clusters=groups)
     deviations = defaultdict(list)
     for value, cluster in zip(values, clusters, strict=True):
         deviations[cluster].append(value - mean)
     squares = math.fsum(math.fsum(own) ** 2 for own in deviations.values())
     se = math.sqrt(groups / (groups - 1) * squares) / n
-    return Estimate(mean=mean, se=se, low=mean - width * se, high=mean + width * se, n=n, sd=sd, clusters=groups)
+    return MeanEstimate(mean=mean, se=se, low=mean - width * se, high=mean + width * se, n=n, sd=sd, clusters=groups)
 
 
 def _take(values: Mapping[ItemT, float | None], items: Sequence[ItemT]) -> list[float]:
