@@ -2,7 +2,7 @@
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -39,6 +39,8 @@ class AuditCase:
     """By text (`answer`, an edit, a control, a probe) and reading."""
     scores: dict[str, dict[str, float | None]] = field(default_factory=dict)
     """By text and scheme; None if it is open."""
+    addressing: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """By text, what it says to its judge; see `find_addressing`. Texts that say nothing are left out."""
 
     def text_of(self, name: str) -> str | None:
         """The text behind a name; None if the edit was not made."""
@@ -114,6 +116,8 @@ class Examiner:
             async for judged in stream:
                 case = next(waiting)
                 case.verdicts[name] = {reading: found.verdicts for reading, found in judged.judgements.items()}
+                if judged.addressing:
+                    case.addressing[name] = judged.addressing
                 for found in judged.judgements.values():
                     self.votes.add(found)
                 if readings is None:

@@ -49,4 +49,5 @@ def _render_case(case: AuditCase) -> dict[str, Any]:
             for name, readings in case.verdicts.items()
         },
         "scores": case.scores,
+        **({"addressing": case.addressing} if case.addressing else {}),
     }

@@ -63,6 +63,8 @@ class EditCount(Record):
     """Reasons, with how often each."""
     tokens_added: float | None
     """The mean length of what was added, in tokens; negative if the edit shortens."""
+    addressed: int = 0
+    """Edited answers with text that is addressed to the judge, of the answer's own or of the edit."""
 
 
 class Share(Record):
@@ -228,6 +230,10 @@ class AuditResult(RunResult, VotedResult):
     reject_kinds: dict[str, int] = Field(default_factory=dict)
     """What was left out, by its reason."""
     answers: int
+    addressed: int = 0
+    """Answers with text that is addressed to the judge, before any edit; `edits` has the count for each."""
+    addressed_kinds: dict[str, int] = Field(default_factory=dict)
+    """The same by what it is: an instruction, a verdict, a role, hidden signs."""
     answers_from: str
     """`given`, `composed from the checklist`, or the model that was sampled."""
     composed: bool

@@ -71,6 +71,10 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
         "checks": checks,
         **tables._asdict(),
         "edits": counts,
+        "addressed": sum(ANSWER in case.addressing for case in found.cases),
+        "addressed_kinds": dict(
+            Counter(kind for case in found.cases for kind in case.addressing.get(ANSWER, ())).most_common()
+        ),
         "phrases": [kind.phrase for kind in kinds.values() if kind.phrase],
         "fixed": [
             change
@@ -157,7 +161,13 @@ def _count_edit(cases: Sequence[AuditCase], name: str) -> EditCount:
             grown.append(approximate_tokens(outcome.text) - approximate_tokens(case.response.text))
         elif outcome is not None:
             refused[outcome.reason] += 1
-    return EditCount(edit=name, made=len(grown), not_made=dict(refused.most_common()), tokens_added=mean_of(grown))
+    return EditCount(
+        edit=name,
+        made=len(grown),
+        not_made=dict(refused.most_common()),
+        tokens_added=mean_of(grown),
+        addressed=sum(name in case.addressing for case in cases),
+    )
 
 
 def _measure_fixed(

@@ -16,7 +16,7 @@ from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, s
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, print_hanging, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
-from prorubric.cli.votes import print_votes
+from prorubric.cli.votes import print_addressed, print_votes
 from prorubric.judge.panel import list_judges
 from prorubric.text.show import count
 from prorubric.verbs.audit import audit_rewards, estimate_audit
@@ -71,6 +71,8 @@ def print_audit(result: AuditResult, console: Console) -> None:
         kinds = [f"{kind} ({number:,})" for kind, number in result.reject_kinds.items()]
         why = f" ({', '.join(kinds)})" if len(kinds) > 1 else ""
         print_line(console, f"{result.rejected:,} left out{why}{where}: {result.rejects[0]}", "yellow")
+    if result.addressed:
+        print_addressed(result.addressed, "answer", result.addressed_kinds, "cases.jsonl", console)
     if result.unknown_verdicts:
         reasons = [f"{reason} ({number:,})" for reason, number in result.unknown_reasons.items()]
         if len(reasons) > _SHOWN_REASONS:

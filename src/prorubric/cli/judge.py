@@ -11,7 +11,7 @@ from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, s
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
-from prorubric.cli.votes import print_votes
+from prorubric.cli.votes import print_addressed, print_votes
 from prorubric.judge.judge import MOST_REASKS
 from prorubric.judge.panel import list_judges
 from prorubric.text.show import count
@@ -68,10 +68,7 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
     if result.addressed:
-        kinds = ", ".join(f"{kind} {number:,}" for kind, number in result.addressed_kinds.items())
-        address = "addresses" if result.addressed == 1 else "address"
-        found = f"{count(result.addressed, 'response')} {address} the judge ({kinds}); see addressing in verdicts.jsonl"
-        print_line(console, found, "yellow")
+        print_addressed(result.addressed, "response", result.addressed_kinds, "verdicts.jsonl", console)
     print_schemes(result, console)
     if result.unread:
         reason = next(iter(result.unread.values()))

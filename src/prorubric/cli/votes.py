@@ -1,4 +1,6 @@
-"""Votes and judges of a run, printed the same way by every verb."""
+"""What is to be known of the judges and the judged of a run, printed the same way by every verb."""
+
+from collections.abc import Mapping
 
 from rich.console import Console
 
@@ -29,3 +31,10 @@ def print_votes(result: VotedResult, verdicts: int, console: Console) -> None:
     for name, one in result.judges.items():
         for reason, number in list(one.unknown_reasons.items())[:1]:
             print_line(console, f"{name} left {count(one.unknown, 'vote')} open: {number:,} x {reason}", "yellow")
+
+
+def print_addressed(number: int, what: str, kinds: Mapping[str, int], file: str, console: Console) -> None:
+    """How many texts are addressed to the judge, by kind."""
+    shown = ", ".join(f"{kind} {times:,}" for kind, times in kinds.items())
+    address = "addresses" if number == 1 else "address"
+    print_line(console, f"{count(number, what)} {address} the judge ({shown}); see addressing in {file}", "yellow")

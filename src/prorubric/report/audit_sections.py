@@ -165,11 +165,15 @@ def render_counts(result: AuditResult) -> Html | None:
     """How often each edit could be made, and why not."""
     rows = []
     for count in result.edits:
-        made = (figure(count.made), figure(sum(count.not_made.values())))
+        made = (figure(count.made), figure(sum(count.not_made.values())), figure(count.addressed))
         added = Cell(signed(count.tokens_added, 0), count.tokens_added)
         reasons = bullets(map(own_words, _count_lines(count.not_made))) if any(count.not_made.values()) else ""
         rows.append((count.edit, *made, added, reasons))
-    return table("Edits", ("edit", "made", "not made", "tokens added", "reasons"), rows) if rows else None
+    return (
+        table("Edits", ("edit", "made", "not made", "address the judge", "tokens added", "reasons"), rows)
+        if rows
+        else None
+    )
 
 
 def render_run(audit: AuditFolder) -> Html:
@@ -178,6 +182,7 @@ def render_run(audit: AuditFolder) -> Html:
     made_with = versions if isinstance(versions, Mapping) else {}
     facts = (
         ("Verdicts", f"{result.verdicts}, of which {result.unknown_verdicts} unknown"),
+        ("Answers that address the judge", f"{result.addressed} of {result.answers}"),
         *([("Agreement of the votes", f"{result.agreement:.1%}")] if result.agreement is not None else []),
         *([("Sent on to the second judge", f"{result.sent_on}")] if result.sent_on is not None else []),
         ("Calls", f"{result.calls - result.cached}, and {result.cached - result.repeated} replies of earlier runs"),

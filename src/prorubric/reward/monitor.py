@@ -75,6 +75,8 @@ class StepRecord(Record):
     unknown: int
     """Responses without a reward."""
     unknown_rate: float
+    addressed_rate: float | None = None
+    """The share of responses with text that is addressed to the judge; None in steps from before it was counted."""
     reward: float | None
     """The mean of the known rewards, with what length costs."""
     score: float | None
@@ -193,6 +195,7 @@ def summarize_step(
         responses=len(rewards),
         unknown=unknown,
         unknown_rate=unknown / len(rewards),
+        addressed_rate=fmean(bool(one.addressing) for one in parts),
         reward=_mean(reward.value for reward in rewards),
         score=_mean(one.score for one in parts),
         overlong=fmean(one.overlong for one in parts),
