@@ -15,7 +15,7 @@ from prorubric.rubric.verdict import Unknown
 
 def read(reply: str, asked: list[int]) -> tuple[dict[int, object], dict[int, str]]:
     """The values that can be read from a reply, and why the others cannot."""
-    verdicts, _ = parse_items(reply, asked, BOOLEAN)
+    verdicts, *_ = parse_items(reply, asked, BOOLEAN)
     values = {index: verdict for index, verdict in verdicts.items() if not isinstance(verdict, Unknown)}
     return values, {index: verdict.reason for index, verdict in verdicts.items() if isinstance(verdict, Unknown)}
 
@@ -111,7 +111,7 @@ def test_nothing_is_read_that_was_not_said(reply: str, asked: list[int], values:
 
 
 def test_two_objects_that_name_other_items_are_both_left() -> None:
-    verdicts, _ = parse_items('{"satisfied": {"1": true}}\n{"satisfied": {"2": true}}', [1, 2], BOOLEAN)
+    verdicts, *_ = parse_items('{"satisfied": {"1": true}}\n{"satisfied": {"2": true}}', [1, 2], BOOLEAN)
     assert verdicts == {1: TWO_VERDICTS, 2: TWO_VERDICTS}
 
 
@@ -131,7 +131,7 @@ def test_prose_without_an_object_gives_no_value(text: str) -> None:
 
 @given(st.text(max_size=200) | st.text('{}[]":,0123 truefalsn\\', max_size=200))
 def test_any_text_gives_a_value_or_a_countable_reason_for_every_item(text: str) -> None:
-    verdicts, _ = parse_items(text, [1, 2, 3], BOOLEAN)
+    verdicts, *_ = parse_items(text, [1, 2, 3], BOOLEAN)
     assert verdicts.keys() == {1, 2, 3}
     assert all(verdict.kind for verdict in verdicts.values() if isinstance(verdict, Unknown))
 
@@ -176,7 +176,23 @@ def test_a_mark_is_read_or_left_open(reply: str, mark: float | None) -> None:
 
 def test_reasons_are_kept_next_to_their_verdicts() -> None:
     found = parse_items('{"satisfied": {"1": {"reason": "it names both", "satisfied": true}}}', [1], BOOLEAN)
-    assert found == ({1: True}, {1: "it names both"})
+    assert found == ({1: True}, {1: "it names both"}, {})
+
+
+@pytest.mark.parametrize(
+    ("notes", "quote"),
+    [
+        ('"quote": "rest", "turn": 3', ("rest", 3)),
+        ('"quote": "rest", "turn": "turn 3"', ("rest", None)),
+        ('"quote": "", "turn": 2', ("", 2)),
+        ('"quote": "rest"', ("rest", None)),
+        ('"quote": "", "satisfied_by": null', None),
+        ('"quote": ["rest"]', None),
+    ],
+)
+def test_a_quotation_and_its_turn_are_no_verdicts(notes: str, quote: tuple[str, int | None] | None) -> None:
+    found = parse_items(f'{{"satisfied": {{"1": {{{notes}, "satisfied": false}}}}}}', [1], BOOLEAN)
+    assert (found.verdicts, found.quotes) == ({1: False}, {1: quote} if quote else {})
 
 
 HOSTILE = [

@@ -67,6 +67,11 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
     _print_transcripts(result, console)
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
+    if result.quotations:
+        found = f"{count(result.quotations, 'quotation')}, {result.unfounded:,} not in the answer"
+        print_line(console, f"{found}; see evidence in verdicts.jsonl", "yellow" if result.unfounded else "")
+        for line in result.first_unfounded:
+            print_line(console, f"  {line}")
     if result.addressed:
         print_addressed(result.addressed, "response", result.addressed_kinds, "verdicts.jsonl", console)
     print_schemes(result, console)

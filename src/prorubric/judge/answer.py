@@ -9,8 +9,8 @@ assistant turn on, and a line says which are left out.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import orjson
@@ -37,6 +37,8 @@ class ShownAnswer:
     material: str
     """What of it could be quoted in a reply."""
     turns_left_out: int = 0
+    turns: Mapping[int, str] = field(default_factory=dict)
+    """What is shown of each turn, by its number; empty if the answer is shown as a single text."""
 
 
 def show_answer(task: Task, answer: Answer, view: View = "last", limit: int | None = None) -> ShownAnswer:
@@ -66,7 +68,12 @@ def _show_turns(turns: Sequence[Turn], limit: int | None) -> ShownAnswer:
         blocks.insert(1, TEXTS["left_out"].format(first=left_out[0] + 1, last=left_out[-1] + 1))
     opening = TEXTS["transcript"].format(count=len(turns), mark=mark)
     fenced = "\n\n".join([opening, *blocks])
-    return ShownAnswer(fenced, fenced, material, len(left_out))
+    texts = {
+        number: "\n".join(text for _, text in part)
+        for number, part in enumerate(parts, 1)
+        if number - 1 not in left_out
+    }
+    return ShownAnswer(fenced, fenced, material, len(left_out), texts)
 
 
 def _list_parts(turn: Turn, number: int, names: dict[str | None, str]) -> list[tuple[str, str]]:

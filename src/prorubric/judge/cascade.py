@@ -43,10 +43,12 @@ def join_cascade(first: Judgement, second: Judgement) -> Judgement:
     said = dict(zip(sent, second.verdicts, strict=True))
     # Counted even without votes: after a stop, what the first judge left open may have been sent on in error.
     missing = first.unknown_votes or sum(isinstance(verdict, Unknown) for verdict in first.verdicts)
+    own = {index: given for index, given in first.evidence.items() if index not in said}
     return replace(
         first,
         verdicts=tuple(said.get(index, verdict) for index, verdict in enumerate(first.verdicts, 1)),
         reasons={index: reason for index, reason in first.reasons.items() if index not in said} | second.reasons,
+        evidence=own | second.evidence,
         unknown_votes=missing,
         calls=first.calls + second.calls,
         prompt_characters=first.prompt_characters + second.prompt_characters,

@@ -19,8 +19,9 @@ from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.judge.addressing import Addressing, find_addressing
 from prorubric.judge.answer import ShownAnswer, View, show_answer
 from prorubric.judge.checks import CheckedItems, run_checks
+from prorubric.judge.evidence import check_evidence
 from prorubric.judge.forms import APPLICABLE, BOOLEAN, SIDE, VerdictForm
-from prorubric.judge.parse import parse_items, parse_one
+from prorubric.judge.parse import Quote, parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
 from prorubric.judge.render import (
     JudgePrompt,
@@ -37,7 +38,7 @@ from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Answer, Response, Task, find_last_text
-from prorubric.rubric.verdict import NO_REPLY, NotApplicable, Unknown, Verdict, is_unknown
+from prorubric.rubric.verdict import NO_REPLY, Evidence, NotApplicable, Unknown, Verdict, is_unknown
 
 CANARY = TEXTS["canary"]
 """An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
@@ -53,6 +54,7 @@ _SIDES: dict[tuple[Any, Any], Comparison] = {
 }
 _CANARY_MET = Unknown("the judge called an item true that no answer can meet", kind="canary")
 _CANARY_LEFT_OUT = Unknown("the judge gave no verdict on the item that no answer can meet", kind="canary")
+_UNFOUNDED = Unknown("the judge quotes what the answer does not say", kind="unfounded")
 _CUT = ("length", "content_filter")
 
 
@@ -73,6 +75,10 @@ class JudgeConfig:
     """The most items to ask about in one call."""
     reasons: bool = False
     """Ask for a short reason before each verdict."""
+    evidence: bool = False
+    """With reasons: ask for a quotation too, in transcripts also for its turn, and check that it occurs there."""
+    unfounded: Literal["flag", "unknown"] = "flag"
+    """A verdict whose quotation does not occur in the answer is flagged, or asked for again and else unknown."""
     reasks: Annotated[int, Field(ge=0, le=MOST_REASKS)] = 2
     """How often items without a readable verdict are asked again."""
     canary: bool = False
@@ -109,6 +115,8 @@ class JudgeConfig:
     """Your prompt in place of ours; --prompt-file.graded and so on for prompts other than binary."""
 
     def __post_init__(self) -> None:
+        if self.evidence and not self.reasons:
+            raise ConfigError("evidence is asked for together with a reason; set reasons as well")
         if self.permute and self.votes == 1:
             raise ConfigError("permute changes the order between votes, and there is one vote; set votes to 2 or more")
         if self.votes > 1 and self.draw_temperature == 0 and not self.permute:
@@ -124,6 +132,8 @@ class Judgement:
     """None for an item that a check decided."""
     reasons: dict[int, str] = field(default_factory=dict)
     """By the index of the item."""
+    evidence: dict[int, Evidence] = field(default_factory=dict)
+    """By the index of the item, what the judge says its verdict rests on."""
     agreement: dict[int, float] = field(default_factory=dict)
     """By the index of the item, the share of the votes that say what most say; empty if there was one vote."""
     unknown_votes: int = 0
@@ -181,13 +191,18 @@ class Judge:
             given = dict(zip((item.index for item in checks.asked), found.probabilities, strict=True))
             found.probabilities = tuple(given.get(item.index) for item in checks.items)
         found.reasons |= checks.reasons
+        found.evidence = {index: given for index, given in found.evidence.items() if index not in checks.reasons}
         return found
 
     async def _judge_items(self, task: Task, shown: ShownAnswer, wanted: Reading, items: tuple[Item, ...]) -> Judgement:
         if self._yes_no is not None:
             found = await self._judge_by_probability(self._yes_no, task, shown.text, wanted, items)
         else:
-            render = partial(self._render, self._find_prompt(wanted.prompt, self._find_form(wanted)), task, shown)
+            prompt = self._find_prompt(wanted.prompt, self._find_form(wanted))
+            if self.config.evidence and not wanted.is_joint:
+                asking = TEXTS["quote_and_turn" if shown.turns else "quote"]
+                prompt = replace(prompt, closing=f"{prompt.closing} {asking}")
+            render = partial(self._render, prompt, task, shown)
             orders = [items] * max(self.config.votes, self.config.draws if wanted.is_averaged else 1)
             if self.config.permute:
                 orders[1:] = [_permute(items, f"{task.id}/{vote}") for vote in range(1, len(orders))]
@@ -216,6 +231,7 @@ class Judge:
         found.verdicts = tuple(verdict for _, verdict in sorted(verdicts, key=lambda pair: pair[0]))
         names = {item.index: own.index for item, own in zip(shown, order, strict=True)}
         found.reasons = {names[index]: reason for index, reason in found.reasons.items()}
+        found.evidence = {names[index]: given for index, given in found.evidence.items()}
         return found
 
     async def judge_all(self, task: Task, response: Answer, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
@@ -294,19 +310,25 @@ class Judge:
             asked = tuple(item.index for item in shown)
             # Numbered by the most reasks there can be, so a journal also answers a run with fewer or more of them.
             number = draw * (MOST_REASKS + 1) + attempt
-            schema = make_schema(form, asked, self.config.reasons, key)
+            schema = make_schema(form, asked, self._list_notes(rendered), key)
             reply = await self._send(rendered, schema, number, number > 0 or reading.is_averaged, found)
             if isinstance(reply, Failure):
                 verdicts |= dict.fromkeys((item.index for item in open_items), _describe_failure(reply))
                 break
-            read, reasons = parse_items(reply.text, asked, form, rendered.material, key, is_cut=reply.finish in _CUT)
+            read, reasons, quotes = parse_items(
+                reply.text, asked, form, rendered.material, key, is_cut=reply.finish in _CUT
+            )
+            evidence = self._check_quotes(quotes, rendered)
             if canary is not None:
                 met = read.pop(canary.index)
                 reasons.pop(canary.index, None)
+                evidence.pop(canary.index, None)
                 if met:  # true, unknown, or not applicable
                     void = _CANARY_LEFT_OUT if isinstance(met, Unknown | NotApplicable) else _CANARY_MET
                     read = {index: said if isinstance(said, Unknown) else void for index, said in read.items()}
-                    reasons = {}
+                    reasons, evidence = {}, {}
+            refused = [index for index, given in evidence.items() if not given.founded and not is_unknown(read[index])]
+            read |= dict.fromkeys(refused if self.config.unfounded == "unknown" else (), _UNFOUNDED)
             if reply.finish == "length":
                 for index, said in read.items():
                     if isinstance(said, Unknown):
@@ -316,10 +338,28 @@ class Judge:
                     read[index] = NotApplicable(reasons.get(index, ""))
             verdicts |= read
             found.reasons |= reasons
+            found.evidence = {index: given for index, given in found.evidence.items() if index not in read} | evidence
             open_items = tuple(item for item in open_items if isinstance(verdicts[item.index], Unknown))
             if not open_items:
                 break
         return [verdicts[item.index] for item in items]
+
+    def _list_notes(self, rendered: Rendered) -> dict[str, Any]:
+        """What a reply says of each item besides its verdict, as parts of a JSON schema."""
+        notes: dict[str, Any] = {"reason": {"type": "string"}} if self.config.reasons else {}
+        if self.config.evidence:
+            notes["quote"] = {"type": "string"}
+            if rendered.answer and rendered.answer.turns:
+                notes["turn"] = {"type": "integer", "minimum": 0}
+        return notes
+
+    def _check_quotes(self, quotes: Mapping[int, Quote], rendered: Rendered) -> dict[int, Evidence]:
+        """The evidence of a reply, if it was asked for; turn 0 is none, and a single text has no turns."""
+        if not self.config.evidence or rendered.answer is None:
+            return {}
+        turns = rendered.answer.turns
+        given = {index: (quote.text, (quote.turn or None) if turns else None) for index, quote in quotes.items()}
+        return {index: check_evidence(*said, rendered.answer) for index, said in given.items() if any(said)}
 
     async def _ask_for_one(
         self, rendered: Rendered, form: VerdictForm, found: Judgement, with_reason: bool = False, vote: int = 0
@@ -417,7 +457,7 @@ def join_judgements(
 ) -> Judgement:
     """One judgement of several on the same items: the majority, or the mean of levels and marks.
 
-    A reason is that of the first vote that agrees with the verdict.
+    A reason and the evidence are those of the first vote that agrees with the verdict and has some.
     """
     if len(votes) == 1:
         return votes[0]
@@ -436,19 +476,26 @@ def join_judgements(
         else:
             verdict = average_votes(cast)
         verdicts.append(verdict)
-        agreeing = (vote for vote, said in zip(votes, cast, strict=True) if not is_counted or said == verdict)
-        reason = next((vote.reasons[item.index] for vote in agreeing if item.index in vote.reasons), None)
-        if reason is not None:
-            joined.reasons[item.index] = reason
+        agreeing = [vote for vote, said in zip(votes, cast, strict=True) if not is_counted or said == verdict]
+        for vote in agreeing:
+            if item.index in vote.reasons or item.index in vote.evidence:
+                joined.reasons |= {item.index: vote.reasons[item.index]} if item.index in vote.reasons else {}
+                joined.evidence |= {item.index: vote.evidence[item.index]} if item.index in vote.evidence else {}
+                break
     joined.verdicts = tuple(verdicts)
     return joined
 
 
-def make_schema(form: VerdictForm, indices: tuple[int, ...], reasons: bool, key: str | None = None) -> dict[str, Any]:
-    """The JSON schema of a reply about these items, with the verdicts under the form's key or another."""
+def make_schema(
+    form: VerdictForm, indices: tuple[int, ...], notes: Mapping[str, Any], key: str | None = None
+) -> dict[str, Any]:
+    """The JSON schema of a reply about these items, with the verdicts under the form's key or another.
+
+    `notes` are what comes before each verdict, by name: a reason, a quotation, its turn.
+    """
     value = form.schema
-    if reasons:
-        value = _make_object({"reason": {"type": "string"}, form.key: value})
+    if notes:
+        value = _make_object({**notes, form.key: value})
     return _make_object({key or form.key: _make_object({str(index): value for index in indices})})
 
 

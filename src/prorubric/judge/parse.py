@@ -54,7 +54,7 @@ _INNER_KEY = re.compile(
 _INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number", "criterion", "item")
 _REASON_KEYS = ("reason", "explanation", "rationale")
 # Keys next to a verdict whose values are never verdicts, whatever they say.
-_ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "evidence", "polarity", "quote", "weight", "weights"}
+_ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "evidence", "polarity", "quote", "turn", "weight", "weights"}
 _ASIDE |= {"comment", "draft", "example", "max", "note", "notes", "out_of"}
 # Words that only hold verdicts together.
 _FRAME = {"satisfied", "levels", "level", "verdict", "met", "present", "value", "index", "id", "number", "item"}
@@ -70,6 +70,21 @@ THINKING = Unknown("the reply mixes thinking with what it says", kind="thinking"
 UNFINISHED = Unknown("the reply ends before it is finished", kind="cut off")
 QUOTED = Unknown("the verdicts may be a quotation from the material", kind="quoted")
 UNREADABLE = "unreadable"
+
+
+class Quote(NamedTuple):
+    """A passage that a reply quotes, and the turn that it names."""
+
+    text: str
+    turn: int | None
+
+
+class ParsedItems(NamedTuple):
+    """What a reply says, by the index of the item."""
+
+    verdicts: dict[int, Verdict]
+    reasons: dict[int, str]
+    quotes: dict[int, Quote]
 
 
 class _Opened(NamedTuple):
@@ -96,7 +111,7 @@ def make_key(form: VerdictForm, material: str) -> str:
 
 def parse_items(
     text: str, asked: Sequence[int], form: VerdictForm, material: str = "", key: str | None = None, is_cut: bool = False
-) -> tuple[dict[int, Verdict], dict[int, str]]:
+) -> ParsedItems:
     """Read a verdict for each item that was asked about, and the reasons that the reply gives for some of them.
 
     `material` is all of the prompt that could be quoted, `key` one from `make_key` if the reply was asked to use it.
@@ -104,7 +119,7 @@ def parse_items(
     if form.key == BOOLEAN.key and (key is not None or not holds_verdict(material, form)):
         plain = _parse_plain(text, asked, key or form.key)
         if plain is not None:
-            return plain, {}
+            return ParsedItems(plain, {}, {})
     reply = _open(text, form, material, key, is_cut)
     lists = [(own, value) for own, value in _walk(reply.roots) if isinstance(value, list)]
     places = [value for own, value in lists if own == reply.key]
@@ -113,15 +128,15 @@ def parse_items(
     boxes = [place for place in places if any(_list_verdicts(place))]
     fault = reply.fault or _find_fault(boxes, asked, material if reply.may_quote else None)
     if fault is not None:
-        return dict.fromkeys(asked, fault), {}
-    verdicts, reasons = _settle([pair for box in boxes for pair in _list_verdicts(box)], asked, form)
+        return ParsedItems(dict.fromkeys(asked, fault), {}, {})
+    parsed = _settle([pair for box in boxes for pair in _list_verdicts(box)], asked, form)
     # Whatever else in the reply could be meant as a verdict on an item must not contradict it.
     for box in (value for _, value in lists if isinstance(value, Pairs)):
         for claimed, claim in ((_read_row_index(box), box), *((_read_index(own), part) for own, part in box)):
-            said, known = _read_verdict(claim, form), verdicts.get(claimed or 0, LEFT_OUT)
+            said, known = _read_verdict(claim, form), parsed.verdicts.get(claimed or 0, LEFT_OUT)
             if claimed and said not in (None, known) and not isinstance(known, Unknown):
-                verdicts[claimed] = TWO_VERDICTS
-    return verdicts, reasons
+                parsed.verdicts[claimed] = TWO_VERDICTS
+    return parsed
 
 
 def parse_one(text: str, form: VerdictForm, material: str = "", key: str | None = None, is_cut: bool = False) -> Any:
@@ -192,23 +207,25 @@ def _find_fault(boxes: Sequence[Any], asked: Sequence[int], material: str | None
     return OTHER_ITEMS if is_shifted else None
 
 
-def _settle(
-    pairs: Sequence[tuple[int, Any]], asked: Sequence[int], form: VerdictForm
-) -> tuple[dict[int, Verdict], dict[int, str]]:
+def _settle(pairs: Sequence[tuple[int, Any]], asked: Sequence[int], form: VerdictForm) -> ParsedItems:
     verdicts: dict[int, Verdict] = {}
     reasons: dict[int, str] = {}
+    quotes: dict[int, Quote] = {}
     for index, value in pairs:
         if index not in asked or isinstance(verdicts.get(index), Unknown):
             continue
-        for own, part in value if isinstance(value, Pairs) else ():
-            if own.lower() in _REASON_KEYS:
-                reasons.setdefault(index, str(part))
+        notes = {own.lower(): part for own, part in reversed(value)} if isinstance(value, Pairs) else {}
+        for own in _REASON_KEYS:
+            if own in notes:
+                reasons.setdefault(index, str(notes[own]))
+        if isinstance(quote := notes.get("quote", ""), str) and (quote.strip() or "turn" in notes):
+            quotes.setdefault(index, Quote(quote, _read_index(str(notes.get("turn")))))
         known = _read_verdict(value, form)
         if known is None:
             verdicts[index] = Unknown(f"the verdict is {_show(value)}", kind=UNREADABLE)
         elif verdicts.setdefault(index, known) != known:
             verdicts[index] = TWO_VERDICTS
-    return {index: verdicts.get(index, LEFT_OUT) for index in asked}, reasons
+    return ParsedItems({index: verdicts.get(index, LEFT_OUT) for index in asked}, reasons, quotes)
 
 
 def _looks_like_object(shown: str) -> bool:

@@ -54,6 +54,8 @@ class Rendered:
     """How much of it, from the start, is the same for every response to the task."""
     material: str
     """Everything in it that could be quoted in the reply."""
+    answer: ShownAnswer | None = None
+    """The response in it; None if there are two."""
 
 
 def load_judge_prompts(files: Mapping[str, Path], reasons: bool = False) -> dict[str, JudgePrompt]:
@@ -91,7 +93,7 @@ def render_judge_prompt(
     }
     order = ("conversation", "response", "items") if layout == "paper" else ("conversation", "items", "response")
     material = [response.material, *(message.content for message in task.messages), *(item.text for item in items)]
-    return _fill(prompt, {part: texts[part] for part in order}, material)
+    return replace(_fill(prompt, {part: texts[part] for part in order}, material), answer=response)
 
 
 def render_pair(prompt: JudgePrompt, task: Task, first: str, second: str) -> Rendered:

@@ -69,6 +69,17 @@ class NotApplicable(Record):
 Verdict = bool | int | float | NotApplicable | Unknown
 
 
+class Evidence(Record):
+    """What a judge says its verdict rests on: a passage of the answer, and the turn of a transcript."""
+
+    quote: str
+    """Empty if it names only a turn."""
+    turn: int | None = None
+    """The number of the turn as the judge was shown it; None if the answer is a single text."""
+    founded: bool
+    """False if the passage does not occur in the answer, or not in this turn."""
+
+
 class UnknownCounts:
     """Counts unknown verdicts by kind: reasons name values and numbers, so most would be counted once each."""
 

@@ -25,6 +25,7 @@ from prorubric.rubric.base import Record
 
 CHARACTERS_PER_TOKEN = 4
 _TOKENS_AROUND, _TOKENS_A_VERDICT, _TOKENS_A_REASON = 8, 6, 30
+_TEXT = {"type": "string"}
 
 
 class Estimate(Record):
@@ -203,5 +204,6 @@ def expect_reply(request: Request) -> int:
     """How long a reply of this schema usually is, in tokens."""
     properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
     verdicts: dict[str, Any] = next(iter(properties.values())).get("properties", {})
-    reasons = [verdict for verdict in verdicts.values() if verdict.get("type") == "object"]
-    return _TOKENS_AROUND + _TOKENS_A_VERDICT * max(len(verdicts), 1) + _TOKENS_A_REASON * len(reasons)
+    # A reason or a quotation; a turn is a number.
+    texts = [note for one in verdicts.values() for note in one.get("properties", {}).values() if note == _TEXT]
+    return _TOKENS_AROUND + _TOKENS_A_VERDICT * max(len(verdicts), 1) + _TOKENS_A_REASON * len(texts)

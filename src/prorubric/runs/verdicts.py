@@ -17,7 +17,7 @@ from prorubric.aggregate.score import Score
 from prorubric.errors import RubricError, SourceError
 from prorubric.files.read import read_rows
 from prorubric.rubric.base import Record
-from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
+from prorubric.rubric.verdict import Evidence, Verdict, parse_verdict, render_verdict
 from prorubric.runs.folder import REJECTS, SUMMARY, TASKS, read_setting
 
 VERDICTS, SCORES, SHEET = "verdicts.jsonl", "scores.jsonl", "scores.csv"
@@ -79,6 +79,8 @@ class StoredVerdicts:
     """By reading and index of the item, if there were several votes."""
     judges: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """What each judge of a panel said, by name and reading."""
+    evidence: Mapping[str, Mapping[str, Evidence]] = field(default_factory=dict)
+    """By reading and index of the item, if the judge was asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +126,12 @@ def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
         try:
             verdicts = _parse_readings(readings)
             judges = {name: _parse_readings(own) for name, own in panel.items()}
-        except RubricError as error:
+            given: Any = more.get("evidence") or {}
+            evidence = {name: {index: Evidence(**one) for index, one in row.items()} for name, row in given.items()}
+        except (RubricError, AttributeError, TypeError) as error:
             raise SourceError(f"{path}:{row.line}: not a row of verdicts ({error})") from None
         kept: dict[str, Any] = {key: more.get(key) or {} for key in ("probabilities", "agreement")}
-        yield StoredVerdicts(task_id, sample, verdicts, **kept, judges=judges)
+        yield StoredVerdicts(task_id, sample, verdicts, **kept, judges=judges, evidence=evidence)
 
 
 def read_stored_scores(folder: Path) -> Iterator[StoredScores]:

@@ -34,7 +34,7 @@ from prorubric.llm.together import run_sync
 from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
-from prorubric.rubric.verdict import NotApplicable, Unknown, UnknownCounts, render_verdict
+from prorubric.rubric.verdict import Evidence, NotApplicable, Unknown, UnknownCounts, render_verdict
 from prorubric.runs.engines import EngineOptions, Job, run_job
 from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, add_up, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
@@ -44,7 +44,10 @@ from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import JUDGE_FILES, ROW_SCHEMA, SCORES, SHEET, VERDICTS, SchemeTally, render_verdict_row
 from prorubric.runs.votes import VotedResult, VoteTally
+from prorubric.text.show import shorten
 from prorubric.verbs.score import ScoredResponse, ScoredRun, open_scores
+
+_SHOWN_UNFOUNDED = 3
 
 
 @config_record
@@ -92,6 +95,12 @@ class JudgeResult(RunResult, VotedResult, ScoredRun):
     addressed_kinds: dict[str, int]
     """The same by what it is: an instruction, a verdict, a role, hidden signs."""
     verdicts: int
+    quotations: int = 0
+    """Verdicts for which the judge quotes the answer, or names a turn of it."""
+    unfounded: int = 0
+    """Those of them whose quotation does not occur in the answer, or not in the turn that the judge names."""
+    first_unfounded: tuple[str, ...] = ()
+    """The first of these; all are under `evidence` in verdicts.jsonl."""
     not_applicable_verdicts: int
     """Items that do not apply to the answer, by the judge's own verdict."""
     unknown_verdicts: int
@@ -226,6 +235,7 @@ class _Tally:
         self.counts, self.reasons, self.scores = Counter[str](), UnknownCounts(), SchemeTally()
         self.seen: set[str] = set()
         self.votes, self.addressing = VoteTally(), Counter[str]()
+        self.unfounded: list[str] = []
 
     def add(self, judged: Judged, scores: dict[str, Score]) -> None:
         left_out = max(found.turns_left_out for found in judged.judgements.values())
@@ -237,11 +247,17 @@ class _Tally:
             turns_left_out=left_out,
         )
         self.addressing.update(judged.addressing.keys())
-        for judgement in judged.judgements.values():
+        for reading, judgement in judged.judgements.items():
+            unfounded = [(index, given) for index, given in judgement.evidence.items() if not given.founded]
+            place = f"{judged.task.id}, sample {judged.response.sample}, {reading}"
+            if len(self.unfounded) < _SHOWN_UNFOUNDED:
+                self.unfounded += [f"{place} {index}: {_show_evidence(given)}" for index, given in unfounded]
             unknown = [verdict for verdict in judgement.verdicts if isinstance(verdict, Unknown)]
             self.counts.update(
                 verdicts=len(judgement.verdicts),
                 unknown=len(unknown),
+                quotations=len(judgement.evidence),
+                unfounded=len(unfounded),
                 not_applicable=sum(isinstance(verdict, NotApplicable) for verdict in judgement.verdicts),
                 prompt=judgement.prompt_characters,
                 shareable=judgement.shared_characters if judged.task.id in self.seen else 0,
@@ -251,6 +267,11 @@ class _Tally:
                 self.reasons.add(verdict)
         self.seen.add(judged.task.id)
         self.scores.add(scores)
+
+
+def _show_evidence(given: Evidence) -> str:
+    turn = "" if given.turn is None else f"turn {given.turn} "
+    return f"{turn}“{shorten(given.quote)}”"
 
 
 def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
@@ -263,6 +284,11 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         name: {str(index): reason for index, reason in one.reasons.items()}
         for name, one in found.items()
         if one.reasons
+    }
+    evidence: dict[str, JsonValue] = {
+        name: {str(index): given.model_dump(mode="json", exclude_none=True) for index, given in one.evidence.items()}
+        for name, one in found.items()
+        if one.evidence
     }
     agreement: dict[str, JsonValue] = {
         name: {str(index): round(share, DIGITS) for index, share in one.agreement.items()}
@@ -281,6 +307,7 @@ def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
         {name: one.verdicts for name, one in found.items()},
         probabilities=probabilities,
         reasons=reasons,
+        evidence=evidence,
         turns_left_out=max(one.turns_left_out for one in found.values()),
         agreement=agreement,
         addressing={**judged.addressing},
@@ -304,6 +331,9 @@ def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run)
         view=config.judging.view,
         addressed=tally.counts["addressed"],
         addressed_kinds=dict(tally.addressing.most_common()),
+        quotations=tally.counts["quotations"],
+        unfounded=tally.counts["unfounded"],
+        first_unfounded=tuple(tally.unfounded[:_SHOWN_UNFOUNDED]),
         not_applicable_verdicts=tally.counts["not_applicable"],
         unknown_verdicts=tally.counts["unknown"],
         unknown_reasons=tally.reasons.summarize(),

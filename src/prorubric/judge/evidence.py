@@ -1,0 +1,43 @@
+"""Whether a passage that a judge quotes really occurs in the answer, and in the turn that the judge names.
+
+Case, white space, punctuation and look-alike letters do not matter, and a quotation may leave words out with "…".
+Otherwise nothing is forgiven: a paraphrase is not a quotation.
+"""
+
+import re
+
+from prorubric.judge.answer import ShownAnswer
+from prorubric.llm.fence import flatten
+from prorubric.rubric.verdict import Evidence
+from prorubric.text.words import is_unspaced
+
+_WORD = re.compile(r"\w+")
+_LEFT_OUT = re.compile(r"\[?(?:\.{3,}|…)\]?")
+
+
+def check_evidence(quote: str, turn: int | None, answer: ShownAnswer) -> Evidence:
+    """The evidence with whether it is founded: the quotation occurs, in a transcript in the turn that is named."""
+    if turn is None:
+        founded = _occurs(quote, answer.material)
+    else:
+        founded = turn in answer.turns and _occurs(quote, answer.turns[turn])
+    return Evidence(quote=quote, turn=turn, founded=founded)
+
+
+def _occurs(quote: str, text: str) -> bool:
+    """True if all parts of a quotation occur in their order."""
+    between = "" if is_unspaced(quote) else " "
+
+    def join(part: str) -> str:
+        return between + between.join(_WORD.findall(flatten(part))) + between
+
+    said, place = join(text), 0
+    for part in _LEFT_OUT.split(quote):
+        wanted = join(part)
+        if not wanted.strip():
+            continue
+        found = said.find(wanted, place)
+        if found < 0:
+            return False
+        place = found + len(wanted) - len(between)
+    return True
