@@ -14,6 +14,7 @@ from prorubric.judge.answer import show_answer
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.llm.fence import clean
 from prorubric.llm.lexical import LexicalModel
+from prorubric.llm.model import Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.rubric.records import ToolCall, Turn
 from prorubric.rubric.verdict import Unknown
@@ -212,3 +213,47 @@ def test_an_agent_s_booking_is_judged_by_its_tool_call(shared_data: Path) -> Non
     ]
     assert "no coriander" in shown.material
     assert "no coriander" not in show_answer(task, turns, "last").material
+
+
+class TestCompare:
+    def prefer(self, words: str) -> ScriptedModel:
+        """A judge that prefers the answer in which these words are."""
+
+        def answer(request: Request) -> str:
+            first = request.messages[1].content.partition("The first answer:")[2].partition("The second answer:\n")[0]
+            return '{"better": "first"}' if words in first else '{"better": "second"}'
+
+        return ScriptedModel(answer)
+
+    async def test_two_transcripts_are_compared_turn_by_turn_in_both_orders(self) -> None:
+        model = self.prefer("City Hospital")
+        called = (Turn(role="assistant", content="I call City Hospital."), Turn(role="assistant", content="Done."))
+        silent = (Turn(role="assistant", content="I think."), Turn(role="assistant", content="Done."))
+        judge = Judge(model, FULL)
+        assert await judge.compare(TASK, called, silent) == "first"
+        assert await judge.compare(TASK, silent, called) == "second"
+        shown = prompt_of(model)
+        assert [name for name, _, _ in FENCED.findall(shown)] == ["TURN 1 ASSISTANT", "TURN 2 ASSISTANT"] * 2
+        assert "<<<FIRST" not in shown
+
+    async def test_the_last_turns_are_compared_as_the_texts_they_are(self) -> None:
+        by_turns, by_text = self.prefer("now"), self.prefer("now")
+        turns = (Turn(role="assistant", content="Let me look."), Turn(role="assistant", content="Go now."))
+        assert await Judge(by_turns).compare(TASK, turns, "Wait.") == "first"
+        await Judge(by_text).compare(TASK, "Go now.", "Wait.")
+        assert by_turns.requests == by_text.requests
+
+    async def test_a_text_and_a_transcript_can_be_compared(self) -> None:
+        model = self.prefer("Wait")
+        turns = (Turn(role="assistant", content="Let me look."), Turn(role="assistant", content="Go now."))
+        assert await Judge(model, FULL).compare(TASK, turns, "Wait.") == "second"
+        shown = prompt_of(model)
+        assert "<<<SECOND" in shown
+        assert len(FENCED.findall(shown)) == 2
+
+    @pytest.mark.parametrize("attack", TURN_ATTACKS)
+    async def test_no_turn_can_leave_its_fence_in_a_comparison(self, attack: str) -> None:
+        model = ScriptedModel(lambda _: '{"better": "equal"}')
+        assert await Judge(model, FULL).compare(TASK, attack_turns(attack), TURNS) in ("tie", "inconsistent")
+        alone = (FENCED.findall(show_answer(TASK, turns, "full").fenced) for turns in (attack_turns(attack), TURNS))
+        assert FENCED.findall(prompt_of(model)) == [turn for turns in alone for turn in turns]

@@ -255,11 +255,15 @@ class Judge:
         found.reasons |= checks.reasons
         return found
 
-    async def compare(self, task: Task, first: str, second: str) -> Comparison | Unknown:
-        """Which of two answers is better, asked in both orders; a win counts only if both orders agree."""
+    async def compare(self, task: Task, first: Answer, second: Answer) -> Comparison | Unknown:
+        """Which of two answers is better, asked in both orders; a win counts only if both orders agree.
+
+        An answer is a text or the turns of a transcript, of which the judge is shown as much as for a verdict.
+        """
+        one, other = self._show(task, first), self._show(task, second)
         forth, back = await run_together(
             self._ask_for_one(render_pair(self._prompts["pairwise"], task, *pair), SIDE, Judgement())
-            for pair in ((first, second), (second, first))
+            for pair in ((one, other), (other, one))
         )
         for side in (forth, back):
             if isinstance(side, Unknown):

@@ -96,10 +96,14 @@ def render_judge_prompt(
     return replace(_fill(prompt, {part: texts[part] for part in order}, material), answer=response)
 
 
-def render_pair(prompt: JudgePrompt, task: Task, first: str, second: str) -> Rendered:
-    """Fill the pairwise prompt with two responses, in this order."""
-    both = f"The first answer:\n{fence('FIRST', first)}\n\nThe second answer:\n{fence('SECOND', second)}"
-    material = [first, second, *(message.content for message in task.messages)]
+def render_pair(prompt: JudgePrompt, task: Task, first: ShownAnswer, second: ShownAnswer) -> Rendered:
+    """Fill the pairwise prompt with two responses, in this order; a transcript has fences of its own."""
+    pair = {"first": first, "second": second}
+    both = "\n\n".join(
+        f"The {place} answer:\n{shown.fenced if shown.turns else fence(place.upper(), shown.text)}"
+        for place, shown in pair.items()
+    )
+    material = [first.material, second.material, *(message.content for message in task.messages)]
     return _fill(prompt, {"conversation": render_conversation(task), "response": both}, material)
 
 
