@@ -4,7 +4,7 @@ import pytest
 
 from prorubric import Unknown
 from prorubric.reward.dimensions import judge_dimensions
-from prorubric.rubric.verdict import Verdict
+from prorubric.rubric.verdict import NotApplicable, Verdict
 from tests.aggregate.test_schemes import make_task
 
 TASK = make_task([5, 3, -2, 1], [[1, 3], [2, 4]])
@@ -28,6 +28,7 @@ def test_a_level_stays_a_level() -> None:
         ([True, True, True, False], (False, False)),
         ([OPEN, True, True, OPEN], (False, None)),
         ([OPEN, False, False, OPEN], (None, False)),
+        ([NotApplicable(), True, NotApplicable(), NotApplicable()], (None, True)),
     ],
 )
 @pytest.mark.parametrize("reading", ["criteria", "criteria-rewritten"])

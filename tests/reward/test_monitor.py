@@ -70,6 +70,9 @@ def test_the_means_of_a_step_are_over_what_is_known() -> None:
         "groups": 2,
         # The second group has one known reward, which says nothing.
         "equal_groups": 0.5,
+        "unknown_groups": 0.5,
+        # Safety differs in the first group, Plan in the second.
+        "equal_dimensions": 0.5,
         "dimension_rate": (1 + 1 + 0 + 0.5 + 1 + 1) / 6,
         "dimensions": {
             "Safety": {"rate": 2 / 3, "known": 3, "unknown": 1, "tasks": 2},
@@ -90,6 +93,7 @@ def test_a_mean_of_nothing_is_none_and_not_0() -> None:
         "prorubric/overlong": 0.0,
         "prorubric/characters": 100.0,
         "prorubric/equal_groups": 1.0,
+        "prorubric/unknown_groups": 1.0,
         "prorubric/alarm": 0.0,
     }
 
@@ -155,6 +159,8 @@ def test_a_dashboard_gets_no_curve_for_a_dimension_of_one_task() -> None:
         "prorubric/tokens": 30.0,
         "prorubric/characters": 200.0,
         "prorubric/equal_groups": 0.5,
+        "prorubric/unknown_groups": 0.5,
+        "prorubric/equal_dimensions": 0.5,
         "prorubric/dimension_rate": 0.75,
         "prorubric/shadow/additive": 0.375,
         "prorubric/dimension/Safety": 2 / 3,

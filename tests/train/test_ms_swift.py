@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from prorubric import SAMPLE_TASKS, load_tasks
+from prorubric.aggregate.advantages import channel_advantages
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.files.read import read_rows
-from prorubric.reward.reward import Overlong, RewardConfig
+from prorubric.reward.channels import Channels, read_channels, weigh_channels
+from prorubric.reward.reward import Overlong, RewardConfig, RubricReward
 from prorubric.rubric.forms import render_task
 from prorubric.train.ms_swift import ProRubricORM, register, save_rows
-from tests.train.parity import SCHEMES, load_pairs, render_rewards, reward_options
+from tests.train.parity import SCHEMES, expect, expect_transcripts, load_pairs, render_rewards, reward_options
 from tests.train.running import ROOT, run_in, start_in, trainers
 
 TASK = "medicine-infant-fever"
@@ -54,6 +56,54 @@ def test_an_unknown_reward_has_no_advantage(run: dict[str, Any], parity: Path, s
 def test_ms_swift_itself_would_count_it_as_0(run: dict[str, Any]) -> None:
     assert run["none"]["rewards"] == pytest.approx([0.2, 0.4, 0.6, 0.0])
     assert run["none"]["advantages"][3] < -1
+
+
+@pytest.fixture(scope="module")
+def channels(parity: Path) -> list[Channels]:
+    pairs, reward = load_pairs(parity), RubricReward(RewardConfig(**reward_options(parity)))
+    found = reward([pair.task for pair in pairs], [pair.text for pair in pairs])
+    return [read_channels(pair.task, one) for pair, one in zip(pairs, found, strict=True)]
+
+
+@pytest.mark.parametrize("scale", ["none", "batch"])
+def test_ms_swift_trains_on_the_advantages_over_dimensions(
+    run: dict[str, Any], channels: list[Channels], scale: str
+) -> None:
+    values = weigh_channels(channels, np.arange(len(channels)) // 4, 1e-8)
+    assert sum(value is None for value in values) >= 5
+    assert sum(None in one.values for one in channels) > sum(value is None for value in values)
+    ours = np.array([value or 0.0 for value in values])  # a response of which nothing is known is pushed nowhere
+    if scale == "batch":
+        ours = ours / (ours.std(ddof=1) + 1e-4)
+    assert run["channels"][scale]["advantages"] == pytest.approx(ours, abs=1e-5)
+    assert np.abs(ours).max() > 1
+
+
+def test_ms_swifts_own_normalisation_of_several_rewards_is_the_same_arithmetic_with_equal_weights(
+    run: dict[str, Any],
+) -> None:
+    rows = np.array(run["several"]["rows"], dtype=float)
+    assert 0 < np.isnan(rows).all(axis=1).sum() < np.isnan(rows).any(axis=1).sum()
+    ours = channel_advantages(rows, np.arange(len(rows)) // 8, [1, 1], epsilon=1e-8).values
+    assert run["several"]["advantages"] == pytest.approx(ours / ours.std(ddof=1), abs=1e-4)
+
+
+def test_channels_are_refused_where_ms_swift_would_scale_them_again(run: dict[str, Any]) -> None:
+    assert run["refused"] == {
+        f"{estimator} {scale}": f"channels: advantage_estimator is {estimator!r} and scale_rewards is {scale!r}, and "
+        "ms-swift would not take their sum as it is; use grpo with --scale_rewards none, or batch"
+        for estimator, scale in (("grpo", "group"), ("grpo", "gdpo"), ("rloo", "none"))
+    }
+
+
+@pytest.mark.parametrize("view", ["full", "last"])
+def test_a_rollout_of_several_turns_is_judged_by_all_of_them_or_the_last(
+    run: dict[str, Any], parity: Path, view: str
+) -> None:
+    pairs = load_pairs(parity)
+    expected = expect_transcripts(pairs) if view == "full" else expect(pairs)
+    known = [value is not None for value in expected]
+    assert keep(run["transcripts"][view]["given"], known) == keep(expected, known)
 
 
 def keep(values: list[Any], known: list[bool]) -> list[Any]:
@@ -101,6 +151,17 @@ async def test_an_unknown_reward_raises_where_a_process_has_a_part_of_the_group(
     with pytest.raises(UnjudgedError, match=said):
         await part(texts, **columns)
     assert len(await part(texts, **columns, split=["val"] * len(group))) == len(group)
+
+
+async def test_channels_need_whole_groups(parity: Path) -> None:
+    pairs = load_pairs(parity)[:4]
+    args = SimpleNamespace(num_generations=8, scale_rewards="none", advantage_estimator="grpo")
+    reward = ProRubricORM(args, config=RewardConfig(**reward_options(parity)), channels=True)
+    texts, columns = [pair.text for pair in pairs], {"task_id": [pair.task.id for pair in pairs]}
+    with pytest.raises(ConfigError, match=r"^channels: this process has 4 of 8 responses; make per_device_train_batch"):
+        await reward(texts, **columns)
+    plain = ProRubricORM(args, config=RewardConfig(**reward_options(parity)))
+    assert await reward(texts, **columns, split=["val"] * 4) == await plain(texts, **columns, split=["val"] * 4)
 
 
 async def test_the_empty_thought_that_ms_swift_adds_is_no_part_of_the_response() -> None:

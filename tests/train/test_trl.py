@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from prorubric import SAMPLE_TASKS, load_tasks, save_tasks
-from prorubric.aggregate.advantages import group_advantages
+from prorubric.aggregate.advantages import channel_advantages, group_advantages
 from prorubric.errors import ConfigError, MissingExtraError
 from prorubric.reward.monitor import load_steps
 from prorubric.reward.reward import Overlong, RewardConfig, RewardRequest, RubricReward
@@ -100,6 +100,61 @@ def test_a_second_reward_function_is_refused(run: dict[str, Any]) -> None:
 )
 def test_a_trainer_that_counts_an_unknown_reward_as_0_is_refused(run: dict[str, Any], trainer: str, said: str) -> None:
     assert run["others"][trainer].startswith(said)
+
+
+def find_channel_advantages(channels: list[Any], groups: Any) -> Any:
+    width = max(len(values) for values, _ in channels)
+    pad = [[np.nan] * (width - len(values)) for values, _ in channels]
+    values = np.array([[*found, *more] for (found, _), more in zip(channels, pad, strict=True)], dtype=float)
+    weights = np.array([[*shares, *more] for (_, shares), more in zip(channels, pad, strict=True)], dtype=float)
+    return channel_advantages(values, groups, weights, epsilon=1e-4).values
+
+
+@pytest.mark.parametrize("scale", ["none", "batch"])
+def test_trl_trains_on_the_advantages_over_dimensions(run: dict[str, Any], scale: str) -> None:
+    found = run["channels"][scale]
+    channels = found["channels"]
+    ours = find_channel_advantages(channels, np.repeat([0, 1], 8))
+    lost = [all(value is None for value in values) for values, _ in channels]
+    partly = [None in values and not gone for (values, _), gone in zip(channels, lost, strict=True)]
+    assert sum(lost) >= 1
+    assert sum(partly) >= 1
+    assert [value is None for value in found["given"]] == lost
+    assert ours[np.array(lost)].tolist() == [0.0] * sum(lost)
+    assert np.abs(ours[np.array(partly)]).max() > 0.1
+    if scale == "batch":
+        ours = ours / (np.std(ours[~np.array(lost)], ddof=1) + 1e-4)
+    assert found["advantages"] == pytest.approx(ours, abs=1e-5)
+
+
+def test_trls_own_normalisation_of_several_rewards_is_the_same_arithmetic_with_equal_weights(
+    run: dict[str, Any],
+) -> None:
+    columns = np.array(run["functions"]["columns"], dtype=float).T
+    ours = channel_advantages(columns, np.repeat([0, 1], 8), np.ones(3), epsilon=1e-4).values
+    lost = np.isnan(columns).all(axis=1)
+    assert lost.any()
+    assert (np.isnan(columns).any(axis=1) & ~lost).any()
+    ours = ours / (np.std(ours[~lost], ddof=1) + 1e-4)
+    assert run["functions"]["advantages"] == pytest.approx(ours, abs=1e-5)
+
+
+def test_channels_are_refused_where_trl_would_scale_them_again(run: dict[str, Any]) -> None:
+    refused = run["refused"]
+    assert refused["group"] == (
+        "ConfigError: channels: scale_rewards is 'group', and OpenTrainer would scale their sum within each group "
+        "again; set scale_rewards to 'none', or to 'batch'"
+    )
+    assert refused["again"].startswith("ConfigError: channels: multi_objective_aggregation is 'normalize_then_sum',")
+    said = "ConfigError: channels: RLOOTrainer does not take advantages as they are; use GRPOTrainer"
+    assert refused["rloo"] == said
+
+
+def test_channels_need_a_scheme_that_adds_dimensions_and_a_trainer_that_can_be_seen() -> None:
+    with pytest.raises(ConfigError, match=r"^channels: additive does not add dimensions by their weight; use one that"):
+        TrlReward(RewardConfig("lexical", scheme="additive", tasks=str(SAMPLE_TASKS)), channels=True)
+    with pytest.raises(ConfigError, match=r"^channels: the groups are the trainer's, and check_trainer is off"):
+        TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)), channels=True, check_trainer=False)
 
 
 def test_a_judge_that_is_gone_ends_the_training(run: dict[str, Any]) -> None:
@@ -192,6 +247,12 @@ def test_two_processes_share_a_group_and_make_one_record(tmp_path: Path) -> None
         ours = group_advantages(values, [0] * 8, epsilon=1e-4).values
         assert [*first["advantages"][step], *second["advantages"][step]] == pytest.approx(ours, abs=1e-5)
         assert (record.responses, record.unknown, record.groups) == (8, rewards.count(None), 1)
+    both = [first["channels"], second["channels"]]
+    channels = [row for one in both for row in one["channels"]]
+    ours = find_channel_advantages(channels, [0] * 8)
+    assert [value for one in both for value in one["advantages"]] == pytest.approx(ours, abs=1e-5)
+    halves = find_channel_advantages(channels, np.repeat([0, 1], 4))
+    assert np.abs(ours - halves).max() > 0.1
 
 
 def test_the_example_takes_a_step_with_smollm2(tmp_path: Path) -> None:

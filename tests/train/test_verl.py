@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from prorubric import RewardConfig, Unknown, load_samples
-from prorubric.aggregate.advantages import group_advantages
+from prorubric.aggregate.advantages import channel_advantages, group_advantages
 from prorubric.aggregate.arithmetic import overlong_penalty
 from prorubric.aggregate.score import score
 from prorubric.errors import ConfigError, UnjudgedError
+from prorubric.reward.channels import read_channels, weigh_channels
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import RubricReward
 from prorubric.reward.trend import AlarmRule
@@ -283,6 +284,11 @@ def test_misuse_is_refused_before_a_token_is_spent(parts: dict[str, Any]) -> Non
         "two charges": "ConfigError: reward.reward_kwargs.overlong_buffer_cfg belongs to verl's dapo manager; "
         "GroupRewardManager charges for length itself: set overlong in reward.custom_reward_function.reward_kwargs "
         "instead",
+        "gdpo": "ConfigError: algorithm.adv_estimator is gdpo, which has no place for an unknown dimension and counts "
+        "its marker -1 as a reward; use channels=True with algorithm.adv_estimator=grpo",
+        "scaled again": "ConfigError: channels: algorithm.adv_estimator is grpo and norm_adv_by_std_in_grpo True, and "
+        "verl would not take their sum as it is; set algorithm.adv_estimator=grpo and "
+        "algorithm.norm_adv_by_std_in_grpo=False",
         "no judge": "ConfigError: RewardConfig: judge: Field required",
         "misspelt": "ConfigError: RewardConfig: sheme: Unexpected keyword argument (got 'additive')",
     }
@@ -403,6 +409,29 @@ def test_advantages_are_verls(parts: dict[str, Any]) -> None:
 
 
 @trainers
+def test_verl_trains_on_the_advantages_over_dimensions(parts: dict[str, Any], parity: Path, pairs: list[Pair]) -> None:
+    found = RubricReward(RewardConfig(**reward_options(parity)))([p.task for p in pairs], [p.text for p in pairs])
+    channels = [read_channels(pair.task, one) for pair, one in zip(pairs, found, strict=True)]
+    ours = weigh_channels(channels, [pair.task.id for pair in pairs])
+    assert ours.count(None) >= 5
+    assert sum(None in one.values for one in channels) > ours.count(None)
+    # A response of which nothing is known gets the mean of its group, which is 0.
+    assert parts["channels"]["advantages"] == pytest.approx([value or 0.0 for value in ours], abs=1e-9)
+    assert max(map(abs, parts["channels"]["advantages"])) > 1
+    assert [info["judge_failed"] for info in parts["channels"]["info"]] == [float(one.value is None) for one in found]
+
+
+@trainers
+def test_verls_own_normalisation_of_several_rewards_is_the_same_arithmetic(
+    parts: dict[str, Any], pairs: list[Pair]
+) -> None:
+    columns = np.array([*parts["channels"]["columns"].values()]).T
+    names = [pair.task.id for pair in pairs]
+    ours = channel_advantages(columns, names, [0.75, 0.25]).values
+    assert parts["channels"]["gdpo"] == pytest.approx(ours / ours.std(ddof=1), abs=1e-5)
+
+
+@trainers
 def test_a_filled_row_is_pushed_nowhere_and_pushes_nobody_to_the_other_side(parts: dict[str, Any]) -> None:
     told = parts["advantages"]
     groups, rewards = np.array(told["groups"]), np.array(told["rewards"])
@@ -484,6 +513,22 @@ async def test_a_shadow_that_was_not_asked_is_absent_and_not_unknown(parity: Pat
 async def test_a_charge_for_length_is_refused_where_the_length_is_not_known(parity: Path) -> None:
     with pytest.raises(ConfigError, match="verl passes text without a token count; leave out overlong and let"):
         await compute_score("any", "text", "id", {}, **reward_options(parity), overlong={"limit": 9, "buffer": 3})
+
+
+async def test_channels_are_refused_where_a_group_is_not_seen(parity: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^channels: verl shows a reward function one response at a time; use Group"):
+        await compute_score("any", "text", "any", None, **reward_options(parity), channels=True)
+
+
+def test_with_channels_verl_does_not_scale_groups_again() -> None:
+    lines = render_overrides("prorubric", RUN, judge="lexical", channels=True)
+    assert [line for line in lines if "norm_adv" in line] == [
+        "algorithm.norm_adv_by_std_in_grpo=True",
+        "algorithm.norm_adv_by_std_in_grpo=False",
+    ]
+    assert "+reward.custom_reward_function.reward_kwargs.channels=True" in lines
+    with pytest.raises(ConfigError, match=r"^channels: additive does not add dimensions by their weight; use one"):
+        render_overrides("rubric-rl", RUN, judge="lexical", channels=True)
 
 
 async def test_a_row_without_a_task_is_refused(parity: Path) -> None:

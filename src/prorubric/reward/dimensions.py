@@ -8,10 +8,16 @@ from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
 
 DimensionVerdict = bool | float | None
+_HIGHEST_LEVEL = 3
+
+
+def grade(verdict: DimensionVerdict) -> float | None:
+    """A verdict on a dimension as a number from 0 to 1; a level is its share of the highest."""
+    return verdict / _HIGHEST_LEVEL if isinstance(verdict, float) else verdict
 
 
 def judge_dimensions(task: Task, verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, DimensionVerdict]:
-    """The verdict on each dimension by name, None if it is unknown; empty if no verdict is about one.
+    """The verdict on each dimension by name, None if it is unknown or not applicable; empty if no verdict is about one.
 
     Verdicts on dimensions are taken as they are, those on criteria joined: a dimension holds if all of its criteria
     comply and fails if one of them is known not to.
@@ -31,7 +37,7 @@ def judge_dimensions(task: Task, verdicts: Mapping[str, Sequence[Verdict]]) -> d
             members = [(given[index - 1], task.rubric.criteria[index - 1].weight < 0) for index in dimension.indices]
             members = [member for member in members if not isinstance(member[0], NotApplicable)]
             known = [said != is_penalty for said, is_penalty in members if not isinstance(said, Unknown)]
-            verdict = False if not all(known) else True if len(known) == len(members) else None
+            verdict = False if not all(known) else True if members and len(known) == len(members) else None
         seen[dimension.name] += 1  # two dimensions of one task may have the same name
         count = seen[dimension.name]
         found[dimension.name if count == 1 else f"{dimension.name} ({count})"] = verdict

@@ -17,11 +17,11 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from prorubric.aggregate.advantages import group_advantages
+from prorubric.aggregate.advantages import drop_tied
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.errors import ConfigError, MissingExtraError, RubricError, SourceError
 from prorubric.files.json import parse_json, render_json
-from prorubric.reward.dimensions import DimensionVerdict
+from prorubric.reward.dimensions import grade
 from prorubric.reward.reward import Reward, RewardParts
 from prorubric.reward.trend import Alarm, AlarmRule, find_alarm
 from prorubric.rubric.base import Record, config_record
@@ -30,7 +30,6 @@ _LOG = logging.getLogger(__name__)
 _COVERAGE = "additive"
 _APPROPRIATENESS = "appropriateness"
 _STEP = "prorubric/step"
-_HIGHEST_LEVEL = 3
 _MOST_DIMENSIONS = 50
 
 Write = Callable[[int, Mapping[str, float]], object]
@@ -95,6 +94,10 @@ class StepRecord(Record):
     groups: int
     equal_groups: float
     """The share of groups whose known rewards are all equal, or of which fewer than two are known."""
+    unknown_groups: float = 0.0
+    """The share of groups of which fewer than two rewards are known."""
+    equal_dimensions: float | None = None
+    """Over the dimensions of each group, the share that all of its responses with a verdict got the same on."""
     dimension_rate: float | None
     """Over all dimensions of all responses."""
     dimensions: dict[str, DimensionRate]
@@ -179,7 +182,7 @@ def summarize_step(
         raise ConfigError(f"step {step}: {len(rewards)} rewards, {len(names)} groups; give one for each")
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     values = [np.nan if reward.value is None else reward.value for reward in rewards]
-    signal = group_advantages(values, [numbers[name] for name in names])
+    signal = drop_tied(values, [numbers[name] for name in names])
     unknown = sum(reward.value is None for reward in rewards)
     shadows: dict[str, list[float | None]] = defaultdict(list)
     for one in parts:
@@ -206,8 +209,10 @@ def summarize_step(
         tokens=_mean(one.tokens for one in parts),
         characters=fmean(one.characters for one in parts),
         groups=signal.groups,
-        equal_groups=signal.tied / signal.groups,
-        dimension_rate=_mean(_grade(verdict) for one in parts for verdict in one.dimensions.values()),
+        equal_groups=(signal.equal + signal.unknown) / signal.groups,
+        unknown_groups=signal.unknown / signal.groups,
+        equal_dimensions=_find_equal_dimensions(parts, names),
+        dimension_rate=_mean(grade(verdict) for one in parts for verdict in one.dimensions.values()),
         dimensions=_rate_dimensions(parts),
     )
 
@@ -291,9 +296,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _grade(verdict: DimensionVerdict) -> float | None:
-    """A verdict on a dimension as a number from 0 to 1; a level is its share of the highest."""
-    return verdict / _HIGHEST_LEVEL if isinstance(verdict, float) else verdict
+def _find_equal_dimensions(parts: Sequence[RewardParts], groups: Sequence[object]) -> float | None:
+    given: dict[tuple[object, str], set[float | None]] = defaultdict(set)
+    for one, group in zip(parts, groups, strict=True):
+        for name, verdict in one.dimensions.items():
+            given[group, name].add(grade(verdict))
+    return _mean(len(grades - {None}) < 2 for grades in given.values())
 
 
 def _rate_dimensions(parts: Sequence[RewardParts]) -> dict[str, DimensionRate]:
@@ -301,7 +309,7 @@ def _rate_dimensions(parts: Sequence[RewardParts]) -> dict[str, DimensionRate]:
     tasks: dict[str, set[str]] = defaultdict(set)
     for one in parts:
         for name, verdict in one.dimensions.items():
-            grades[name].append(_grade(verdict))
+            grades[name].append(grade(verdict))
             tasks[name].add(one.task_id)
     rates: dict[str, DimensionRate] = {}
     for name in sorted(grades, key=lambda name: -len(grades[name]))[:_MOST_DIMENSIONS]:

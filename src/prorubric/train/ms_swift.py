@@ -3,11 +3,13 @@
 ms-swift turns None, like NaN, into a reward of 0. So an unknown reward is replaced by the mean of its group's known
 ones, which is advantage 0, and counted in the log. If nothing of a group is known, all of it gets one number and no
 advantage either. In a group that is split across processes, which has no mean here, an unknown reward raises.
+
+With `channels` ms-swift gets the advantages over a task's dimensions in place of rewards; a split group then raises.
 """
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,13 +20,18 @@ import pyarrow as pa
 from prorubric.datasets.sources import trl
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.files.write import open_rows
-from prorubric.reward.reward import RewardConfig, RewardRequest, RubricReward
+from prorubric.reward.channels import check_channels, read_channels, weigh_channels
+from prorubric.reward.reward import Reward, RewardConfig, RewardRequest, RubricReward
 from prorubric.rubric.records import Task
 from prorubric.train.adapter import VALIDATION_SPLITS, describe_unknown, fill_unknown, list_rows
 
 _log = logging.getLogger(__name__)
 # ms-swift puts the empty block of a model that does not think in front of each answer; the policy did not write it.
 _NO_THOUGHT = re.compile(r"^<think>\s*</think>\s*")
+# ms-swift's own names for the turns of a tool.
+_ROLES = {"tool_call": "assistant", "tool_response": "tool"}
+_EPSILON = 1e-8
+"""What ms-swift adds to the standard deviation of a channel."""
 _NOT_COLUMNS = ("trainer_state", "trajectory_inputs")
 _TEXT_COLUMNS = dict.fromkeys(("task_id", "split", "task"), pa.string())
 _ROW_SCHEMA = pa.schema({"messages": trl.SCHEMA.field("prompt").type, **_TEXT_COLUMNS})
@@ -45,20 +52,28 @@ def save_rows(path: Path, tasks: Iterable[Task], *, split: str = "train", carry:
     return count
 
 
-def register(config: RewardConfig, name: str = "prorubric") -> None:
-    """Register the reward with ms-swift under a name, for `--reward_funcs`."""
+def register(config: RewardConfig, name: str = "prorubric", *, channels: bool = False) -> None:
+    """Register the reward with ms-swift under a name, for `--reward_funcs`; `channels` as in `ProRubricORM`."""
     try:
         orms = import_module("swift.rewards").orms
     except ImportError:
         raise ConfigError("ms-swift is not installed; install it with: pip install 'ms-swift>=4.6'") from None
-    orms[name] = partial(ProRubricORM, config=config)
+    orms[name] = partial(ProRubricORM, config=config, channels=channels)
 
 
 class ProRubricORM:
-    """An asynchronous reward of ms-swift; length costs nothing in rows whose column `split` says validation."""
+    """An asynchronous reward of ms-swift; length costs nothing in rows whose column `split` says validation.
 
-    def __init__(self, args: Any = None, *, config: RewardConfig) -> None:
+    With `channels=True`, training gets `Σ w_k A_k` over the dimensions of each task and `--scale_rewards` has to be
+    `none` or `batch`; validation gets the reward.
+    """
+
+    def __init__(self, args: Any = None, *, config: RewardConfig, channels: bool = False) -> None:
+        if channels:
+            check_channels(config.scheme)
+            _check_scaling(args)
         self.args = args
+        self.channels = channels
         self.reward = RubricReward(config)
 
     async def __call__(self, completions: Sequence[str], **columns: Any) -> list[float]:
@@ -67,25 +82,64 @@ class ProRubricORM:
         validation = {row.get("split") in VALIDATION_SPLITS for row in rows}
         if len(validation) > 1:
             raise ConfigError("a batch mixes training and validation rows (column 'split'); keep them apart")
-        requests = []
-        for row, text in zip(rows, completions, strict=True):
-            if row.get("messages"):
-                row["messages"] = row["messages"][:-1]  # the conversation as it was before the answer
-            ids = row.get("response_token_ids")  # token ids, or a list of them for each turn
-            tokens = sum(len(turn) if isinstance(turn, Sequence) else 1 for turn in ids) if ids else None
-            requests.append(RewardRequest(row, _NO_THOUGHT.sub("", text), tokens))
+        requests = [self._read_row(row, text) for row, text in zip(rows, completions, strict=True)]
         rewards = await self.reward.rewards(requests, validation=any(validation))
         groups = [str(row.get("prompt_id") or found.parts.task_id) for row, found in zip(rows, rewards, strict=True)]
         size = 0 if any(validation) else getattr(self.args, "num_generations", 0)
-        unknown = [(found, group) for found, group in zip(rewards, groups, strict=True) if found.value is None]
-        for found, group in unknown:
-            if groups.count(group) < size:
-                raise UnjudgedError(
-                    f"{describe_unknown(found)}. Its group has no mean: this process has {groups.count(group)} of "
-                    f"{size} responses; make per_device_train_batch_size × gradient_accumulation_steps a multiple of "
-                    "num_generations"
-                )
-        if unknown:
-            line = "%d of %d rewards are unknown and replaced by the mean of their group; first: %s"
-            _log.warning(line, len(unknown), len(rewards), describe_unknown(unknown[0][0]))
-        return fill_unknown([found.value for found in rewards], groups)
+        values = [found.value for found in rewards]
+        if self.channels and not any(validation):
+            for group in dict.fromkeys(groups):
+                if groups.count(group) < size:
+                    raise ConfigError(f"channels: {_describe_part(groups.count(group), size)}")
+            channels = [read_channels(one.task, found) for one, found in zip(requests, rewards, strict=True)]
+            values = weigh_channels(channels, groups, _EPSILON)
+        return _fill(values, rewards, groups, size)
+
+    def _read_row(self, row: dict[str, Any], text: str) -> RewardRequest:
+        messages = list(row.get("messages") or ())
+        task = self.reward.find_task(row | {"messages": messages[:-1]} if messages else row)  # as before the answer
+        answer: Any = _NO_THOUGHT.sub("", text)
+        if messages and self.reward.config.judging.view == "full":
+            if messages[0]["role"] == "system" and task.messages[0].role != "system":
+                messages = messages[1:]  # ms-swift's own
+            answer = [_read_turn(message) for message in messages]
+        ids = row.get("response_token_ids")  # token ids, or a list of them for each turn
+        tokens = sum(len(turn) if isinstance(turn, Sequence) else 1 for turn in ids) if ids else None
+        return RewardRequest(task, answer, tokens)
+
+
+def _read_turn(message: Mapping[str, Any]) -> dict[str, Any]:
+    turn = {**message, "role": _ROLES.get(message["role"], message["role"])}
+    if turn["role"] == "assistant" and isinstance(turn["content"], str):
+        turn["content"] = _NO_THOUGHT.sub("", turn["content"])
+    return turn
+
+
+def _fill(values: Sequence[float | None], rewards: Sequence[Reward], groups: Sequence[str], size: int) -> list[float]:
+    """The values with the mean of the group for each that is unknown, which is counted in the log."""
+    unknown = [place for place, value in enumerate(values) if value is None]
+    for place in unknown:
+        if (count := groups.count(groups[place])) < size:
+            part = _describe_part(count, size)
+            raise UnjudgedError(f"{describe_unknown(rewards[place])}. Its group has no mean: {part}")
+    if unknown:
+        line = "%d of %d rewards are unknown and replaced by the mean of their group; first: %s"
+        _log.warning(line, len(unknown), len(rewards), describe_unknown(rewards[unknown[0]]))
+    return fill_unknown(values, groups)
+
+
+def _describe_part(count: int, size: int) -> str:
+    return (
+        f"this process has {count} of {size} responses; make per_device_train_batch_size × "
+        "gradient_accumulation_steps a multiple of num_generations"
+    )
+
+
+def _check_scaling(args: Any) -> None:
+    """Refuse settings under which ms-swift would not take the sum over channels as the advantage."""
+    estimator, scale = getattr(args, "advantage_estimator", None), getattr(args, "scale_rewards", None)
+    if estimator != "grpo" or scale not in ("none", "batch"):
+        raise ConfigError(
+            f"channels: advantage_estimator is {estimator!r} and scale_rewards is {scale!r}, and ms-swift would not "
+            "take their sum as it is; use grpo with --scale_rewards none, or batch"
+        )

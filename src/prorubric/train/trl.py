@@ -3,6 +3,8 @@
 An unknown reward is None. From TRL 1.6 on, `GRPOTrainer` and `RLOOTrainer` leave such a row out of its group's baseline
 and give it advantage 0, as long as they have one reward function. Nearly everywhere else in TRL a None counts as 0, so
 `TrlReward` checks its trainer in every call and refuses the others.
+
+With `channels` it gives TRL the advantages over a task's dimensions in place of rewards, from all processes together.
 """
 
 import os
@@ -18,6 +20,7 @@ from pydantic import Field
 
 from prorubric.datasets.sources import trl as trl_rows
 from prorubric.errors import ConfigError
+from prorubric.reward.channels import check_channels, read_channels, weigh_channels
 from prorubric.reward.monitor import Monitor, MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, RewardRequest, RubricReward
 from prorubric.rubric.base import config_record
@@ -35,6 +38,8 @@ _NOT_COLUMNS = ("trainer_state", "environments")
 _ADVANTAGES = "_generate_and_score_completions"
 _LEAVE_OUT = ("trl.trainer.grpo_trainer", "trl.trainer.rloo_trainer")
 _LEAVE_OUT_SINCE = "1.6.0"
+_EPSILON = 1e-4
+"""What TRL adds to a standard deviation."""
 
 
 class TrlReward:
@@ -43,17 +48,28 @@ class TrlReward:
     Rows name their task in the column `config.column`, or carry it. Overlong shaping is left out while TRL evaluates.
     With `check_trainer=False` it runs wherever it is called: for `trl.experimental.async_grpo`, which leaves unknown
     rewards out but does not show its trainer, and for your own calls. Length then costs in every call.
+
+    With `channels=True`, training gets `Σ w_k A_k` over the dimensions of each task and `scale_rewards` has to be
+    `none` or `batch`; evaluation gets the reward.
     """
 
-    def __init__(self, config: RewardConfig, name: str = "rubric_reward", *, check_trainer: bool = True) -> None:
+    def __init__(
+        self, config: RewardConfig, name: str = "rubric_reward", *, check_trainer: bool = True, channels: bool = False
+    ) -> None:
+        if channels:
+            check_channels(config.scheme)
+            if not check_trainer:
+                raise ConfigError("channels: the groups are the trainer's, and check_trainer is off; leave it on")
         self.reward = RubricReward(config)
         self.check_trainer = check_trainer
+        self.channels = channels
         self.watched: list[tuple[RewardRequest, Reward]] | None = None
         """Collects training batches once `watch_rewards` has set it."""
         self.__name__ = name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.reward.config, self.__name__), {"check_trainer": self.check_trainer}
+        options = {"check_trainer": self.check_trainer, "channels": self.channels}
+        return type(self), (self.reward.config, self.__name__), options
 
     def __call__(
         self,
@@ -71,6 +87,8 @@ class TrlReward:
         trainer = getattr(log_metric, "__self__", None)
         if self.check_trainer:
             _check_trainer(trainer, self.__name__)
+        if self.channels:
+            _check_scaling(trainer)
         model = getattr(trainer, "model", None)
         validation = model is not None and not model.training
 
@@ -86,6 +104,8 @@ class TrlReward:
         if log_extra:  # columns of the table that TRL writes with `log_completions`
             log_extra("task_id", [reward.parts.task_id for reward in rewards])
             log_extra("unknown", ["; ".join(reward.parts.unknown) for reward in rewards])
+        if self.channels and not validation:
+            return _weigh_groups(tasks, rewards, trainer)
         return [reward.value for reward in rewards]
 
 
@@ -108,6 +128,32 @@ def _check_trainer(trainer: Any, name: str) -> None:
             f"{name} is one of {len(names)} reward functions ({', '.join(names)}), and TRL then counts an unknown "
             "reward as 0; use it alone, and add other terms to the reward in a subclass of TrlReward"
         )
+
+
+def _check_scaling(trainer: Any) -> None:
+    """Refuse a trainer that would not take the sum over channels as the advantage."""
+    name = type(trainer).__name__
+    if not hasattr(trainer, "scale_rewards"):
+        raise ConfigError(f"channels: {name} does not take advantages as they are; use GRPOTrainer")
+    if trainer.scale_rewards not in ("none", "batch"):
+        raise ConfigError(
+            f"channels: scale_rewards is {trainer.scale_rewards!r}, and {name} would scale their sum within each group "
+            "again; set scale_rewards to 'none', or to 'batch'"
+        )
+    if getattr(trainer, "multi_objective_aggregation", None) == "normalize_then_sum":
+        raise ConfigError(
+            "channels: multi_objective_aggregation is 'normalize_then_sum', which is about several reward functions "
+            "and scales this one within each group; leave it out"
+        )
+
+
+def _weigh_groups(tasks: Sequence[Task], rewards: Sequence[Reward], trainer: Any) -> list[float | None]:
+    """`Σ w_k A_k` of this process's responses; the group of one may be in several processes."""
+    own = [read_channels(task, reward) for task, reward in zip(tasks, rewards, strict=True)]
+    everyone = import_module("accelerate.utils").gather_object(own)
+    groups = [place // trainer.num_generations for place in range(len(everyone))]
+    start = trainer.accelerator.process_index * len(own)
+    return weigh_channels(everyone, groups, _EPSILON)[start : start + len(own)]
 
 
 def _log_means(rewards: Sequence[Reward], log: LogMetric) -> None:

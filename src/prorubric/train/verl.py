@@ -6,7 +6,8 @@ without a reward is left out, or gets the number that `on_failure` names; then i
 `compute_score` is for verl's own managers, which see one response at a time: an unknown reward raises, and verl's
 default trainer continues without the response. `GroupRewardManager` gives it the mean of its group's known rewards,
 which is advantage 0. Once the breaker opens, or the judge cannot be used at all, every later call raises too, so that
-the trainer runs out of rows and stops. Importing this module does not import verl.
+the trainer runs out of rows and stops. With `channels` it answers a whole group at once, with the advantages over its
+task's dimensions. Importing this module does not import verl.
 """
 
 import asyncio
@@ -27,9 +28,11 @@ from pydantic import Field
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import BreakerError, ConfigError, ModelError, ProRubricError
 from prorubric.files.read import read_rows
+from prorubric.reward.channels import Channels, check_channels, read_channels, weigh_channels
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig, make_reward
 from prorubric.rubric.base import config_record
+from prorubric.rubric.records import Task
 from prorubric.train.adapter import VALIDATION_SPLITS, StepLog, list_metrics, require_no_overlong, require_value
 from prorubric.train.methods import SEEDS, Settings, find_method, make_paper_reward
 
@@ -65,9 +68,15 @@ class VerlOptions:
     """`GroupRewardManager`: how many seconds a failed row waits for the rest of its group."""
     monitor: MonitorConfig | None = None
     """`GroupRewardManager`: where the steps of the training are recorded."""
+    channels: bool = False
+    """`GroupRewardManager`: training gets `Σ w_k A_k` over the dimensions of each task in place of the reward."""
+
+    def __post_init__(self) -> None:
+        if self.channels:
+            check_channels(self.reward.scheme)
 
 
-_OWN_OPTIONS = ("on_failure", "group_wait", "monitor")
+_OWN_OPTIONS = ("on_failure", "group_wait", "monitor", "channels")
 
 
 async def compute_score(
@@ -79,6 +88,8 @@ async def compute_score(
     require_no_overlong(rewarder.options.reward, "verl", f"{own}, or use GroupRewardManager")
     if rewarder.options.monitor is not None:
         raise ConfigError("monitor: verl does not tell a reward function its step; use GroupRewardManager")
+    if rewarder.options.channels:
+        raise ConfigError("channels: verl shows a reward function one response at a time; use GroupRewardManager")
     truth = {"ground_truth": ground_truth}
     row = _read_row({"data_source": data_source, "reward_model": truth, "extra_info": extra_info})
     fields = read_object(extra_info)  # verl's managers have put the fields of the agent loop in there
@@ -100,10 +111,7 @@ class Rewarder:
     ) -> Reward:
         """Reward one response. After the judge has failed for good, every call raises the same error."""
         self._raise_if_stopped()
-        column = self.options.reward.column
-        name = _name_task(row, column)
-        # A file of tasks wins over what the row carries, so one data set can serve several rubrics.
-        task = name if row["extra_info"].get(column) is None and name in self._reward.tasks else row
+        task = self._find_task(row)
         try:
             found = await self._reward.reward(task, response, tokens=tokens, validation=validation)
         except (BreakerError, ModelError) as error:
@@ -127,15 +135,26 @@ class Rewarder:
             )
         return text
 
+    def read_channels(self, row: Mapping[str, Any], found: Reward) -> Channels:
+        """The dimensions of a response that was rewarded for this row."""
+        return read_channels(self._find_task(row), found)
+
+    def _find_task(self, row: Mapping[str, Any]) -> Task:
+        column = self.options.reward.column
+        name = _name_task(row, column)
+        # A file of tasks wins over what the row carries, so one data set can serve several rubrics.
+        is_named = row["extra_info"].get(column) is None and name in self._reward.tasks
+        return self._reward.find_task(name if is_named else row)
+
     def _raise_if_stopped(self) -> None:
         if self._stopped is not None:
             raise copy(self._stopped)
 
-    def render(self, found: Reward, group_mean: float | None = None) -> dict[str, float]:
-        """A finite score, and the same keys for every response."""
+    def render(self, found: Reward, instead: float | None = None) -> dict[str, float]:
+        """A finite score, and the same keys for every response; `instead` is the score if it is given."""
         parts, choice = found.parts, self.options.on_failure
-        if found.value is None and group_mean is not None:
-            score = group_mean
+        if instead is not None:
+            score = instead
         elif found.value is None and choice == "midpoint":
             score = (parts.low + parts.high) / 2 + parts.overlong
         elif found.value is None and isinstance(choice, float):
@@ -158,7 +177,15 @@ class _Group:
     size: int
     seen: int = 0
     known: list[float] = field(default_factory=list)
+    channels: list[Channels] = field(default_factory=list)
     complete: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def weigh(self, own: Channels) -> float | None:
+        """`Σ w_k A_k` of one of the responses, the mean of the others if nothing of it is known; None without any."""
+        found = weigh_channels(self.channels, [0] * len(self.channels))
+        known = [value for value in found if value is not None]
+        value = next(value for one, value in zip(self.channels, found, strict=True) if one is own)
+        return value if value is not None or not known else fmean(known)
 
 
 class GroupRewardManager:
@@ -179,6 +206,7 @@ class GroupRewardManager:
         rollout = config.actor_rollout_ref.rollout
         self._sizes = {False: rollout.n, True: rollout.val_kwargs.n}
         self._centred = config.algorithm.adv_estimator in _CENTRED
+        _check_estimator(config.algorithm, self._rewarder.options.channels)
         monitor = self._rewarder.options.monitor
         self._log = StepLog(monitor, config.data.train_batch_size * rollout.n) if monitor else None
         self._groups: dict[str, _Group] = {}
@@ -195,11 +223,14 @@ class GroupRewardManager:
         validation = split.lower() in VALIDATION_SPLITS if isinstance(split, str) else name in self._validation_ids
         uid = str(columns.get("uid", name))
         group = self._groups.setdefault(uid, _Group(self._sizes[validation] if "uid" in columns else 1))
-        found = None
+        found = channels = None
         try:
             fields = read_object(columns.get("tool_extra_fields"))
             response = self._rewarder.choose_response(text, fields, columns.get("__num_turns__"))
             found = await self._rewarder.reward(row, response, tokens, validation)
+            if self._rewarder.options.channels and not validation:
+                channels = self._rewarder.read_channels(row, found)
+                group.channels.append(channels)
         finally:  # a response whose reward raised counts too: the others must not wait for it
             group.seen += 1
             if found is not None and found.value is not None:
@@ -210,16 +241,22 @@ class GroupRewardManager:
         if self._log is not None and not validation:
             step = columns.get("global_steps")
             self._log.add(None if step is None else int(step), uid, found)
-        mean = None
-        if found.value is None and self._centred:
-            try:
-                await asyncio.wait_for(group.complete.wait(), self._rewarder.options.group_wait)
-            except TimeoutError:
-                _log.warning("only %d of %d responses of a group arrived; using their mean", group.seen, group.size)
-                self._forget(uid, group)
-            mean = fmean(group.known) if group.known else None
-        rendered = self._rewarder.render(found, mean)
+        instead = None
+        if channels is not None:
+            await self._wait(uid, group)
+            instead = group.weigh(channels)
+        elif found.value is None and self._centred:
+            await self._wait(uid, group)
+            instead = fmean(group.known) if group.known else None
+        rendered = self._rewarder.render(found, instead)
         return {"reward_score": rendered["score"], "reward_extra_info": rendered}
+
+    async def _wait(self, uid: str, group: _Group) -> None:
+        try:
+            await asyncio.wait_for(group.complete.wait(), self._rewarder.options.group_wait)
+        except TimeoutError:
+            _log.warning("only %d of %d responses of a group arrived; going on with these", group.seen, group.size)
+            self._forget(uid, group)
 
     @classmethod
     def assemble_rm_scores(cls, data: Any, scores: list[float]) -> Any:
@@ -247,6 +284,22 @@ class GroupRewardManager:
         for file in [files] if isinstance(files, str) else files or ():
             for row in read_rows(Path(copy_to_local(str(Path(file).expanduser())))):
                 yield _name_task(_read_row(row.value or {}), self._column)
+
+
+def _check_estimator(algorithm: Any, channels: bool) -> None:
+    """Refuse estimators that would take a marker for a reward, or would not take the sum over channels as it is."""
+    name = algorithm.adv_estimator
+    if name == "gdpo":
+        raise ConfigError(
+            "algorithm.adv_estimator is gdpo, which has no place for an unknown dimension and counts its marker -1 as "
+            "a reward; use channels=True with algorithm.adv_estimator=grpo"
+        )
+    if channels and (name not in ("grpo", "grpo_vectorized") or algorithm.norm_adv_by_std_in_grpo):
+        raise ConfigError(
+            f"channels: algorithm.adv_estimator is {name} and norm_adv_by_std_in_grpo "
+            f"{algorithm.norm_adv_by_std_in_grpo}, and verl would not take their sum as it is; set "
+            "algorithm.adv_estimator=grpo and algorithm.norm_adv_by_std_in_grpo=False"
+        )
 
 
 def _read_row(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,6 +382,8 @@ def render_overrides(method: str | Settings, run: VerlRun, **options: Any) -> li
     if run.manager == "group":
         manager = {f"{_MANAGER}.source": "importlib", f"{_MANAGER}.name": "GroupRewardManager"}
         settings: dict[str, Any] = {"reward.num_workers": 1, **manager, f"{_MANAGER}.module.path": _MODULE}
+        if chosen.channels:
+            settings["algorithm.norm_adv_by_std_in_grpo"] = False
     else:
         chosen = replace(chosen, reward=replace(chosen.reward, overlong=None))
         settings = {f"{_MANAGER}.name": run.manager}

@@ -5,6 +5,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -12,23 +13,34 @@ from swift.rewards import orms
 from swift.rl_core.advantage import compute_advantages
 from swift.rl_core.data import GRPOSample
 from swift.rl_core.grpo_algorithm import score_completions
-from tests.train.parity import SCHEMES, Pair, load_pairs, render_rewards, reward_options
+from tests.train.parity import SCHEMES, Pair, load_pairs, make_messages, render_rewards, reward_options
 
-from prorubric import SAMPLE_TASKS, load_tasks
-from prorubric.reward.reward import RewardConfig
+from prorubric import SAMPLE_TASKS, JudgeConfig, load_tasks
+from prorubric.errors import ConfigError
+from prorubric.reward.channels import read_channels
+from prorubric.reward.reward import RewardConfig, RubricReward
 from prorubric.train.ms_swift import ProRubricORM, register, save_rows
 from prorubric.train.policies import keep_policy
 
 
-def make_sample(pair: Pair, number: int) -> Any:
-    """A finished rollout, as ms-swift's engine leaves it."""
+def make_sample(pair: Pair, number: int, size: int = 8, whole: bool = False) -> Any:
+    """A finished rollout, as ms-swift's engine leaves it; the whole of it has tool calls, in ms-swift's roles."""
     messages = [{"role": message.role, "content": message.content} for message in pair.task.messages]
-    row = {"messages": [*messages, {"role": "assistant", "content": pair.text}], "task_id": pair.task.id}
+    said = [{"role": "assistant", "content": pair.text}]
+    if whole:
+        messages = [{"role": "system", "content": "ms-swift's own"}, *messages]
+        said = [
+            {**turn, "role": {"tool": "tool_response"}.get(turn["role"], turn["role"])} for turn in make_messages(pair)
+        ]
+        said[-1]["content"] = f"<think>\n\n</think>\n\n{pair.text}"
+    row = {"messages": [*messages, *said], "task_id": pair.task.id}
     ids = [0] * pair.tokens
-    return GRPOSample.from_row({**row, "prompt_id": f"prompt_{number // 8}", "response_token_ids": ids})
+    return GRPOSample.from_row({**row, "prompt_id": f"prompt_{number // size}", "response_token_ids": ids})
 
 
-def reward(pairs: list[Pair], config: RewardConfig) -> dict[str, Any]:
+def reward(
+    pairs: list[Pair], config: RewardConfig, *, whole: bool = False, channels: str | None = None
+) -> dict[str, Any]:
     """What the reward gives to ms-swift and what ms-swift keeps of it, which is 32 bits."""
     given: list[float] = []
 
@@ -37,15 +49,38 @@ def reward(pairs: list[Pair], config: RewardConfig) -> dict[str, Any]:
             given.extend(await super().__call__(completions, **columns))
             return given
 
-    orms["open"] = partial(OpenORM, config=config)
-    samples = [make_sample(pair, number) for number, pair in enumerate(pairs)]
-    kept = score_completions(samples, [orms["open"](args=None)], [None], False, torch.device("cpu"))
-    advantages, _ = compute_advantages(kept, torch.ones(1), 8)
+    orms["open"] = partial(OpenORM, config=config, channels=channels is not None)
+    size = 8 if channels is None else 4  # four that follow each other are always answers to one task
+    samples = [make_sample(pair, number, size, whole) for number, pair in enumerate(pairs)]
+    args = SimpleNamespace(num_generations=size, scale_rewards=channels or "group", advantage_estimator="grpo")
+    kept = score_completions(samples, [orms["open"](args=args)], [None], False, torch.device("cpu"))
+    advantages, _ = compute_advantages(kept, torch.ones(1), size, scale_rewards=args.scale_rewards)
     return {
         "given": render_rewards(given),
         "kept": render_rewards(kept[:, 0].tolist()),
         "advantages": advantages.tolist(),
     }
+
+
+def normalise_several(pairs: list[Pair], config: RewardConfig) -> dict[str, Any]:
+    """ms-swift's own normalisation of several rewards, which are the first two dimensions, with what is unknown."""
+    rewards = RubricReward(config)([pair.task for pair in pairs], [pair.text for pair in pairs])
+    found = [read_channels(pair.task, one).values[:2] for pair, one in zip(pairs, rewards, strict=True)]
+    matrix = torch.tensor([[float("nan") if value is None else value for value in row] for row in found])
+    advantages, _ = compute_advantages(matrix, torch.ones(2), 8, scale_rewards="gdpo")
+    return {"rows": found, "advantages": advantages.tolist()}
+
+
+def refuse_channels(config: RewardConfig) -> dict[str, str]:
+    said = {}
+    for estimator, scale in (("grpo", "group"), ("grpo", "gdpo"), ("rloo", "none")):
+        try:
+            ProRubricORM(
+                SimpleNamespace(scale_rewards=scale, advantage_estimator=estimator), config=config, channels=True
+            )
+        except ConfigError as error:
+            said[f"{estimator} {scale}"] = str(error)
+    return said
 
 
 def show_what_none_becomes() -> dict[str, Any]:
@@ -106,7 +141,13 @@ def main() -> None:
     parity, folder = map(Path, sys.argv[1:])
     pairs = load_pairs(parity)
     register(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)), "lexical_reward")
+    plain = RewardConfig(**reward_options(parity))
+    views = {view: RewardConfig(**reward_options(parity), judging=JudgeConfig(view=view)) for view in ("full", "last")}
     said = {
+        "channels": {scale: reward(pairs, plain, channels=scale) for scale in ("none", "batch")},
+        "several": normalise_several(pairs, plain),
+        "refused": refuse_channels(plain),
+        "transcripts": {view: reward(pairs, config, whole=True) for view, config in views.items()},
         "registered": type(orms["lexical_reward"](args=None)).__name__,
         "rewards": {scheme: reward(pairs, RewardConfig(**reward_options(parity, scheme))) for scheme in SCHEMES},
         "none": show_what_none_becomes(),

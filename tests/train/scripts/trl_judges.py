@@ -20,6 +20,21 @@ class FaultyJudge(HashJudge):
         return await super().complete(request)
 
 
+class PatchyJudge(FaultyJudge):
+    """Also answers "maybe" about every third item, so that a response has some of its verdicts."""
+
+    name = identity = "patchy-judge"
+
+    async def complete(self, request: Request) -> Outcome:
+        outcome = await super().complete(request)
+        if isinstance(outcome, Failure):
+            return outcome
+        ((kind, said),) = json.loads(outcome.text).items()
+        answer = request.messages[-1].content.partition("<<<ANSWER ")[2].partition("\n")[2].partition("\nANSWER ")[0]
+        patchy = {index: "maybe" if (len(answer) + int(index)) % 3 == 0 else one for index, one in said.items()}
+        return Reply(json.dumps({kind: patchy}))
+
+
 class DeadJudge(HashJudge):
     """Gives no reply at all."""
 

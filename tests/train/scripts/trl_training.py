@@ -20,13 +20,15 @@ from trl.experimental.sdpo import SDPOConfig, SDPOTrainer
 
 from prorubric import SAMPLE_TASKS, load_tasks
 from prorubric.errors import ProRubricError
+from prorubric.reward.channels import read_channels
 from prorubric.reward.monitor import MonitorConfig, load_steps
-from prorubric.reward.reward import Overlong, RewardConfig
+from prorubric.reward.reward import Overlong, RewardConfig, RubricReward
 from prorubric.reward.trend import AlarmRule
 from prorubric.train.policies import keep_policy, make_tiny_model, make_tiny_tokenizer
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config, watch_rewards
 
 FAULTY = "tests.train.scripts.trl_judges:FaultyJudge"
+PATCHY = "tests.train.scripts.trl_judges:PatchyJudge"
 DEAD = "tests.train.scripts.trl_judges:DeadJudge"
 SCALE = GrpoScale(prompts=2, responses=8, mini_batch=2, rollouts=3, per_device=8)
 
@@ -34,8 +36,8 @@ SCALE = GrpoScale(prompts=2, responses=8, mini_batch=2, rollouts=3, per_device=8
 class OpenReward(TrlReward):
     """Keeps what it gives to TRL."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.given: list[list[float | None]] = []
 
     def __call__(self, *args: Any, **columns: Any) -> list[float | None]:
@@ -108,6 +110,63 @@ def train_beside_another(folder: Path) -> str:
 
     reward = TrlReward(RewardConfig(judge=FAULTY, tasks=str(SAMPLE_TASKS)))
     return catch(make_trainer(folder, [reward, count_words]).train)
+
+
+def train_channels(folder: Path, judge: str = PATCHY, **settings: Any) -> dict[str, Any]:
+    """One step on the advantages over dimensions, and the dimensions that they are from."""
+    config = RewardConfig(judge=judge, tasks=str(SAMPLE_TASKS), scheme="prorubric+appropriateness", max_unknown=1)
+    reward = OpenReward(config, channels=True)
+    reward.watched = []
+    trainer = make_trainer(folder, reward, max_steps=1, **settings)
+    trainer.train()
+    found = [read_channels(request.task, one) for request, one in reward.watched]
+    return {
+        "channels": [[one.values, one.weights] for one in found],
+        "advantages": trainer.advantages[0],
+        "given": reward.given[0],
+    }
+
+
+def train_several_functions(folder: Path) -> dict[str, Any]:
+    """One step of TRL's own normalisation of several rewards, which are the first three dimensions."""
+    reward = RubricReward(RewardConfig(judge=PATCHY, tasks=str(SAMPLE_TASKS), max_unknown=1))
+    given: list[list[float | None]] = []
+
+    def make_function(place: int) -> Callable[..., list[float | None]]:
+        def dimension(completions: list[Any], task_id: list[str], **_: Any) -> list[float | None]:
+            found = reward(task_id, completions)
+            tasks = [reward.find_task(name) for name in task_id]
+            given.append([read_channels(t, one).values[place] for t, one in zip(tasks, found, strict=True)])
+            return given[-1]
+
+        dimension.__name__ = f"dimension_{place}"
+        return dimension
+
+    functions = [make_function(place) for place in range(3)]
+    trainer = make_trainer(folder, functions, max_steps=1, multi_objective_aggregation="normalize_then_sum")
+    trainer.train()
+    return {"columns": given, "advantages": trainer.advantages[0]}
+
+
+def refuse_channels(folder: Path) -> dict[str, str]:
+    """What channels do not go with."""
+    reward = TrlReward(RewardConfig(judge=PATCHY, tasks=str(SAMPLE_TASKS)), channels=True)
+    again = {"scale_rewards": "none", "multi_objective_aggregation": "normalize_then_sum"}
+    data = make_dataset(load_tasks(SAMPLE_TASKS)).dataset
+    settings = {"num_generations": 2, "per_device_train_batch_size": 2, "max_steps": 1, "report_to": "none"}
+    settings |= {"use_cpu": True, "bf16": False, "save_strategy": "no", "disable_tqdm": True}
+    rloo = trl.RLOOTrainer(
+        model=str(save_tiny_policy(folder / "policy")),
+        reward_funcs=reward,
+        args=trl.RLOOConfig(str(folder), max_completion_length=4, **settings),
+        train_dataset=data,
+        processing_class=make_tiny_tokenizer(),
+    )
+    return {
+        "group": catch(make_trainer(folder, reward).train),
+        "again": catch(make_trainer(folder, reward, **again).train),
+        "rloo": catch(rloo.train),
+    }
 
 
 def train_without_a_judge(folder: Path) -> str:
@@ -193,6 +252,9 @@ def main() -> None:
         "training": train(folder / "training"),
         "alarm": train_until_the_alarm(folder / "alarm"),
         "beside": train_beside_another(folder / "beside"),
+        "channels": {scale: train_channels(folder / scale, scale_rewards=scale) for scale in ("none", "batch")},
+        "functions": train_several_functions(folder / "functions"),
+        "refused": refuse_channels(folder / "refused"),
         "dead": train_without_a_judge(folder / "dead"),
         "evaluation": evaluate(folder / "evaluation"),
         "others": ask_in_other_trainers(folder / "others"),

@@ -5,7 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from tests.train.scripts.trl_training import FAULTY, OpenReward, make_trainer
+from tests.train.parity import JUDGE
+from tests.train.scripts.trl_training import FAULTY, OpenReward, make_trainer, train_channels
 
 from prorubric import SAMPLE_TASKS
 from prorubric.reward.monitor import MonitorConfig
@@ -22,6 +23,7 @@ def main() -> None:
     trainer = make_trainer(folder, reward, scale=scale, callbacks=[watch], ddp_backend="gloo")
     trainer.train()
     said = {"rewards": reward.given, "advantages": trainer.advantages, "records": watch.monitor is not None}
+    said["channels"] = train_channels(folder, JUDGE, scale=scale, ddp_backend="gloo", scale_rewards="none")
     (folder / f"rank{rank}.json").write_text(json.dumps(said))
 
 

@@ -108,6 +108,25 @@ def run_transcripts(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str
     return told
 
 
+def run_channels(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, Any]:
+    """The advantages over dimensions through our manager and verl's estimator, and verl's own over several rewards."""
+    make = partial(make_batch, tokenizer=tokenizer)
+    told = tell(reward_groups(folder, pairs, make, **reward_options(folder), channels=True))
+    scores = torch.tensor([[float.fromhex(reward)] for reward in told["rewards"]], dtype=torch.float64)
+    groups, mask = np.array([pair.task.id for pair in pairs]), torch.ones(len(pairs), 1)
+    got, _ = compute_grpo_outcome_advantage(scores.clone(), mask, groups, norm_adv_by_std_in_grpo=False)
+    columns = {"a": [n % 3 / 2 for n in range(len(pairs))], "b": [n * n % 5 / 4 for n in range(len(pairs))]}
+    both, _ = get_adv_estimator_fn("gdpo")(
+        token_level_rewards=torch.zeros(len(pairs), 1),
+        response_mask=mask,
+        index=groups,
+        config=OmegaConf.create({"gdpo_reward_keys": ["a", "b"], "gdpo_reward_weights": [0.75, 0.25]}),
+        non_tensor_batch=columns,
+        batch={"prompts": torch.zeros(len(pairs), 1), "attention_mask": torch.ones(len(pairs), 2)},
+    )
+    return {**told, "advantages": got[:, 0].tolist(), "columns": columns, "gdpo": both[:, 0].tolist()}
+
+
 def run_lengths(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, Any]:
     """Length charged by verl and by us, in training and in validation."""
     lengths = [len(tokenizer(pair.text, add_special_tokens=False)["input_ids"]) for pair in pairs]
@@ -206,6 +225,8 @@ def run_refusals(folder: Path) -> dict[str, str]:
         "workers": {"add": ["reward.num_workers=8"]},
         "two charges": {"add": ["+reward.reward_kwargs.overlong_buffer_cfg.enable=True"]},
         "no judge": {"add": ["~reward.custom_reward_function.reward_kwargs.judge"]},
+        "gdpo": {"add": ["algorithm.adv_estimator=gdpo"]},
+        "scaled again": {"channels": True, "add": ["algorithm.norm_adv_by_std_in_grpo=True"]},
         "misspelt": {"add": ["+reward.custom_reward_function.reward_kwargs.sheme=additive"]},
     }
     told = {}
@@ -324,6 +345,7 @@ def main() -> None:
     told = {
         "managers": run_managers(folder, pairs, tokenizer),
         "transcripts": run_transcripts(folder, pairs, tokenizer),
+        "channels": run_channels(folder, pairs, tokenizer),
         "lengths": run_lengths(folder, pairs, tokenizer),
         "failures": run_failures(folder, pairs, tokenizer),
         "failed call": run_failed_call(folder, pairs, tokenizer),
