@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prorubric import Criterion, Message, ProtocolRubric, Rubric, ScriptedModel, Task
+from prorubric import Criterion, Message, ProtocolRubric, Rubric, ScriptedModel, Task, score
 from prorubric.compile.compiler import Compiled, Compiler, GeneratorConfig
 from prorubric.compile.draft import Fault
 from prorubric.compile.prompt import Question, find_domain, load_generator_prompt, render_generator_prompt
@@ -17,7 +17,7 @@ from prorubric.compile.work import CompilePlan, CompileWorker
 from prorubric.judge.readings import list_items
 from prorubric.judge.texts import list_rewritten, read_one
 from prorubric.llm.model import Failure, Outcome, Reply, Request
-from prorubric.rubric.labels import LABELS
+from prorubric.rubric.labels import LABELS, NEEDS
 from tests.llm.asking import run
 
 RUBRIC = Rubric(
@@ -45,7 +45,8 @@ ONE = {"name": "All of it", "description": "The baby goes in and the parent know
 RESTATED = ["She is sent. Fails if not.", "It lets her wait. Fails if not.", "Headings help. Fails if not."]
 REWRITTEN = {"criteria": {"1": RESTATED[0], "2": RESTATED[1], "3": RESTATED[2]}}
 LABELLED = {"labels": {"1": "critical", "2": "needless", "3": "formatting"}}
-GOOD: dict[TextName, Any] = {"k1": ONE, "rewritten": REWRITTEN, "labels": LABELLED}
+NEEDED = {"labels": {"1": "required", "2": "optional", "3": "optional"}}
+GOOD: dict[TextName, Any] = {"k1": ONE, "rewritten": REWRITTEN, "labels": LABELLED, "required": NEEDED}
 
 
 def test_many_items_left_out_are_counted() -> None:
@@ -94,11 +95,40 @@ class TestGood:
         assert made.task.model_copy(update={"rubric": RUBRIC}) == TASK
         assert Task.model_validate_json(made.task.model_dump_json()) == made.task
 
-    def test_all_three_in_one_go_each_from_one_call(self) -> None:
-        made, requests = add(ONE, REWRITTEN, LABELLED, names=tuple(QUESTIONS))
+    def test_what_is_required_stands_next_to_the_other_label_and_opens_the_schemes_that_read_it(self) -> None:
+        made, _ = add(NEEDED, names=("required",))
+        assert [criterion.tags for criterion in made.task.rubric.criteria] == [
+            ("level:example", "label:normal", "label:required"),
+            ("label:optional",),
+            ("form", "label:optional"),
+        ]
+        other = {"labels": {"1": "optional", "2": "optional", "3": "Required"}}
+        again, _ = add(other, names=("required",))
+        assert [criterion.tags[-1] for criterion in again.task.rubric.criteria] == [
+            "label:optional",
+            "label:optional",
+            "label:required",
+        ]
+        met_the_first = [True, False, False]
+        # Without labels the heaviest criterion, the first, is required.
+        assert score(met_the_first, TASK, "required-first").value == 0.5
+        assert score(met_the_first, made.task, "required-first").value == 0.5
+        assert score(met_the_first, again.task, "required-first").value == 0.0
+        assert score(met_the_first, again.task, "veto").value == 0.0
+        assert score(met_the_first, again.task, "licensed").value == pytest.approx(0.2 * 5 / 6)
+
+    def test_labels_from_an_earlier_call_are_replaced_by_their_own_kind(self) -> None:
+        made, _ = add(NEEDED, LABELLED, names=("required", "labels"))
+        assert made.task.rubric.criteria[2].tags == ("form", "label:optional", "label:formatting")
+        model = ScriptedModel([json.dumps({"labels": {**NEEDED["labels"], "3": "required"}})])
+        again = run(add_texts(Compiler(model), made, ("required",)))
+        assert again.task.rubric.criteria[2].tags == ("form", "label:formatting", "label:required")
+
+    def test_all_of_them_in_one_go_each_from_one_call(self) -> None:
+        made, requests = add(ONE, REWRITTEN, LABELLED, NEEDED, names=tuple(QUESTIONS))
         assert made.task.meta == {"id": 7, "k1": ONE, "rewritten": RESTATED}
-        assert made.task.rubric.criteria[0].tags == ("level:example", "label:critical")
-        assert (made.failed_texts, len(requests)) == ({}, 3)
+        assert made.task.rubric.criteria[0].tags == ("level:example", "label:critical", "label:required")
+        assert (made.failed_texts, len(requests)) == ({}, 4)
 
     @pytest.mark.parametrize("name", tuple(QUESTIONS))
     def test_each_has_its_own_question_in_the_domain_of_the_task(self, name: TextName) -> None:
@@ -199,6 +229,21 @@ BROKEN: list[tuple[TextName, object, Fault]] = [
         '{"labels": {"1": "critical", "2": "normal", "2": "needless", "3": "normal"}}',
         Fault("key twice", "The key '2' has two values; give it one."),
     ),
+    (
+        "required",
+        {"labels": {"1": "required", "2": "optional"}},
+        Fault("left out", "Item 3 is left out; every item needs its own."),
+    ),
+    (
+        "required",
+        {"labels": {**NEEDED["labels"], "2": "critical"}},
+        Fault("not allowed", "Item 2 has 'critical'; give one of required, optional."),
+    ),
+    (
+        "required",
+        {"labels": {"1": "optional", "2": "optional", "3": "optional"}},
+        Fault("nothing required", "No item is required; an answer that meets none of them is no answer."),
+    ),
 ]
 
 
@@ -226,12 +271,12 @@ class TestBroken:
         assert len(requests) == 1
 
     def test_one_that_fails_does_not_keep_the_others_back(self) -> None:
-        made, _ = add(ONE, "no", LABELLED, names=tuple(QUESTIONS), reasks=0)
+        made, _ = add(ONE, "no", LABELLED, NEEDED, names=tuple(QUESTIONS), reasks=0)
         assert made.failed_texts == {
             "rewritten": Fault("no object", "There is no complete JSON object in the reply."),
         }
         assert made.task.meta == {"id": 7, "k1": ONE}
-        assert made.task.rubric.criteria[1].tags == ("label:needless",)
+        assert made.task.rubric.criteria[1].tags == ("label:needless", "label:optional")
 
     def test_an_older_text_stays_where_a_new_one_could_not_be_had(self) -> None:
         task = TASK.model_copy(update={"meta": {"k1": ONE}})
@@ -240,7 +285,13 @@ class TestBroken:
         assert without_lineage(made.task) == task
 
 
-values = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from([*LABELS, "Fails if not."])
+values = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from([*LABELS, *NEEDS, "Fails if not."])
+)
 
 
 @given(
@@ -274,7 +325,8 @@ def test_the_schema_asks_for_exactly_what_is_read(name: TextName) -> None:
     if name != "k1":
         inner = schema["properties"][next(iter(GOOD[name]))]
         assert inner["required"] == ["1", "2", "3"]
-        assert inner["properties"]["2"].get("enum") == ([*LABELS] if name == "labels" else None)
+        allowed: dict[TextName, list[str]] = {"labels": [*LABELS], "required": [*NEEDS]}
+        assert inner["properties"]["2"].get("enum") == allowed.get(name)
 
 
 def sha256(question: Question) -> str:

@@ -57,8 +57,8 @@ def test_what_the_journal_has_is_not_counted_again(config: CompileConfig) -> Non
 
 
 def test_each_text_is_a_question_of_its_own(config: CompileConfig) -> None:
-    found = estimate_compile(change(config, texts=("k1", "rewritten", "labels")))
-    assert (found.calls, found.completion_tokens) == (40, 10 * (700 + 250 + 1000 + 200))
+    found = estimate_compile(change(config, texts=("k1", "rewritten", "labels", "required")))
+    assert (found.calls, found.completion_tokens) == (50, 10 * (700 + 250 + 1000 + 200 + 200))
 
 
 def test_short_replies_bound_the_estimate(config: CompileConfig) -> None:

@@ -1,8 +1,8 @@
 """What a generator is asked: the prompt of each question and domain, the checklist, the anchor, and a reply's faults.
 
-There are four questions: group the checklist (`group`), write one standard for it (`one`), restate its items one by one
-(`restate`) and say how much each matters (`label`). Each has one prompt file, into which the words of the domain are
-inserted. A user's prompt file replaces the prompt for `group`, in every domain.
+There are five questions: group the checklist (`group`), write one standard for it (`one`), restate its items one by one
+(`restate`), say how much each matters (`label`) and which are required (`require`). Each has one prompt file, into
+which the words of the domain are inserted. A user's prompt file replaces the prompt for `group`, in every domain.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_s
 from prorubric.rubric.records import Message, Task
 from prorubric.text.show import is_blank
 
-Question = Literal["group", "one", "restate", "label"]
+Question = Literal["group", "one", "restate", "label", "require"]
 Domain = Literal["medicine", "writing", "dialogue", "science", "general"]
 DOMAINS: tuple[Domain, ...] = ("medicine", "writing", "dialogue", "science", "general")
 

@@ -1,8 +1,9 @@
 """Texts that some schemes read instead of the dimensions; the generator writes each for one question.
 
 `k1` is one standard for the whole checklist (in `meta["k1"]`), `rewritten` restates the criteria one by one (in
-`meta["rewritten"]`), `labels` says how much each criterion matters (as tags, for `weighted`). A text that the generator
-does not deliver stays missing, and the task says why.
+`meta["rewritten"]`), `labels` says how much each criterion matters (as tags, for `weighted`), `required` which ones an
+answer cannot do without (as tags, for `licensed`, `required-first` and `veto`). A text that the generator does not
+deliver stays missing, and the task says why.
 """
 
 from collections.abc import Mapping
@@ -18,14 +19,15 @@ from prorubric.compile.compiler import Compiled, Compiler, add_lineage
 from prorubric.compile.draft import Fault, find_object, make_object_schema
 from prorubric.compile.prompt import Question
 from prorubric.llm.model import Reply
-from prorubric.rubric.labels import LABEL_TAG, LABELS, is_label
+from prorubric.rubric.labels import LABEL_TAG, LABELS, NEED_TAGS, NEEDS, is_label
 from prorubric.rubric.records import Rubric, Task
 from prorubric.text.failures import has_failure_clause
 from prorubric.text.show import is_blank, shorten
 
-TextName = Literal["k1", "rewritten", "labels"]
-QUESTIONS: dict[TextName, Question] = {"k1": "one", "rewritten": "restate", "labels": "label"}
-_KEYS: dict[TextName, str] = {"k1": "description", "rewritten": "criteria", "labels": "labels"}
+TextName = Literal["k1", "rewritten", "labels", "required"]
+QUESTIONS: dict[TextName, Question] = {"k1": "one", "rewritten": "restate", "labels": "label", "required": "require"}
+_KEYS: dict[TextName, str] = {"k1": "description", "rewritten": "criteria", "labels": "labels", "required": "labels"}
+_ALLOWED: dict[TextName, tuple[str, ...]] = {"labels": LABELS, "required": NEEDS}
 
 
 async def add_texts(compiler: Compiler, done: Compiled, names: tuple[TextName, ...]) -> Compiled:
@@ -89,19 +91,23 @@ def _read_each(found: Mapping[str, Any], name: TextName, n: int) -> dict[str, st
         if index not in wanted:
             return Fault("out of range", f"There is no item {shorten(index)}; they are numbered from 1 to {n}.")
         is_text = isinstance(value, str) and not is_blank(value)
-        if not is_text or (name == "labels" and value.strip().lower() not in LABELS):
-            allowed = "a text" if name == "rewritten" else f"one of {', '.join(LABELS)}"
+        labels = _ALLOWED.get(name)
+        if not is_text or (labels and value.strip().lower() not in labels):
+            allowed = f"one of {', '.join(labels)}" if labels else "a text"
             return Fault("not allowed", f"Item {index} has {shorten(repr(value), 40)}; give {allowed}.")
-    return {index: rows[index].strip() for index in wanted}
+    texts = {index: rows[index].strip() for index in wanted}
+    if name == "required" and all(label.lower() == "optional" for label in texts.values()):
+        return Fault("nothing required", "No item is required; an answer that meets none of them is no answer.")
+    return texts
 
 
 def _set_text(task: Task, name: TextName, found: dict[str, str]) -> Task:
-    if name != "labels":
+    if name not in _ALLOWED:
         value: JsonValue = {**found} if name == "k1" else [*found.values()]
         return task.model_copy(update={"meta": {**task.meta, name: value}})
     criteria = []
     for criterion, label in zip(task.rubric.criteria, found.values(), strict=True):
-        others = (tag for tag in criterion.tags if not is_label(tag))
+        others = (tag for tag in criterion.tags if not (is_label(tag) if name == "labels" else tag in NEED_TAGS))
         criteria.append(criterion.model_copy(update={"tags": (*others, LABEL_TAG + label.lower())}))
     return task.model_copy(update={"rubric": Rubric(criteria=tuple(criteria))})
 
@@ -111,6 +117,6 @@ def make_text_schema(name: TextName, n: int) -> dict[str, Any]:
     text: dict[str, Any] = {"type": "string"}
     if name == "k1":
         return make_object_schema({"name": text, "description": text})
-    if name == "labels":
-        text = {"type": "string", "enum": [*LABELS]}
+    if name in _ALLOWED:
+        text = {"type": "string", "enum": [*_ALLOWED[name]]}
     return make_object_schema({_KEYS[name]: make_object_schema({str(index): text for index in range(1, n + 1)})})

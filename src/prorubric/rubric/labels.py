@@ -9,7 +9,8 @@ from prorubric.rubric.records import Criterion, Task
 
 LABELS = ("critical", "normal", "formatting", "duplicate", "needless")
 LABEL_TAG = "label:"
-NEED_TAGS = (REQUIRED, OPTIONAL) = ("label:required", "label:optional")
+NEEDS = ("required", "optional")
+NEED_TAGS = (REQUIRED, OPTIONAL) = tuple(LABEL_TAG + need for need in NEEDS)
 
 # A penalty that is called needless stays a penalty: turning it into a bonus would pay for the bad behaviour.
 _FACTORS = {"critical": 3.0, "normal": 1.0, "formatting": 0.0, "duplicate": 0.0}

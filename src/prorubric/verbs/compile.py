@@ -56,7 +56,7 @@ _ONE_WORD = (RULES, "smollm2", "lexical")
 _SHOWN_FAILURES, _LONGEST_FAILURE = 5, 120
 _MOST_SILENT = 50
 """After this many tasks in a row without a reply the run ends: the generator is down."""
-_REPLY_TOKENS: dict[Question, int] = {"group": 700, "one": 250, "restate": 1000, "label": 200}
+_REPLY_TOKENS: dict[Question, int] = {"group": 700, "one": 250, "restate": 1000, "label": 200, "require": 200}
 """The usual length of replies, for checklists of 10 to 30 items."""
 _COUNTED = (
     "reasons attempts faults text_faults verify_faults not_verified failure_sentences failed_texts dimensions".split()
@@ -87,7 +87,8 @@ class CompileConfig(TaskOptions, EngineOptions):
     group: Group | None = None
     """Which tasks get new dimensions: by default all, or none if only --transform is given."""
     texts: Annotated[tuple[TextName, ...], BeforeValidator(split_commas)] = ()
-    """Extra texts for the generator to write: k1, rewritten, labels, for the schemes k1, rewritten and weighted."""
+    """Extra texts for the generator to write: k1, rewritten, labels, for the schemes k1, rewritten and weighted;
+    required, for licensed, required-first and veto."""
     transform: Annotated[tuple[Transform, ...], BeforeValidator(split_commas)] = ()
     """Controls to apply to the tasks, in this order."""
     limit: Annotated[int, Field(ge=1)] | None = None
