@@ -24,7 +24,7 @@ _AROUND = 30
 def find_addressing(answer: str) -> Mapping[str, str]:
     """What an answer says to its judge: `instruction`, `verdict`, `role` or `hidden`, each with its first place."""
     found = {}
-    shown = flatten(answer)
+    shown = f"\n{flatten(answer)}"
     for text, patterns in ((shown, _TABLES["patterns"]), (answer, _TABLES["signs"])):
         for kind, pattern in patterns.items():
             if match := pattern.search(text):

@@ -43,6 +43,7 @@ _INVISIBLE = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
 _LOOKALIKES = str.maketrans("асеіјкморѕтхуԁӏѵαεικνορτυχ", "aceijkmopstxydlvaeiknoptux")
+_LOOKALIKE = re.compile(f"[{''.join(map(chr, _LOOKALIKES))}]")
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|u\{0*([0-9a-f]{1,5})\}|[bfnrt])?", re.IGNORECASE)
 
 
@@ -83,7 +84,8 @@ def flatten(text: str) -> str:
         text = html.unescape(html.unescape(text))
     if text.isascii():
         return text.lower()
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold().translate(_LOOKALIKES)
+    shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return shown.translate(_LOOKALIKES) if _LOOKALIKE.search(shown) else shown
 
 
 def fence(name: str, text: str, mark: str | None = None) -> str:
