@@ -22,8 +22,8 @@ settings.register_profile(
 )
 settings.load_profile("project")
 
-# Tests of these groups need another environment, Ray, or minutes of training. They run one after another.
-_EXTENDED_GROUPS = {"trainers", "ray"}
+# Tests of these groups need another environment, Ray, a browser, or minutes of training. They run one after another.
+_EXTENDED_GROUPS = {"trainers", "ray", "browser"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

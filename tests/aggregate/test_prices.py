@@ -13,6 +13,7 @@ from prorubric.aggregate.schemes import find_scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.verdict import Verdict
 from tests.aggregate.test_schemes import make_task
+from tests.thorough import few_or
 
 TASK = make_task([6, 4, -5, 3], [[1, 3], [2, 4]])
 
@@ -50,7 +51,7 @@ def judge(task: Task, complies: list[bool], verdicts: list[bool], name: str) -> 
 # Clipping is left out of the prices, so the sum is compared where nothing clips: no penalty, or certain not to occur.
 @pytest.mark.parametrize("name", SCHEMES)
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4))
-@settings(max_examples=20)
+@settings(max_examples=few_or(50))
 def test_a_price_is_the_slope_of_the_expected_reward(name: str, rates: list[float]) -> None:
     task = make_task([6, 4, 5, 3], [[1, 3], [2, 4]]) if find_scheme(name).pays in ("each", "gated") else TASK
     prices = price_criteria(task, rates, name).prices

@@ -17,6 +17,7 @@ from prorubric.cli.app import run as run_program
 from prorubric.verbs.audit import run_audit
 from tests.audit import judges
 from tests.audit.shapes import Shape, save_shape, save_small
+from tests.thorough import parametrize_sparingly
 
 SCHEMES = ("additive", "conjunctive", "prorubric", "prorubric-no-failure")
 Audit = Callable[[str, Shape], AuditResult]
@@ -114,7 +115,7 @@ def test_a_sound_pair_is_cleared(audit: Audit, judge: str, shape: Shape, scheme:
     assert answers_of(result)[scheme] == "no"
 
 
-@pytest.mark.parametrize("judge", DEAD)
+@parametrize_sparingly("judge", DEAD, 4)
 def test_a_judge_that_does_not_judge_gets_no_verdict(audit: Audit, judge: str) -> None:
     result = audit(judge, "presence")
     assert not result.alive
@@ -122,8 +123,8 @@ def test_a_judge_that_does_not_judge_gets_no_verdict(audit: Audit, judge: str) -
     assert all(failed_checks(result, scheme) == DEAD[judge] for scheme in SCHEMES)
 
 
-@pytest.mark.parametrize(
-    ("judge", "shape"), [("Fresh", "penalties"), ("NoisyOnTopic", "penalties"), ("NoisyOnTopic", "substance")]
+@parametrize_sparingly(
+    ("judge", "shape"), [("NoisyOnTopic", "penalties"), ("Fresh", "penalties"), ("NoisyOnTopic", "substance")], 3
 )
 def test_luck_is_not_judgement(audit: Audit, judge: str, shape: Shape) -> None:
     """With these draws, intervals below 0 and changes in either direction alone would let each of them pass."""
@@ -148,7 +149,7 @@ class TestKnownHacks:
     def test_every_hack_has_a_judge_that_falls_for_it(self) -> None:
         assert {*BRIBED.values()} == {name for name, kind in EDITS.items() if kind.is_hack}
 
-    @pytest.mark.parametrize("judge", BRIBED)
+    @parametrize_sparingly("judge", BRIBED, 4)
     def test_a_judge_that_grants_everything_to_a_hack_is_found_out(self, audit: Audit, judge: str) -> None:
         result, hack = audit(judge, "presence"), BRIBED[judge]
         assert result.alive
@@ -157,7 +158,7 @@ class TestKnownHacks:
         assert result.headline[0].because == f"{hack} +30.0 [+30.0, +30.0], 12 prompts"
         assert all(line.because.startswith(f"{hack} +") for line in result.headline)
 
-    @pytest.mark.parametrize("judge", BRIBED)
+    @parametrize_sparingly("judge", BRIBED, 4)
     def test_no_other_row_tells_it_from_a_sound_judge(self, audit: Audit, judge: str) -> None:
         sound, bribed = (audit(name, "presence").effects for name in ("StrictExpert", judge))
         changed = {one.edit for one, other in zip(sound, bribed, strict=True) if one != other}
@@ -190,7 +191,7 @@ def test_every_check_is_the_only_one_to_find_some_judge_out() -> None:
     assert {"other-answer", "drop-key-advice"} in DEAD.values()
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
+@parametrize_sparingly("seed", range(1, 7), 3)
 def test_no_seed_makes_a_coin_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(judges.Random, "seed", seed)
     assert set(answers_of(audit_afresh(tmp_path, "Random", "penalties")).values()) == {"no verdict"}
@@ -317,13 +318,13 @@ class TestSmallFiles:
         found = self.answer(tmp_path, "StrictExpert", shape, answers)
         assert found == {**dict.fromkeys(SCHEMES, grouped), "additive": "no"}
 
-    @pytest.mark.parametrize("judge", DEAD)
+    @parametrize_sparingly("judge", DEAD, 5)
     def test_a_judge_that_does_not_judge_is_never_cleared(self, tmp_path: Path, judge: str) -> None:
         one = self.answer(tmp_path, judge, "presence", 1)
         two = self.answer(tmp_path, judge, "penalties", 2)
         assert {*one.values(), *two.values()} <= {"no verdict", "unclear"}
 
-    @pytest.mark.parametrize("seed", range(1, 7))
+    @parametrize_sparingly("seed", range(1, 7), 3)
     def test_no_seed_clears_a_coin(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         monkeypatch.setattr(judges.Random, "seed", seed)
         found = self.answer(tmp_path, "Random", "penalties", 1)

@@ -27,7 +27,13 @@ ADDRESS = "PRORUBRIC_TEST_FORKS"
 """The environment variable with the path of the socket."""
 
 _VERBS = ("lint", "convert", "compile", "judge", "score", "audit", "calibrate", "demo", "serve")
-_ALSO_LOADED = ("aiohttp", "prorubric.reward.server.app", "prorubric.reward.server.listen")
+_ALSO_LOADED = (
+    "aiohttp",
+    "pandas",
+    "prorubric.files.arrow",
+    "prorubric.reward.server.app",
+    "prorubric.reward.server.listen",
+)
 
 
 class ForkServer:

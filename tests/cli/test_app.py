@@ -12,6 +12,7 @@ import prorubric
 from prorubric.cli.app import run
 from prorubric.cli.output import make_console
 from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_program, write_tasks
+from tests.thorough import parametrize_sparingly
 
 CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])
 COMMANDS = "commands: lint, convert, compile, judge, score, audit, calibrate, serve, lab, demo"
@@ -242,8 +243,15 @@ class TestPipes:
 class TestClosedStreams:
     """As with `>&-` in a shell, which Python shows as no stream at all."""
 
-    @pytest.mark.parametrize("closed", [[1], [2], [1, 2], [0, 1, 2]])
-    @pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["lint", "a.jsonl"], 1), (["lnit"], 2)])
+    @parametrize_sparingly(
+        ("arguments", "code", "closed"),
+        [
+            (arguments, code, closed)
+            for arguments, code in ((["--help"], 0), (["lint", "a.jsonl"], 1), (["lnit"], 2))
+            for closed in ([1], [2], [1, 2], [0, 1, 2])
+        ],
+        3,
+    )
     def test_a_stream_that_is_closed_is_written_to_in_vain(
         self, closed: list[int], arguments: list[str], code: int, tmp_path: Path
     ) -> None:
@@ -265,16 +273,20 @@ class TestClosedStreams:
 class TestCtrlC:
     """While modules load: slowed down, so that the signal comes in the middle of it, not before and not after."""
 
-    @pytest.mark.parametrize("started", [MODULE, SCRIPT], ids=["module", "script"])
-    @pytest.mark.parametrize(
-        ("slow", "wait"),
+    @parametrize_sparingly(
+        ("slow", "wait", "started"),
         [
-            ("signal", WAIT),
-            ("cyclopts", WAIT),
-            ("pydantic", SWALLOW),
-            ("prorubric.cli.lint", WAIT),
-            ("prorubric.rubric.lint", SWALLOW),
+            (slow, wait, started)
+            for started in (MODULE, SCRIPT)
+            for slow, wait in (
+                ("signal", WAIT),
+                ("cyclopts", WAIT),
+                ("pydantic", SWALLOW),
+                ("prorubric.cli.lint", WAIT),
+                ("prorubric.rubric.lint", SWALLOW),
+            )
         ],
+        2,
     )
     def test_it_is_the_same_line_and_exit_code_as_later(
         self, started: str, slow: str, wait: str, tmp_path: Path

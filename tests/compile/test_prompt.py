@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,7 @@ def test_only_science_folds_pitfalls_and_only_where_items_are_grouped(question: 
     assert "{{" not in prompt.replace("{{conversation}}", "")
 
 
+@cache
 def compose(question: Question, domain: Domain) -> str:
     """Everything that is sent but for the material."""
     empty = TASK.model_copy(update={"reference": "R"})

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,7 +35,7 @@ from tests.datasets.rows import HEALTHBENCH, ROWS, TASK, VERL, read, read_one, r
 from tests.datasets.test_load_junk import spoilt
 from tests.datasets.test_load_memory import make_task
 from tests.strategies import tasks
-from tests.thorough import few_or
+from tests.thorough import few_or, parametrize_sparingly
 
 FOREIGN = ("verl", "trl", "healthbench")
 SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".jsonl.zst", ".parquet")
@@ -123,8 +124,7 @@ class TestRoundTrips:
         assert any(not weight.is_integer() for task in real for weight in task.rubric.weights)
         assert trip(tmp_path, real, to, ".parquet") == real
 
-    @pytest.mark.parametrize("name", FORMATS[1:])
-    @pytest.mark.parametrize("to", TARGETS)
+    @parametrize_sparingly(("name", "to"), list(product(FORMATS[1:], TARGETS)), 3)
     def test_a_row_of_every_source_comes_back(self, tmp_path: Path, to: Target, name: str) -> None:
         task = read_one(tmp_path, ROWS[name])
         assert trip(tmp_path, [task], to, ".jsonl") == [task]
@@ -488,6 +488,7 @@ def few_and_many(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak memory of a process is read as on Linux")
+@pytest.mark.extended
 @pytest.mark.parametrize(("to", "suffix"), [("verl", ".parquet"), ("trl", ".parquet"), ("healthbench", ".jsonl.zst")])
 def test_ten_times_the_tasks_take_the_same_memory(
     few_and_many: list[Path], tmp_path: Path, to: str, suffix: str

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,14 @@ from prorubric.llm.thinking import drop_thinking
 from prorubric.rubric.verdict import Unknown
 from tests.aggregate.test_schemes import make_task
 from tests.judge.replies import ALL_F, ATTACKS, BARE_T, HONEST, L3, PLAIN, Attack, F, Honest, T, Way
+from tests.thorough import parametrize_sparingly
 
 TASK = make_task([5, 3, -2], [[1, 3], [2]])
+
+
+def both_ways(cases: Sequence[Attack | Honest]) -> list[tuple[Attack | Honest, bool]]:
+    """Every case over HTTP and not; with every second of these, half of the cases are over HTTP."""
+    return [(case, first == (i % 2 == 0)) for i, case in enumerate(cases) for first in (True, False)]
 
 
 async def judge_reply(
@@ -43,8 +50,12 @@ async def judge_reply(
     return tuple(None if isinstance(verdict, Unknown) else verdict for verdict in found)
 
 
-@pytest.mark.parametrize("over_http", [True, False])
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.way}-{attack.rule}")
+@parametrize_sparingly(
+    ("attack", "over_http"),
+    both_ways(ATTACKS),
+    2,
+    ids=lambda one: f"{one.way}-{one.rule}" if isinstance(one, Attack) else None,
+)
 async def test_a_reply_yields_no_verdict_that_the_judge_did_not_give(attack: Attack, over_http: bool) -> None:
     for reasks in (0, 2):
         config = JudgeConfig(reasks=reasks, canary=attack.canary, not_applicable=attack.not_applicable)
@@ -53,8 +64,12 @@ async def test_a_reply_yields_no_verdict_that_the_judge_did_not_give(attack: Att
         assert found == attack.expected
 
 
-@pytest.mark.parametrize("over_http", [True, False])
-@pytest.mark.parametrize("honest", HONEST, ids=lambda honest: f"{honest.way}-{honest.reply[:60]}")
+@parametrize_sparingly(
+    ("honest", "over_http"),
+    both_ways(HONEST),
+    2,
+    ids=lambda one: f"{one.way}-{one.reply[:60]}" if isinstance(one, Honest) else None,
+)
 async def test_a_reply_that_means_one_thing_is_read_at_once(honest: Honest, over_http: bool) -> None:
     reply = Reply(honest.reply)
     found = await judge_reply(honest.way, honest.response, reply, JudgeConfig(reasks=0), over_http=over_http)

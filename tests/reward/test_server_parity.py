@@ -11,6 +11,7 @@ import pytest
 from prorubric.rubric.forms import render_task
 from tests.reward.serving import RunningServer
 from tests.reward.test_server import READ
+from tests.thorough import parametrize_sparingly
 from tests.train.parity import (
     Pair,
     expect,
@@ -68,12 +69,17 @@ def served(
         yield server, request.param, pairs[1]
 
 
+EVERY = parametrize_sparingly("step", [8, 1], 2)
+"""One pair of eight, or all of them."""
+
+
+@EVERY
 @pytest.mark.parametrize("carried", [False, True], ids=["by id", "carried"])
 @pytest.mark.parametrize("route", ASK)
 async def test_every_route_gives_the_same_reward_to_the_bit(
-    served: tuple[RunningServer, str, list[Pair]], route: str, carried: bool
+    served: tuple[RunningServer, str, list[Pair]], route: str, carried: bool, step: int
 ) -> None:
-    server, scheme, pairs = served
+    server, scheme, pairs = served[0], served[1], served[2][::step]
     bodies = [ASK[route](pair, render_task(pair.task) if carried else pair.task.id) for pair in pairs]
     assert render_rewards(await ask_all(server, route, bodies)) == expect(pairs, scheme)
 
@@ -117,11 +123,12 @@ def viewing(
         yield server, request.param, pairs[1]
 
 
+@EVERY
 @pytest.mark.parametrize("route", ["/score", "/verify"])
 async def test_a_transcript_gets_the_same_reward_to_the_bit(
-    viewing: tuple[RunningServer, str, list[Pair]], route: str
+    viewing: tuple[RunningServer, str, list[Pair]], route: str, step: int
 ) -> None:
-    server, view, pairs = viewing
+    server, view, pairs = viewing[0], viewing[1], viewing[2][::step]
     bodies = [
         {"task": pair.task.id, "response": make_messages(pair)}
         if route == "/score"

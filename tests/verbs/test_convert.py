@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.verbs.convert import ConvertResult
 from tests.datasets.rows import HEALTHBENCH, ROWS, TASK, write_jsonl
 from tests.strategies import tasks
+from tests.thorough import parametrize_sparingly
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".json.gz", ".jsonl.zst", ".json.zst", ".parquet")
 BAD_ROWS = (
@@ -75,8 +77,7 @@ def mixed(tmp_path: Path) -> Path:
 
 
 class TestOutputs:
-    @pytest.mark.parametrize("suffix", SUFFIXES)
-    @pytest.mark.parametrize("name", FORMATS[1:])
+    @parametrize_sparingly(("name", "suffix"), list(product(FORMATS[1:], SUFFIXES)), 7)
     def test_every_format_becomes_the_same_tasks_in_every_kind_of_file(
         self, tmp_path: Path, name: str, suffix: str
     ) -> None:

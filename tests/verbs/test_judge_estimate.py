@@ -1,6 +1,7 @@
 """What a run of `judge` would take is told before it starts, without a call and without a folder."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from prorubric.verbs.judge import JudgeRunConfig, estimate_judging, judge_respon
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.reward.judging import PROPER
+from tests.thorough import parametrize_sparingly
 
 
 @pytest.fixture
@@ -35,26 +37,18 @@ def make_config(files: Path, **change: Any) -> JudgeRunConfig:
     return JudgeRunConfig(str(files / "tasks.jsonl"), files / "responses.jsonl", **settings)
 
 
-@pytest.mark.parametrize("scheme", [*SCHEMES, "all", "auto"])
-@pytest.mark.parametrize(
-    "judging",
-    [
-        JudgeConfig(),
-        JudgeConfig(max_items=2),
-        JudgeConfig(canary=True, draws=3),
-        JudgeConfig(max_items=3, canary=True, reasons=True),
-        JudgeConfig(votes=3, permute=True, max_items=4, canary=True, reasons=True),
-    ],
-    ids=[
-        "plain",
-        "in parts",
-        "with a canary and three draws",
-        "in parts with a canary and reasons",
-        "three votes in other orders",
-    ],
-)
-def test_as_many_calls_are_made_as_were_told(files: Path, scheme: str, judging: JudgeConfig) -> None:
-    config = make_config(files, scheme=scheme, judging=judging)
+JUDGINGS = {
+    "plain": JudgeConfig(),
+    "in parts": JudgeConfig(max_items=2),
+    "with a canary and three draws": JudgeConfig(canary=True, draws=3),
+    "in parts with a canary and reasons": JudgeConfig(max_items=3, canary=True, reasons=True),
+    "three votes in other orders": JudgeConfig(votes=3, permute=True, max_items=4, canary=True, reasons=True),
+}
+
+
+@parametrize_sparingly(("scheme", "judging"), list(product([*SCHEMES, "all", "auto"], JUDGINGS)), 4)
+def test_as_many_calls_are_made_as_were_told(files: Path, scheme: str, judging: str) -> None:
+    config = make_config(files, scheme=scheme, judging=JUDGINGS[judging])
     found = estimate_judging(config)
     assert not (files / "run").exists()
     result = judge_responses(config)
