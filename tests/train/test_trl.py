@@ -253,6 +253,15 @@ def test_two_processes_share_a_group_and_make_one_record(tmp_path: Path) -> None
     assert [value for one in both for value in one["advantages"]] == pytest.approx(ours, abs=1e-5)
     halves = find_channel_advantages(channels, np.repeat([0, 1], 4))
     assert np.abs(ours - halves).max() > 0.1
+    check_methods(first["methods"], second["methods"])
+
+
+def check_methods(first: dict[str, Any], second: dict[str, Any]) -> None:
+    """Each process shows its half of the group its scaffolds, and their losses make the mean of all tokens."""
+    assert [*first["seen"], *second["seen"]] == first["expected"]
+    assert (first["tokens"], second["tokens"]) == (4, 10)
+    mean = (first["sum"] + second["sum"]) / 14
+    assert (first["returned"] + second["returned"]) / 2 == pytest.approx(mean, rel=1e-5)
 
 
 def test_the_example_takes_a_step_with_smollm2(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def refuse_channels(folder: Path) -> dict[str, str]:
     settings = {"num_generations": 2, "per_device_train_batch_size": 2, "max_steps": 1, "report_to": "none"}
     settings |= {"use_cpu": True, "bf16": False, "save_strategy": "no", "disable_tqdm": True}
     rloo = trl.RLOOTrainer(
-        model=str(save_tiny_policy(folder / "policy")),
+        model=keep_policy("tiny", folder / "policy"),
         reward_funcs=reward,
         args=trl.RLOOConfig(str(folder), max_completion_length=4, **settings),
         train_dataset=data,

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.train.parity import JUDGE
+from tests.train.scripts.trl_methods import share_between_processes
 from tests.train.scripts.trl_training import FAULTY, OpenReward, make_trainer, train_channels
 
 from prorubric import SAMPLE_TASKS
@@ -24,6 +25,7 @@ def main() -> None:
     trainer.train()
     said = {"rewards": reward.given, "advantages": trainer.advantages, "records": watch.monitor is not None}
     said["channels"] = train_channels(folder, JUDGE, scale=scale, ddp_backend="gloo", scale_rewards="none")
+    said["methods"] = share_between_processes(folder / f"methods-{rank}")
     (folder / f"rank{rank}.json").write_text(json.dumps(said))
 
 
