@@ -65,7 +65,7 @@ def unpad(ids: Any, mask: Any) -> list[list[int]]:
 
 
 def make_grpo(folder: Path, scaffold: Scaffold, policy: Path, **own: Any) -> OpenGrpo:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     save_tasks(folder / "tasks.jsonl", TASKS)
     scale = own.pop("scale", GrpoScale(prompts=2, responses=RESPONSES, mini_batch=1, rollouts=2, per_device=2))
     own = {"max_completion_length": 6, "learning_rate": 1e-3, "warmup_steps": 0, "save_strategy": "no", **own}
@@ -274,7 +274,11 @@ def distil_from_an_average(folder: Path, policy: Path) -> dict[str, Any]:
 
 def share_between_processes(folder: Path) -> dict[str, Any]:
     """In one of two processes: its half of a group that has scaffolds, and its part of an update's mean loss."""
-    policy = save_outspoken_policy(folder / "policy")
+    policy, rank = folder / "policy", torch.distributed.get_rank()
+    if rank == 0:
+        save_outspoken_policy(policy)
+    torch.distributed.barrier()
+    folder /= f"rank{rank}"
     scale = GrpoScale(prompts=1, responses=RESPONSES, mini_batch=1, rollouts=1, per_device=2)
     scaffold = Scaffold(schedule="linear")
     grpo = make_grpo(folder, scaffold, policy, scale=scale, ddp_backend="gloo")

@@ -25,7 +25,7 @@ def main() -> None:
     trainer.train()
     said = {"rewards": reward.given, "advantages": trainer.advantages, "records": watch.monitor is not None}
     said["channels"] = train_channels(folder, JUDGE, scale=scale, ddp_backend="gloo", scale_rewards="none")
-    said["methods"] = share_between_processes(folder / f"methods-{rank}")
+    said["methods"] = share_between_processes(folder / "methods")
     (folder / f"rank{rank}.json").write_text(json.dumps(said))
 
 
