@@ -353,8 +353,22 @@ class TestTogether:
             jobs = Jobs()
             jobs.gate(0).set()
             with pytest.raises(BaseExceptionGroup) as caught:
-                await run_together(jobs.source([0], {0: KeyError("a bug")}))
+                await run_together(jobs.source([0, 1], {0: KeyError("a bug")}))
             assert [repr(error) for error in caught.value.exceptions] == ["KeyError('a bug')"]
+
+        run(check())
+
+    def test_one_coroutine_needs_no_task_and_its_errors_are_raised_as_they_are(self) -> None:
+        async def name_task() -> asyncio.Task[object] | None:
+            return asyncio.current_task()
+
+        async def check() -> None:
+            assert await run_together([name_task()]) == [asyncio.current_task()]
+            assert asyncio.current_task() not in await run_together([name_task(), name_task()])
+            jobs = Jobs()
+            jobs.gate(0).set()
+            with pytest.raises(KeyError, match="a bug"):
+                await run_together(jobs.source([0], {0: KeyError("a bug")}))
 
         run(check())
 

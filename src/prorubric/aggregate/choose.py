@@ -82,13 +82,14 @@ def score_readings(
     """The scores of one response under several schemes, from one set of verdicts; `length` and `step` as in `score`."""
     scores = {}
     for name in schemes:
-        wanted = [reading.name for reading in find_scheme(name).readings]
+        plan = _remembered_plan(task, name)
+        wanted = [reading.name for reading in plan.scheme.readings]
         if missing := [reading for reading in wanted if reading not in readings]:
             raise SchemeError(
                 f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
             )
         verdicts = [verdict for reading in wanted for verdict in readings[reading]]
-        scores[name] = score_plan(verdicts, _remembered_plan(task, name), length=length, step=step)
+        scores[name] = score_plan(verdicts, plan, length=length, step=step)
     return scores
 
 

@@ -21,7 +21,7 @@ from prorubric.aggregate.schemes import Scheme
 from prorubric.errors import SchemeError
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict, is_unknown
+from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict, are_boolean, is_unknown
 from prorubric.text.show import shorten
 
 NOTHING_LEFT = "every item with a positive weight is not applicable"
@@ -102,7 +102,7 @@ def share_for_length(scheme: Scheme, length: float | None) -> float:
 
 def _score_whole(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
     # The usual case, one plain boolean for each item, needs no closer look.
-    if plan.is_boolean and len(verdicts) == len(plan.ranges) and set(map(type, verdicts)) == {bool}:
+    if plan.is_boolean and len(verdicts) == len(plan.ranges) and are_boolean(verdicts):
         value = plan.value(cast("Sequence[bool]", verdicts))
         return Score(value=value, low=value, high=value)
     _check_verdicts(verdicts, plan)

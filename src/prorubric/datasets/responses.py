@@ -16,7 +16,7 @@ from prorubric.rubric.transcript import parse_transcript
 _TEXT_NAMES = ("response", "completion", "answer", "output")
 _NEEDED = {"task_id": ("task_id", "id", "prompt_id", "question_id"), "response": _TEXT_NAMES}
 _OTHERS = {"messages": ("transcript", "messages")} | {name: (name,) for name in ("sample", "model", "tokens", "meta")}
-_FIELDS = _NEEDED | _OTHERS
+_FIELDS, _TEXTS = _NEEDED | _OTHERS, {name: (name,) for name in _TEXT_NAMES}
 _PROMPT_ENDS = ("user", "system", "developer")
 
 EXAMPLE = 'a row that works: {"task_id": "fever", "response": "Go in now."}'
@@ -34,7 +34,7 @@ def parse_response(row: Mapping[str, Any], seen: Counter[str]) -> Response:
             found, remedy = f"among {', '.join(map(str, row))}", f"call it {', '.join(names[:-1])} or {names[-1]}"
             also = ", or messages for a transcript" if field == "response" else ""
             raise RubricError(f"no {field}", found, remedy=remedy + also)
-    others = find_keys(row, {name: (name,) for name in _TEXT_NAMES})
+    others = find_keys(row, _TEXTS) if keys.get("response", "response") != "response" else {}
     if "response" not in others and len(others) > 1:
         found = " and ".join(others.values())
         raise RubricError("several fields could be the response", found, remedy="call the right one response")

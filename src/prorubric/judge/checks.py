@@ -33,7 +33,7 @@ class CheckedItems:
     @property
     def asked(self) -> tuple[Item, ...]:
         """The items to ask about."""
-        return tuple(item for item in self.items if item.index not in self.decided)
+        return tuple(item for item in self.items if item.index not in self.decided) if self.decided else self.items
 
     def select(self, only: tuple[int, ...] | None) -> "CheckedItems":
         """The same for some of the items, by their indices; None for all."""

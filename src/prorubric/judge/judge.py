@@ -38,7 +38,7 @@ from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
 from prorubric.llm.together import run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Answer, Response, Task, find_last_text
-from prorubric.rubric.verdict import NO_REPLY, Evidence, NotApplicable, Unknown, Verdict, is_unknown
+from prorubric.rubric.verdict import NO_REPLY, Evidence, NotApplicable, Unknown, Verdict, are_boolean, is_unknown
 
 CANARY = TEXTS["canary"]
 """An item that no answer can meet. A reply that calls it true, or leaves it out, was not judging."""
@@ -218,8 +218,8 @@ class Judge:
 
         Items in another order than usual are numbered by it.
         """
-        found = Judgement()
-        is_usual = [*order] == sorted(order, key=lambda item: item.index)
+        found, indices = Judgement(), [item.index for item in order]
+        is_usual = indices == sorted(indices)
         shown = order if is_usual else tuple(replace(item, index=place) for place, item in enumerate(order, 1))
         if reading.is_joint:
             found.verdicts = (await self._ask_for_one(render(shown), reading.form, found, vote=vote),)
@@ -227,11 +227,11 @@ class Judge:
         size = self.config.max_items or len(shown)
         parts = [shown[start : start + size] for start in range(0, len(shown), size)]
         asked = await run_together(self._ask(render, reading, part, vote, found) for part in parts)
-        verdicts = zip((item.index for item in order), chain.from_iterable(asked), strict=True)
-        found.verdicts = tuple(verdict for _, verdict in sorted(verdicts, key=lambda pair: pair[0]))
-        names = {item.index: own.index for item, own in zip(shown, order, strict=True)}
-        found.reasons = {names[index]: reason for index, reason in found.reasons.items()}
-        found.evidence = {names[index]: given for index, given in found.evidence.items()}
+        verdicts = dict(zip(indices, chain.from_iterable(asked), strict=True))
+        found.verdicts = tuple(verdicts[index] for index in sorted(indices))
+        if not is_usual:
+            found.reasons = {indices[place - 1]: reason for place, reason in found.reasons.items()}
+            found.evidence = {indices[place - 1]: given for place, given in found.evidence.items()}
         return found
 
     async def judge_all(self, task: Task, response: Answer, readings: Sequence[str | Reading]) -> dict[str, Judgement]:
@@ -337,12 +337,14 @@ class Judge:
                 for index, said in read.items():
                     if isinstance(said, Unknown):
                         read[index] = Unknown(f"{said.reason} (the reply was cut off)", kind="cut off")
-            for index, said in read.items():
-                if isinstance(said, NotApplicable):
-                    read[index] = NotApplicable(reasons.get(index, ""))
             verdicts |= read
             found.reasons |= reasons
             found.evidence = {index: given for index, given in found.evidence.items() if index not in read} | evidence
+            if are_boolean(read.values()):  # the usual case: nothing is open
+                break
+            for index, said in read.items():
+                if isinstance(said, NotApplicable):
+                    verdicts[index] = NotApplicable(reasons.get(index, ""))
             open_items = tuple(item for item in open_items if isinstance(verdicts[item.index], Unknown))
             if not open_items:
                 break

@@ -27,7 +27,7 @@ from prorubric.judge.forms import APPLICABLE, BARE_MARK, BOOLEAN, FORMS, Verdict
 from prorubric.llm.fence import flatten, make_mark
 from prorubric.llm.json_text import Pairs, find_roots
 from prorubric.llm.thinking import drop_thinking, has_thinking_mark
-from prorubric.rubric.verdict import Unknown, Verdict
+from prorubric.rubric.verdict import Unknown, Verdict, are_boolean
 from prorubric.text.show import shorten
 
 _KEYS = "|".join(dict.fromkeys(form.key for form in FORMS))
@@ -38,9 +38,16 @@ _LIKE_OBJECT = re.compile(
     r"|(?<![^\W_])(?:index|id|number|criterion|item)[\W_]{0,10}:[\W_]{0,10}(?:[a-z]{2,9}[\W_]{0,10})?\d"
     r"|[{,\"'`“”„‘’«][\W_]{0,10}(?:(?:criterion|item|dimension|index|no)[\W_]{0,10})?\d{1,4}[\W_]{0,10}:"
 )
-_LIKE_VERDICT = re.compile(
-    rf"(?<![^\W_])(?:{_KEYS})[\W_]{{0,9}}[:=|][\W_]{{0,20}}(?:\d|true|false|yes|no|first|second|equal)"
-    r"|(?<![^\W_])levels[\W_]{0,9}\d{1,4}[\W_]{0,9}[:=|]|(?<![^\W_])\d{1,4}[\W_]{1,10}(?:true|false)(?![^\W_])"
+# Each begins with a letter or a digit, which is found fast; that it is the first of its word is tested after it.
+_LIKE_VERDICT = (
+    re.compile(
+        "|".join(
+            rf"{key}(?<![^\W_]{key})[\W_]{{0,9}}[:=|][\W_]{{0,20}}(?:\d|true|false|yes|no|first|second|equal)"
+            for key in _KEYS.split("|")
+        )
+        + r"|levels(?<![^\W_]levels)[\W_]{0,9}\d{1,4}[\W_]{0,9}[:=|]"
+    ),
+    re.compile(r"\d(?<![^\W_]\d)\d{0,3}[\W_]{1,10}(?:true|false)(?![^\W_])"),
 )
 _LIKE_NOT_APPLICABLE = re.compile(
     rf"(?<![^\W_])(?:{_KEYS}|\d{{1,4}})[\W_]{{1,20}}(?:not[\W_]{{1,9}}applicable|n/a)(?![^\W_])"
@@ -99,9 +106,10 @@ class _Opened(NamedTuple):
 def holds_verdict(material: str, form: VerdictForm) -> bool:
     """True if something in the material could be read as a verdict once it is quoted."""
     shown = flatten(material)
-    is_like_verdict = _LIKE_VERDICT.search(shown) or (form.is_bare and _LIKE_BARE_MARK.search(shown))
-    is_like_verdict = is_like_verdict or (form is APPLICABLE and _LIKE_NOT_APPLICABLE.search(shown))
-    return bool(_looks_like_object(shown) or is_like_verdict or has_thinking_mark(shown))
+    is_like_verdict = any(pattern.search(shown) for pattern in _LIKE_VERDICT)
+    is_like_verdict |= bool(form.is_bare and _LIKE_BARE_MARK.search(shown))
+    is_like_verdict |= bool(form is APPLICABLE and _LIKE_NOT_APPLICABLE.search(shown))
+    return is_like_verdict or _looks_like_object(shown) or has_thinking_mark(shown)
 
 
 def make_key(form: VerdictForm, material: str) -> str:
@@ -167,7 +175,7 @@ def _parse_plain(text: str, asked: Sequence[int], key: str) -> dict[int, Verdict
     if not isinstance(verdicts, dict) or len(verdicts) != len(asked) or text.count(":") != len(asked) + 1:
         return None
     values: dict[int, Any] = {index: verdicts.get(str(index)) for index in asked}
-    return values if set(map(type, values.values())) == {bool} else None
+    return values if are_boolean(values.values()) else None
 
 
 def _open(text: str, form: VerdictForm, material: str, key: str | None, is_cut: bool) -> _Opened:

@@ -30,6 +30,8 @@ def drop_thinking(text: str, prompt: str = "") -> str:
     """What a model said, without what it thought before; empty if it only thought."""
     text = text.lstrip("\ufeff\u200b")
     said = text.lstrip()
+    if said.startswith("{"):  # as most replies do; nothing that opens thinking does
+        return text
     tag = _OPENING_TAG.match(said)
     for opening, closing in [*THINKING_PAIRS, *([(tag[0], f"</{tag[1]}>")] if tag else [])]:
         if said[: len(opening)].lower() != opening.lower():

@@ -17,9 +17,12 @@ _STARTED_TOGETHER = 16
 
 async def run_together(work: Iterable[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
     """The results in order. An error meant for the user is raised as itself, not inside an exception group."""
+    coroutines = [*work]
+    if len(coroutines) == 1:  # most often, and a group and a task take longer than many a coroutine
+        return [await coroutines[0]]
     try:
         async with asyncio.TaskGroup() as group:
-            jobs = [group.create_task(coroutine) for coroutine in work]
+            jobs = [group.create_task(coroutine) for coroutine in coroutines]
     except BaseExceptionGroup as errors:
         error: BaseException | None = errors.subgroup(ProRubricError)
         if error is None:

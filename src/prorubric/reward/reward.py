@@ -34,7 +34,7 @@ from prorubric.reward.lookup import Lookup
 from prorubric.reward.transcript import read_answer
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Answer, Task
-from prorubric.rubric.verdict import Unknown, render_verdict
+from prorubric.rubric.verdict import Unknown, are_boolean, render_verdicts
 from prorubric.text.show import shorten
 
 
@@ -291,8 +291,8 @@ class RubricReward:
         verdicts: Readings = {name: judgement.verdicts for name, judgement in judged.items()}
         scores = score_readings(verdicts, one.task, schemes, length=asked.length, step=asked.step)
         score = scores[self.config.scheme]
-        own = [verdict for reading in self._readings for verdict in verdicts[reading.name]]
-        reasons = [verdict.reason for verdict in own if isinstance(verdict, Unknown)]
+        own = [row for reading in self._readings if not are_boolean(row := verdicts[reading.name])]
+        reasons = [verdict.reason for row in own for verdict in row if isinstance(verdict, Unknown)]
         parts = RewardParts(
             task_id=one.task.id,
             scheme=self.config.scheme,
@@ -301,7 +301,7 @@ class RubricReward:
             high=score.high,
             overlong=overlong,
             unknown=tuple(dict.fromkeys([*reasons, score.reason] if score.reason else reasons)),
-            verdicts={name: [render_verdict(verdict) for verdict in row] for name, row in verdicts.items()},
+            verdicts={name: render_verdicts(row) for name, row in verdicts.items()},
             agreement={
                 name: {str(index): share for index, share in found.agreement.items()}
                 for name, found in judged.items()

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _FORMS = 32  # results kept for one object, such as the readings of a task
+_NONE = object()
 
 
 def remember(size: int) -> Callable[[FunctionT], FunctionT]:
@@ -25,8 +26,10 @@ def remember(size: int) -> Callable[[FunctionT], FunctionT]:
         def remembered(owner: Any, *rest: Any) -> Any:
             key = id(owner)
             known, results = kept.get(key, (None, {}))
-            if known is not None and known() is owner and rest in results:
-                return results[rest]
+            # One look, because a hash of many items takes time.
+            result = results.get(rest, _NONE) if known is not None and known() is owner else _NONE
+            if result is not _NONE:
+                return result
             result = function(owner, *rest)
             if known is None or known() is not owner or len(results) >= _FORMS:
                 kept[key] = weakref.ref(owner, lambda _: kept.pop(key, None)), {rest: result}

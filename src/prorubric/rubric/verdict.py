@@ -7,6 +7,7 @@ A verdict is `True` or `False` (the behaviour is present or not, also for a nega
 """
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Annotated, TypeGuard
 
 from pydantic import Field, JsonValue, field_validator
@@ -104,6 +105,11 @@ class UnknownCounts:
         return dict(counts)
 
 
+def are_boolean(verdicts: Iterable[Verdict]) -> bool:
+    """True if all of these are true or false: the usual case, told fast, in which no verdict needs a closer look."""
+    return set(map(type, verdicts)) == {bool}
+
+
 def is_unknown(verdict: Verdict) -> TypeGuard[Unknown]:
     """True if the judge gave no verdict."""
     return isinstance(verdict, Unknown)
@@ -128,3 +134,8 @@ def render_verdict(verdict: Verdict) -> JsonValue:
     if not isinstance(verdict, Unknown):
         return verdict
     return {"unknown": verdict.reason, **verdict.model_dump(exclude={"reason"}, exclude_defaults=True)}
+
+
+def render_verdicts(verdicts: Sequence[Verdict]) -> list[JsonValue]:
+    """Several verdicts as JSON."""
+    return [*verdicts] if are_boolean(verdicts) else [*map(render_verdict, verdicts)]  # type: ignore[list-item]

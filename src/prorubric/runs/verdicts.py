@@ -17,7 +17,7 @@ from prorubric.aggregate.score import Score
 from prorubric.errors import RubricError, SourceError
 from prorubric.files.read import read_rows
 from prorubric.rubric.base import Record
-from prorubric.rubric.verdict import Evidence, Verdict, parse_verdict, render_verdict
+from prorubric.rubric.verdict import Evidence, Verdict, parse_verdict, render_verdicts
 from prorubric.runs.folder import REJECTS, SUMMARY, TASKS, read_setting
 
 VERDICTS, SCORES, SHEET = "verdicts.jsonl", "scores.jsonl", "scores.csv"
@@ -94,7 +94,7 @@ class StoredScores:
 
 def render_verdict_row(task_id: str, sample: int, readings: Readings, **more: JsonValue) -> dict[str, JsonValue]:
     """One row of `verdicts.jsonl`."""
-    verdicts: dict[str, JsonValue] = {name: [*map(render_verdict, row)] for name, row in readings.items()}
+    verdicts: dict[str, JsonValue] = {name: render_verdicts(row) for name, row in readings.items()}
     return {"task_id": task_id, "sample": sample, "verdicts": verdicts, **{k: v for k, v in more.items() if v}}
 
 
