@@ -46,6 +46,11 @@ def find_python(environment: str) -> Path:
     return python
 
 
+def list_variables() -> dict[str, str]:
+    """The environment of a trainer's process; the tests' own modules can be imported there as here."""
+    return {**os.environ, **_OFFLINE, "PYTHONPATH": str(ROOT)}
+
+
 def run_in(
     environment: str,
     script: str | Path,
@@ -83,8 +88,7 @@ def start_in(
     return subprocess.run(
         ["bash" if shell else str(python), str(path), *map(str, args)],
         cwd=ROOT,
-        # The tests' own modules can be imported in a script as here: `from tests.train.parity import …`.
-        env={**os.environ, **_OFFLINE, "PYTHONPATH": str(ROOT), **shell, **(variables or {})},
+        env={**list_variables(), **shell, **(variables or {})},
         capture_output=True,
         text=True,
         timeout=seconds,

@@ -13,12 +13,12 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from prorubric.errors import SourceError
-from prorubric.files.json import parse_json
+from prorubric.files.json import parse_json, render_json
 from prorubric.files.read import read_rows
 from prorubric.files.write import open_rows, open_whole, write_json
 from prorubric.train.recipe import TrainRun
-
-State = Literal["running", "done", "stopped", "failed"]
+from prorubric.train.supervise import STATE, STEPS, STOP, VALIDATION
+from prorubric.train.validate import ANSWERS
 
 _SEAL = "rollout.json"
 
@@ -55,7 +55,7 @@ class RunFolder:
     @property
     def steps(self) -> Path:
         """One record for each rollout."""
-        return self.path / "steps.jsonl"
+        return self.path / STEPS
 
     @property
     def checkpoints(self) -> Path:
@@ -64,29 +64,33 @@ class RunFolder:
 
     def load_run(self) -> TrainRun:
         """The run itself."""
-        return TrainRun(**self._load_json("run.json"))
+        path = self.path / "run.json"
+        try:
+            return TrainRun(**parse_json(path.read_bytes()))
+        except (OSError, ValueError, TypeError) as error:
+            raise SourceError("not a run", str(error), remedy="prorubric train writes it", place=path) from None
 
     def load_rows(self) -> list[str]:
         """The task ids of all rows in order."""
         return [str(row.value["task_id"]) for row in read_rows(self.path / "rows.jsonl") if row.value]
 
-    def load_state(self) -> dict[str, Any]:
-        """What `save_state` wrote last; empty before that."""
-        return self._load_json("state.json") if (self.path / "state.json").exists() else {}
-
-    def save_state(self, state: State, step: int, reason: str | None = None) -> None:
+    def save_state(self, state: Literal["running", "done", "stopped", "failed"], step: int, reason: str = "") -> None:
         """Say how the run is, after so many rollouts."""
-        said = {"state": state, "step": step, "reason": reason}
-        write_json(self.path / "state.json", {key: value for key, value in said.items() if value is not None})
+        write_json(self.path / STATE, {"state": state, "step": step, "reason": reason})
 
     def read_stop(self) -> str | None:
         """Why the run is to end after this rollout, or None."""
-        path = self.path / "stop"
+        path = self.path / STOP
         return (path.read_text(encoding="utf-8").strip() or "asked to stop") if path.exists() else None
+
+    def add_step(self, record: Mapping[str, Any]) -> None:
+        """Add a record that is not the monitor's."""
+        with self.steps.open("ab") as stream:
+            stream.write(render_json(record) + b"\n")
 
     def name_answers(self, rollout: int) -> Path:
         """The file for the answers of a validation."""
-        return self.path / "validation" / f"step-{rollout:04d}" / "answers.jsonl"
+        return self.path / VALIDATION / f"step-{rollout:04d}" / ANSWERS
 
     def save_rollout(self, rollout: int, rows: Iterable[Mapping[str, Any]]) -> None:
         """Keep the responses of a rollout."""
@@ -127,11 +131,3 @@ class RunFolder:
 
     def _name_rollout(self, rollout: int) -> Path:
         return self.path / "rollouts" / f"step-{rollout:04d}.jsonl.zst"
-
-    def _load_json(self, name: str) -> dict[str, Any]:
-        path = self.path / name
-        try:
-            found: dict[str, Any] = parse_json(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise SourceError("cannot be read", str(error), remedy="prorubric train writes it", place=path) from None
-        return found

@@ -219,15 +219,9 @@ def make_grpo_config(
 
     With `validate` the trainer needs an `eval_dataset`.
     """
-    sizes = scale or GrpoScale()
-    found = sizes.change(find_method(method))
+    found = (scale or GrpoScale()).change(find_method(method))
     settings: dict[str, Any] = {
-        "output_dir": str(output_dir),
-        "learning_rate": found.rate,
-        "lr_scheduler_type": "constant_with_warmup",
-        # verl moves the rate once a rollout, TRL once an update.
-        "warmup_steps": found.warmup * found.updates,
-        "weight_decay": found.weight_decay,
+        **list_rollout_settings(output_dir, found, scale),
         "epsilon": found.clip[0],
         "epsilon_high": found.clip[1],
         "delta": found.dual_clip,
@@ -237,6 +231,21 @@ def make_grpo_config(
         "scale_rewards": "group",
         "loss_type": "dapo",
         "vllm_importance_sampling_correction": False,
+    }
+    if validate:
+        settings |= {"eval_strategy": "steps", "eval_steps": settings["save_steps"], "num_generations_eval": 1}
+    return load_trainer("trl", "The paper's settings for TRL", "trl").GRPOConfig(**{**settings, **overrides})
+
+
+def list_rollout_settings(output_dir: str | Path, found: Settings, scale: GrpoScale | None = None) -> dict[str, Any]:
+    """What TRL's trainers that generate responses have in common: sizes, the rate, sampling, checkpoints."""
+    return {
+        "output_dir": str(output_dir),
+        "learning_rate": found.rate,
+        "lr_scheduler_type": "constant_with_warmup",
+        # verl moves the rate once a rollout, TRL once an update.
+        "warmup_steps": found.warmup * found.updates,
+        "weight_decay": found.weight_decay,
         "temperature": found.temperature,
         "top_p": found.top_p,
         "top_k": 0,
@@ -249,11 +258,8 @@ def make_grpo_config(
         "max_steps": found.rollouts * found.updates,
         "logging_steps": found.updates,
         "save_steps": found.every * found.updates,
-        **sizes.divide(found.mini_batch * found.responses),
+        **(scale or GrpoScale()).divide(found.mini_batch * found.responses),
     }
-    if validate:
-        settings |= {"eval_strategy": "steps", "eval_steps": settings["save_steps"], "num_generations_eval": 1}
-    return load_trainer("trl", "The paper's settings for TRL", "trl").GRPOConfig(**{**settings, **overrides})
 
 
 def encode_prompt(tokenizer: Any, messages: Any) -> list[int]:

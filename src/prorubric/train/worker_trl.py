@@ -2,31 +2,36 @@
 
 It reads `run.json` and `rows.jsonl` in the folder of a run and writes everything else there (`run_folder.py`). The same
 command goes on after the newest complete checkpoint, with the same prompts, texts and weights as a run that was never
-interrupted. It ends with 0 if the run is done or was stopped, and with 2 and one line if it cannot go on.
+interrupted. It ends with 0 if the run is done or was stopped, and with 2 and one line if it cannot go on. A supervisor
+holds its standard input: when that ends, so does the training.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from prorubric.datasets.load import load_tasks
+from prorubric.datasets.load import load_responses, load_tasks
 from prorubric.datasets.sources import trl as trl_rows
-from prorubric.errors import ConfigError, ProRubricError
-from prorubric.reward.monitor import Monitor, MonitorConfig
-from prorubric.reward.reward import Reward, RewardRequest
-from prorubric.rubric.records import Response, Task
-from prorubric.rubric.save import save_responses
+from prorubric.errors import BreakerError, ConfigError, ProRubricError
+from prorubric.files.write import open_rows
+from prorubric.rubric.records import Task
+from prorubric.rubric.save import RESPONSE_SCHEMA
+from prorubric.text.show import shorten
 from prorubric.train.adapter import load_trainer
+from prorubric.train.follow_trl import make_follower, share
+from prorubric.train.plan import count_steps
 from prorubric.train.policies import keep_policy, load_tokenizer
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import Checkpoint, RunFolder
-from prorubric.train.supervise import end_with_parent
+from prorubric.train.sft import make_rows, order_rows
+from prorubric.train.supervise import end_with_parent, read_state
 from prorubric.train.trl import GrpoScale, TrlReward, encode_prompt, make_grpo_config
+
+_FEATURE = "Training with TRL"
 
 
 def main(arguments: Sequence[str] = tuple(sys.argv[1:])) -> int:
@@ -37,72 +42,94 @@ def main(arguments: Sequence[str] = tuple(sys.argv[1:])) -> int:
     folder = RunFolder(Path(arguments[0]))
     end_with_parent()
     try:
-        train(folder)
+        train(folder.path)
     except ProRubricError as error:
         with suppress(ProRubricError):  # the folder itself may be what is wrong
-            folder.save_state("failed", int(folder.load_state().get("step", 0)), str(error))
+            folder.save_state("failed", read_state(folder.path).step, str(error))
         print(error, file=sys.stderr)  # noqa: T201 - a command
         return 2
     return 0
 
 
-def train(folder: RunFolder) -> None:
+def train(path: Path) -> None:
     """Train the run of a folder, or go on with it; nothing happens if it is done."""
+    folder = RunFolder(path)
     run = folder.load_run()
-    if folder.load_state().get("state") == "done":
+    if read_state(path).state == "done":
         return
-    if run.settings.kind != "grpo":
-        raise ConfigError(f"{run.method} cannot be trained in TRL yet")
-    args = _make_args(run, folder)
-    with args.main_process_first(local=False):
-        checkpoint = folder.cut_back() if args.process_index == 0 else None
-        policy = keep_policy(run.model, folder.policies)
-    checkpoint = _share(checkpoint)
-    follower, trainer = _make_grpo(run, folder, args, policy, checkpoint)
-    trainer.train(resume_from_checkpoint=str(checkpoint.path) if checkpoint else None)
+    load_trainer("transformers.utils.logging", _FEATURE, "trl").disable_progress_bar()
+    makers: dict[str, Callable[[_Parts], tuple[Any, Any]]] = {"grpo": _make_grpo, "sft": _make_sft}
+    if run.settings.kind not in makers:
+        raise ConfigError(f"{run.method} is not trained in TRL")
+    follower, trainer = makers[run.settings.kind](_Parts(run, folder))
+    follower.trainer = trainer
+    newest = folder.find_checkpoints()[-1:]
+    trainer.train(resume_from_checkpoint=str(newest[0].path) if newest else None)
     follower.finish()
 
 
-def _make_args(run: TrainRun, folder: RunFolder) -> Any:
-    """The trainer's settings: the run's, those of this machine, and the recipe's own, which win."""
-    torch, trl = (load_trainer(name, "Training with TRL", "trl") for name in ("torch", "trl"))
-    settings: dict[str, Any] = {
-        "seed": run.seed,
-        # The rows are in order, and a resumed run counts on that.
-        "shuffle_dataset": False,
-        "report_to": "none",
-        "disable_tqdm": True,
-    }
-    if not torch.cuda.is_available():
-        settings |= {"use_cpu": True, "bf16": False, "gradient_checkpointing": False, "dataloader_pin_memory": False}
-        settings |= {"ddp_backend": "gloo"} if run.processes * run.nodes > 1 else {}
-    known = [field.name for field in fields(trl.GRPOConfig)]
-    for name in run.own:
-        if name not in known:
-            close = get_close_matches(name, known, 1)
-            raise ConfigError(
-                f"set.trl: GRPOConfig has no field {name!r}", remedy=f"did you mean {close[0]}?" if close else ""
-            )
-    scale = GrpoScale(per_device=run.per_device)
-    try:
-        return make_grpo_config(folder.checkpoints, run.settings, scale, **{**settings, **run.own})
-    except ValueError as error:
-        raise ConfigError(" ".join(str(error).split()), place="set.trl") from None
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What every trainer is made of."""
+
+    run: TrainRun
+    folder: RunFolder
+
+    @property
+    def scale(self) -> GrpoScale:
+        """How an update is divided."""
+        return GrpoScale(per_device=self.run.per_device)
+
+    def list_settings(self, config: Any) -> dict[str, Any]:
+        """Settings of this machine and this run, and the recipe's own, which win; for one of TRL's configs."""
+        settings: dict[str, Any] = {"seed": self.run.seed, "report_to": "none", "disable_tqdm": True}
+        if not load_trainer("torch", _FEATURE, "trl").cuda.is_available():
+            settings |= {"use_cpu": True, "bf16": False, "gradient_checkpointing": False}
+            settings |= {"dataloader_pin_memory": False, "ddp_backend": "gloo"}
+        known = [field.name for field in fields(config)]
+        for name in self.run.own:
+            if name not in known:
+                close = get_close_matches(name, known, 1)
+                remedy = f"did you mean {close[0]}?" if close else "see the documentation of TRL"
+                raise ConfigError(f"{config.__name__} has no field {name!r}", remedy=remedy, place="set.trl")
+        return settings | self.run.own
+
+    def start(self, args: Any) -> tuple[str, Any, Checkpoint | None]:
+        """The policy by its name or folder, its tokenizer, and the checkpoint to go on from."""
+        with args.main_process_first(local=False):
+            checkpoint = self.folder.cut_back() if args.process_index == 0 else None
+            policy = keep_policy(self.run.model, self.folder.policies)
+        return policy, load_tokenizer(policy), share(checkpoint)
 
 
-def _make_grpo(
-    run: TrainRun, folder: RunFolder, args: Any, policy: str, checkpoint: Checkpoint | None
-) -> "tuple[_Follower, Any]":
-    """A trainer with its reward, its rows and what follows it."""
+class _RolloutReward(TrlReward):
+    """Rewards a whole rollout in each call, so a call that gives nothing means that the judge is gone."""
+
+    def __call__(self, completions: Sequence[Any], *args: Any, **columns: Any) -> list[float | None]:
+        values = super().__call__(completions, *args, **columns)
+        if self.watched and all(value is None for value in values):
+            reason = shorten("; ".join(self.watched[-1][1].parts.unknown), 200)
+            remedy = "fix the judge, then give the same command again"
+            raise BreakerError(f"all {len(values)} rewards of a rollout are unknown", reason, remedy=remedy)
+        return values
+
+
+def _make_grpo(parts: _Parts) -> tuple[Any, Any]:
+    """GRPO on the rows of the run, in order."""
+    run, folder, settings = parts.run, parts.folder, parts.run.settings
     if run.reward is None:
         raise ConfigError(f"{run.method} has no reward", place=folder.path / "run.json")
-    reward, tokenizer = TrlReward(run.reward), load_tokenizer(policy)
+    trl = load_trainer("trl", _FEATURE, "trl")
+    own = {"shuffle_dataset": False, **parts.list_settings(trl.GRPOConfig)}
+    args = _check(lambda: make_grpo_config(folder.checkpoints, settings, parts.scale, **own))
+    policy, tokenizer, checkpoint = parts.start(args)
+    reward = _RolloutReward(run.reward)
     data = _load_data(run, folder, reward.reward.tasks, tokenizer)
     if checkpoint:  # shadows that are judged now and then, and schemes that know the step, go on from there
-        responses = run.settings.prompts * run.settings.responses // args.world_size
+        responses = settings.prompts * settings.responses // args.world_size
         reward.reward.skip(checkpoint.rollout, checkpoint.rollout * responses)
-    follower = _make_follower(run, folder, reward)
-    trainer = load_trainer("trl", "Training with TRL", "trl").GRPOTrainer(
+    follower = make_follower(run, folder, steps=settings.rollouts, updates=settings.updates, reward=reward)
+    return follower, trl.GRPOTrainer(
         model=policy,
         processing_class=tokenizer,
         reward_funcs=reward,
@@ -110,8 +137,59 @@ def _make_grpo(
         train_dataset=data,
         callbacks=[follower],
     )
-    follower.trainer = trainer
+
+
+def _make_sft(parts: _Parts) -> tuple[Any, Any]:
+    """Supervised fine-tuning on answers to the training tasks."""
+    run, folder, sft = parts.run, parts.folder, parts.run.settings.sft
+    if sft is None or sft.data is None:
+        raise ConfigError("sft.data is missing", remedy="name a file of responses, such as one of best-of-n")
+    trl = load_trainer("trl", _FEATURE, "trl")
+    schedule = "constant_with_warmup" if sft.schedule == "constant" else sft.schedule
+    settings: dict[str, Any] = {
+        "learning_rate": run.settings.rate,
+        "lr_scheduler_type": schedule,
+        "warmup_steps": sft.warmup_share,
+        "weight_decay": run.settings.weight_decay,
+        "completion_only_loss": True,
+        "max_length": None,
+        # The rows are in order, and a resumed run counts on that.
+        "train_sampling_strategy": "sequential",
+        "logging_steps": 1,
+        "save_steps": run.settings.every,
+        **parts.scale.divide(sft.batch),
+        **parts.list_settings(trl.SFTConfig),
+    }
+    args = _check(lambda: trl.SFTConfig(output_dir=str(folder.checkpoints), **settings))
+    policy, tokenizer, _ = parts.start(args)
+    tasks = {task.id: task for task in load_tasks(folder.tasks)}
+    made = make_rows(load_responses(sft.data), tasks, tokenizer, sft.row_limit)
+    if args.process_index == 0:
+        with open_rows(folder.path / "left-out.jsonl", RESPONSE_SCHEMA) as write:
+            for row in made.left_out:
+                write(row)
+    args.max_steps = steps = count_steps(run.settings, len(made.rows))
+    if not steps:
+        line = f"{len(made.rows)} rows are left, and a batch has {sft.batch}; {len(made.left_out)} were left out"
+        raise ConfigError(line, remedy=f"see {folder.path / 'left-out.jsonl'}", place=sft.data)
+    follower = make_follower(run, folder, steps=steps)
+    trainer = trl.SFTTrainer(
+        model=policy,
+        processing_class=tokenizer,
+        args=args,
+        train_dataset=load_trainer("datasets", _FEATURE, "trl").Dataset.from_list(made.rows),
+        callbacks=[follower],
+    )
+    trainer.train_dataset = trainer.train_dataset.select(order_rows(len(made.rows), sft, run.seed))
     return follower, trainer
+
+
+def _check(make: Callable[[], Any]) -> Any:
+    """What `make` gives; TRL's objections become one line."""
+    try:
+        return make()
+    except ValueError as error:
+        raise ConfigError(" ".join(str(error).split()), place="TRL") from None
 
 
 def _load_data(run: TrainRun, folder: RunFolder, tasks: Mapping[str, Task], tokenizer: Any) -> Any:
@@ -122,193 +200,16 @@ def _load_data(run: TrainRun, folder: RunFolder, tasks: Mapping[str, Task], toke
         raise ConfigError(f"no task is called {missing!r}", place=folder.path / "rows.jsonl")
     rows = [{key: value for key, value in trl_rows.render(tasks[name]).items() if key != "task"} for name in places]
     limit = run.settings.prompt_limit
-    lengths = {row["task_id"]: len(encode_prompt(tokenizer, row["prompt"])) for row in rows}
+    lengths = {name: len(encode_prompt(tokenizer, row["prompt"])) for name, row in zip(places, rows, strict=True)}
     if long := [name for name, length in lengths.items() if length > limit]:
-        others = f", and {len(long) - 1} others are too long as well" if len(long) > 1 else ""
+        others = f", and {len(long) - 1} more are too long" if len(long) > 1 else ""
         raise ConfigError(
             f"the prompt has {lengths[long[0]]:,} tokens and prompt_limit is {limit:,}{others}",
             remedy="leave these tasks out or raise prompt_limit",
             place=f"task {long[0]!r}",
         )
-    data = load_trainer("datasets", "Data for TRL", "trl").Dataset.from_list(rows)
+    data = load_trainer("datasets", _FEATURE, "trl").Dataset.from_list(rows)
     return data.select([places[name] for name in names])
-
-
-def _gather(values: Sequence[Any]) -> list[Any]:
-    """The values of all processes, in their order."""
-    return list(import_module("accelerate.utils").gather_object(list(values)))
-
-
-def _share(value: Any) -> Any:
-    """The first process's value, in every process."""
-    return _gather([value])[0]
-
-
-def _make_follower(run: TrainRun, folder: RunFolder, reward: TrlReward | None) -> "_Follower":
-    base = load_trainer("transformers", "Training with TRL", "trl").TrainerCallback
-    made: _Follower = type("Follower", (_Follower, base), {})(run, folder, reward)
-    return made
-
-
-class _Follower:
-    """The methods of the callback that writes the folder. Only the first process writes, and it decides for all."""
-
-    trainer: Any
-
-    def __init__(self, run: TrainRun, folder: RunFolder, reward: TrlReward | None) -> None:
-        self._run, self._folder = run, folder
-        self._seen: list[tuple[RewardRequest, Reward]] = []
-        if reward is not None:
-            reward.watched = self._seen
-        self._monitor: Monitor | None = None
-        self._reason: str | None = None
-        self._rollout = 0
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - the trainer's
-        self._rollout = state.global_step // self._run.settings.updates
-        if state.is_world_process_zero:
-            self._monitor = Monitor(MonitorConfig(self._folder.steps))
-            self._folder.save_state("running", self._rollout)
-        self._validate()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - the trainer's
-        """At the end of a rollout: record it, validate, and see whether to stop."""
-        settings = self._run.settings
-        self._rollout, rest = divmod(state.global_step, settings.updates)
-        if rest:
-            return
-        seen = _gather([(_read_text(case.text), reward) for case, reward in self._seen])
-        self._seen.clear()
-        reason = self._record(seen) if self._monitor else None
-        self._validate()
-        if state.is_world_process_zero:
-            self._folder.save_state("running", self._rollout)
-            reason = reason or self._folder.read_stop()
-        self._reason = _share(reason)
-        if self._reason is not None:
-            control.should_save = control.should_training_stop = True
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - the trainer's
-        self.trainer.accelerator.wait_for_everyone()
-        if state.is_world_process_zero:
-            path = self._folder.checkpoints / f"checkpoint-{state.global_step}"
-            self._folder.seal_checkpoint(path, self._rollout, self._run.keep)
-
-    def finish(self) -> None:
-        """Say how the training ended."""
-        if self._monitor is None:
-            return
-        self._monitor.close()
-        is_done = self._rollout >= self._run.settings.rollouts
-        self._folder.save_state("done" if is_done else "stopped", self._rollout, None if is_done else self._reason)
-        (self._folder.path / "stop").unlink(missing_ok=True)
-
-    def _record(self, seen: Sequence[tuple[str, Reward]]) -> str | None:
-        """Keep the responses of a rollout and its record; gives the alarm if that is to end the run."""
-        size = self._run.settings.responses
-        if self._run.rollouts_kept:
-            self._folder.save_rollout(
-                self._rollout,
-                (
-                    {
-                        "task_id": reward.parts.task_id,
-                        "place": number // size,
-                        "response": number % size,
-                        "text": text,
-                        "tokens": reward.parts.tokens,
-                        "reward": reward.value,
-                        "score": reward.parts.score,
-                        "verdicts": reward.parts.verdicts,
-                    }
-                    for number, (text, reward) in enumerate(seen)
-                ),
-            )
-        if self._monitor is None:
-            return None
-        groups = [number // size for number in range(len(seen))]
-        alarms = self._monitor.record(self._rollout, [reward for _, reward in seen], groups=groups).alarms
-        return str(alarms[0]) if alarms and self._run.stop_on_alarm else None
-
-    def _validate(self) -> None:
-        """Answer the held-out prompts if it is time and they have not been answered yet."""
-        every, last = self._run.validate_every, self._run.settings.rollouts
-        if every is None or (self._rollout % every and self._rollout != last):
-            return
-        path = self._folder.name_answers(self._rollout)
-        if not _share(self._folder.held_out.exists() and not path.exists()):
-            return
-        tasks = list(load_tasks(self._folder.held_out))
-        tokenizer = self.trainer.processing_class
-        prompts = [encode_prompt(tokenizer, trl_rows.render(task)["prompt"]) for task in tasks]
-        answers = _answer(self.trainer, prompts, self._run, self._rollout)
-        if self._monitor is not None:
-            texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
-            save_responses(
-                path,
-                (
-                    Response(task_id=task.id, text=text, sample=0, tokens=len(ids))
-                    for task, text, ids in zip(tasks, texts, answers, strict=True)
-                ),
-            )
-
-
-def _read_text(completion: Any) -> str:
-    return completion if isinstance(completion, str) else str(completion[-1]["content"])
-
-
-def _answer(trainer: Any, prompts: Sequence[list[int]], run: TrainRun, rollout: int) -> list[list[int]]:
-    """The policy's answers as ids, with their end token; the random state of the training stays as it is."""
-    torch, unwrap = import_module("torch"), import_module("trl.models.utils").unwrap_model_for_generation
-    world, rank = trainer.accelerator.num_processes, trainer.accelerator.process_index
-    size = trainer.args.per_device_eval_batch_size
-    options = _list_generation(trainer, run)
-    found: list[list[int]] = []
-    is_training = trainer.model.training
-    trainer.model.eval()
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(run.seed * 1_000_003 + rollout * world + rank)
-        with unwrap(trainer.model_wrapped, trainer.accelerator, generation_kwargs=options) as model:
-            for start in range(0, len(prompts), size * world):
-                # Every process takes part in every round, so a short last round repeats its last prompt.
-                batch = [prompts[min(start + rank * size + place, len(prompts) - 1)] for place in range(size)]
-                found += _gather(_generate(trainer, model, batch, options))
-    trainer.model.train(is_training)
-    return found[: len(prompts)]
-
-
-def _list_generation(trainer: Any, run: TrainRun) -> dict[str, Any]:
-    """How answers of a validation are generated."""
-    tokenizer, temperature = trainer.processing_class, run.validate.temperature if run.validate else 0.0
-    declared = trainer.model.generation_config.eos_token_id
-    ends = {tokenizer.eos_token_id, *([declared] if isinstance(declared, int) else declared or [])}
-    sampling = {"temperature": temperature, "top_p": run.settings.top_p, "top_k": 0} if temperature else {}
-    return {
-        "max_new_tokens": run.settings.response_limit,
-        "do_sample": temperature > 0,
-        "pad_token_id": tokenizer.pad_token_id,
-        "eos_token_id": sorted(ends),
-        **sampling,
-    }
-
-
-def _generate(trainer: Any, model: Any, prompts: Sequence[list[int]], options: Mapping[str, Any]) -> list[list[int]]:
-    """Answers to a batch of prompts, padded on the left, each up to its end token."""
-    torch, pad, ends = import_module("torch"), options["pad_token_id"], set(options["eos_token_id"])
-    longest = max(map(len, prompts))
-    ids = [[pad] * (longest - len(prompt)) + prompt for prompt in prompts]
-    mask = [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts]
-    device = trainer.accelerator.device
-    config = import_module("transformers").GenerationConfig(**options, disable_compile=True)
-    made = model.generate(
-        input_ids=torch.tensor(ids, device=device),
-        attention_mask=torch.tensor(mask, device=device),
-        generation_config=config,
-    )
-    answers = []
-    for row in made[:, longest:].tolist():
-        end = next((place for place, token in enumerate(row) if token in ends), len(row) - 1)
-        answers.append(row[: end + 1])
-    return answers
 
 
 if __name__ == "__main__":

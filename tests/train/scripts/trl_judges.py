@@ -1,7 +1,10 @@
 """Judges that fail on purpose, as `pkg.module:object`."""
 
 import json
+import os
 from collections import Counter
+from hashlib import sha256
+from pathlib import Path
 
 from tests.train.parity import HashJudge
 
@@ -74,3 +77,17 @@ class GamedJudge(HashJudge):
         progress = min(self._calls[few] / 40, 1.0)
         met = round(len(asked) * (progress if few else 1 - progress))
         return Reply(json.dumps({kind: {index: place < met for place, index in enumerate(asked)}}))
+
+
+class LoggedJudge(HashJudge):
+    """Writes a line to the file in JUDGE_LOG for every reply that would have to be paid for."""
+
+    name = identity = "logged-judge"
+
+    async def complete(self, request: Request) -> Outcome:
+        outcome = await super().complete(request)
+        if isinstance(outcome, Reply):
+            asked = sha256(request.messages[-1].content.encode("utf-8", "surrogatepass")).hexdigest()
+            with Path(os.environ["JUDGE_LOG"]).open("a") as log:
+                log.write(f"{asked}\n")
+        return outcome
