@@ -84,8 +84,14 @@ class _Parts:
         """Settings of this machine and this run, and the recipe's own, which win; for one of TRL's configs."""
         settings: dict[str, Any] = {"seed": self.run.seed, "report_to": "none", "disable_tqdm": True}
         if not load_trainer("torch", _FEATURE, "trl").cuda.is_available():
-            settings |= {"use_cpu": True, "bf16": False, "gradient_checkpointing": False}
-            settings |= {"dataloader_pin_memory": False, "ddp_backend": "gloo"}
+            settings |= {
+                "use_cpu": True,
+                "bf16": False,
+                "gradient_checkpointing": False,
+                "dataloader_pin_memory": False,
+            }
+            if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+                settings["ddp_backend"] = "gloo"
         known = [field.name for field in fields(config)]
         for name in self.run.own:
             if name not in known:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import trl
-from tests.patience import PATIENCE
 from tests.train.training import write_run
 
 import datasets
@@ -60,10 +59,11 @@ def run(folder: Path) -> int:
 
 def kill_at(folder: Path, name: str, lines: int) -> int:
     """Train until a file is there, then kill the training; gives how that ended."""
-    child, watched, end = start(folder, lambda: worker_trl.main([str(folder)])), folder / name, time.monotonic()
+    child, watched = start(folder, lambda: worker_trl.main([str(folder)])), folder / name
     while not (watched.exists() and (not lines or watched.read_bytes().count(b"\n") >= lines)):
-        if time.monotonic() - end > PATIENCE:
-            break
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.002)
     os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -123,9 +123,12 @@ def main() -> None:
     codes["resumed"] = run(stopped)
     codes["again"] = run(stopped)
     codes["kl"] = run(write_grpo(folder / "kl", "rubric-rl-kl-0.04", validate=None, keep="last", every=1))
+    gamed = {"judge": "tests.train.scripts.trl_judges:GamedJudge", "shadow": ["additive"], "stop": "alarm"}
+    small = {"rollouts": 40, "prompts": 1, "responses": 2, "every": 50, "response_limit": 2, "validate": None}
+    codes["alarm"] = run(write_grpo(folder / "alarm", **gamed, **small))
     codes["long"] = run(write_grpo(folder / "long", prompt_limit=80))
     codes["own"] = run(write_grpo(folder / "own", set={"trl": {"learning_rat": 1}}))
-    codes["no model"] = run(write_grpo(folder / "no-model", model=str(folder / "nowhere")))
+    codes["no-model"] = run(write_grpo(folder / "no-model", model=str(folder / "nowhere")))
     answers, policy = write_answers(folder / "answers"), save_thinking_policy(folder / "policy")
     sft, sft_killed = (write_sft(folder / name, answers, policy) for name in ("sft", "sft-killed"))
     codes["sft"] = run(sft)
