@@ -11,6 +11,8 @@ from prorubric import SAMPLE_TASKS, load_tasks
 from prorubric.datasets.load import load_responses
 from prorubric.files.read import read_rows
 from prorubric.reward.monitor import load_steps
+from prorubric.train.methods import METHODS
+from prorubric.train.scaffold import scaffold_counts
 from prorubric.train.supervise import read_state
 from tests.patience import PATIENCE
 from tests.reward.serving import HELD, JudgeAt, wait_until
@@ -155,6 +157,39 @@ def test_what_cannot_be_trained_is_refused_in_one_line(runs: tuple[Path, dict[st
 def test_too_long_prompts_are_counted(runs: tuple[Path, dict[str, Any]]) -> None:
     reason = read_state(runs[0] / "long" / GRPO).reason
     assert reason.endswith("prompt_limit is 80, and 4 more are too long; leave these tasks out or raise prompt_limit")
+
+
+def test_scaffolds_are_shown_in_training_and_counted(runs: tuple[Path, dict[str, Any]]) -> None:
+    folder, codes = runs
+    run = folder / "ruscarl/ruscarl-original-seed-42"
+    assert codes["ruscarl"] == 0
+    tasks = {task.id: task for task in TASKS}
+    scaffold = METHODS["ruscarl-original"].scaffold
+    assert scaffold
+    for step in range(1, 5):
+        rows = [row.value for row in read_rows(run / f"rollouts/step-000{step}.jsonl.zst") if row.value]
+        sizes = [len(tasks[row["task_id"]].rubric.criteria) for row in rows]
+        expected = [scaffold_counts(size, 4, step, 4, scaffold)[place % 4] for place, size in enumerate(sizes)]
+        assert [row["scaffold"] for row in rows] == expected
+        assert (max(expected) > 0) is (step == 1)
+
+
+def test_self_distillation_needs_no_judge_and_its_loss_falls(runs: tuple[Path, dict[str, Any]]) -> None:
+    folder, codes = runs
+    run = folder / "opsd/opsd-seed-42"
+    assert codes["opsd"] == 0
+    steps = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
+    assert [step["step"] for step in steps] == [1, 2, 3, 4]
+    assert 0 < steps[-1]["loss"] < steps[0]["loss"]
+    assert not (folder / "opsd/journal.sqlite").exists()
+
+
+def test_self_distillation_that_is_killed_ends_as_one_that_was_not(runs: tuple[Path, dict[str, Any]]) -> None:
+    folder, codes = runs
+    assert codes["opsd killed"] == [-9, 0]
+    whole, killed = (list_written(folder / name / "opsd-seed-42", "checkpoint-8") for name in ("opsd", "opsd-killed"))
+    assert len(whole) == 5
+    assert killed == whole
 
 
 def test_sft_trains_on_the_answers_that_fit_in_whole_batches(runs: tuple[Path, dict[str, Any]]) -> None:

@@ -27,9 +27,13 @@ from prorubric.train.plan import count_steps
 from prorubric.train.policies import keep_policy, load_tokenizer
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import Checkpoint, RunFolder
+from prorubric.train.scaffold import scaffold_prompt
+from prorubric.train.self_distillation import render_teacher_text
 from prorubric.train.sft import make_rows, order_rows
 from prorubric.train.supervise import end_with_parent, read_state
-from prorubric.train.trl import GrpoScale, TrlReward, encode_prompt, make_grpo_config
+from prorubric.train.trl import GrpoScale, TrlReward, encode_prompt, list_rollout_settings, make_grpo_config
+from prorubric.train.trl_distillation import list_sdft_settings, make_distillation_trainer
+from prorubric.train.trl_scaffold import ScaffoldRollout
 
 _FEATURE = "Training with TRL"
 
@@ -58,7 +62,11 @@ def train(path: Path) -> None:
     if read_state(path).state == "done":
         return
     load_trainer("transformers.utils.logging", _FEATURE, "trl").disable_progress_bar()
-    makers: dict[str, Callable[[_Parts], tuple[Any, Any]]] = {"grpo": _make_grpo, "sft": _make_sft}
+    makers: dict[str, Callable[[_Parts], tuple[Any, Any]]] = {
+        "grpo": _make_grpo,
+        "distillation": _make_distillation,
+        "sft": _make_sft,
+    }
     if run.settings.kind not in makers:
         raise ConfigError(f"{run.method} is not trained in TRL")
     follower, trainer = makers[run.settings.kind](_Parts(run, folder))
@@ -130,7 +138,8 @@ def _make_grpo(parts: _Parts) -> tuple[Any, Any]:
     args = _check(lambda: make_grpo_config(folder.checkpoints, settings, parts.scale, **own))
     policy, tokenizer, checkpoint = parts.start(args)
     reward = _RolloutReward(run.reward)
-    data = _load_data(run, folder, reward.reward.tasks, tokenizer)
+    tasks, shown = reward.reward.tasks, settings.scaffold
+    data = _load_data(run, folder, tasks, tokenizer)
     if checkpoint:  # shadows that are judged now and then, and schemes that know the step, go on from there
         responses = settings.prompts * settings.responses // args.world_size
         reward.reward.skip(checkpoint.rollout, checkpoint.rollout * responses)
@@ -141,6 +150,33 @@ def _make_grpo(parts: _Parts) -> tuple[Any, Any]:
         reward_funcs=reward,
         args=args,
         train_dataset=data,
+        callbacks=[follower],
+        rollout_func=shown and ScaffoldRollout(tasks.values(), shown, seed=run.seed, steps=settings.rollouts),
+    )
+
+
+def _make_distillation(parts: _Parts) -> tuple[Any, Any]:
+    """Self-distillation on the rows of the run, in order."""
+    run, folder, settings = parts.run, parts.folder, parts.run.settings
+    if settings.distillation is None:
+        raise ConfigError("distillation is missing", place=folder.path / "run.json")
+    sdft = load_trainer("trl.experimental.sdft", _FEATURE, "trl")
+    given = {
+        **list_rollout_settings(folder.checkpoints, settings, parts.scale),
+        **list_sdft_settings(settings.distillation),
+        "shuffle_dataset": False,
+        **parts.list_settings(sdft.SDFTConfig),
+    }
+    args = _check(lambda: sdft.SDFTConfig(**given))
+    policy, tokenizer, _ = parts.start(args)
+    tasks = {task.id: task for task in load_tasks(folder.tasks)}
+    follower = make_follower(run, folder, steps=settings.rollouts, updates=settings.updates)
+    return follower, make_distillation_trainer(
+        settings.distillation,
+        model=policy,
+        processing_class=tokenizer,
+        args=args,
+        train_dataset=_load_data(run, folder, tasks, tokenizer),
         callbacks=[follower],
     )
 
@@ -199,20 +235,30 @@ def _check(make: Callable[[], Any]) -> Any:
 
 
 def _load_data(run: TrainRun, folder: RunFolder, tasks: Mapping[str, Task], tokenizer: Any) -> Any:
-    """All rows of the run in order; `ConfigError` if one of the prompts is too long."""
-    names = folder.load_rows()
+    """All rows of the run in order; `ConfigError` if a prompt is too long, with the largest scaffold it will get."""
+    names, settings = folder.load_rows(), run.settings
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    if missing := next((name for name in places if name not in tasks), None):
-        raise ConfigError(f"no task is called {missing!r}", place=folder.path / "rows.jsonl")
-    rows = [{key: value for key, value in trl_rows.render(tasks[name]).items() if key != "task"} for name in places]
-    limit = run.settings.prompt_limit
-    lengths = {name: len(encode_prompt(tokenizer, row["prompt"])) for name, row in zip(places, rows, strict=True)}
-    if long := [name for name, length in lengths.items() if length > limit]:
+    rows: list[dict[str, Any]] = []
+    long: dict[str, int] = {}
+    for name in places:
+        if name not in tasks:
+            raise ConfigError(f"no task is called {name!r}", place=folder.path / "rows.jsonl")
+        prompt: Any = trl_rows.render(tasks[name])["prompt"]
+        row = {"prompt": prompt, "task_id": name}
+        if settings.kind == "distillation":
+            row["privileged_context"] = render_teacher_text(tasks[name])
+        if settings.scaffold:
+            place = {"seed": run.seed, "step": 1, "steps": settings.rollouts, "responses": settings.responses}
+            prompt = scaffold_prompt(tasks[name], settings.scaffold, rollout=0, **place)
+        if (length := len(encode_prompt(tokenizer, prompt))) > settings.prompt_limit:
+            long[name] = length
+        rows.append(row)
+    for name, length in long.items():
         others = f", and {len(long) - 1} more are too long" if len(long) > 1 else ""
         raise ConfigError(
-            f"the prompt has {lengths[long[0]]:,} tokens and prompt_limit is {limit:,}{others}",
+            f"the prompt has {length:,} tokens and prompt_limit is {settings.prompt_limit:,}{others}",
             remedy="leave these tasks out or raise prompt_limit",
-            place=f"task {long[0]!r}",
+            place=f"task {name!r}",
         )
     data = load_trainer("datasets", _FEATURE, "trl").Dataset.from_list(rows)
     return data.select([places[name] for name in names])

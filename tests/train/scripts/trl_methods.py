@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from tests.train.scripts.tiny_policy import make_tiny_model, save_tiny_policy
 from tests.train.slow_distillation import OPTIONS
 from transformers import AutoTokenizer, set_seed
 from trl import GRPOTrainer
@@ -23,6 +22,7 @@ from prorubric import Criterion, Rubric, Task, save_tasks
 from prorubric.errors import ProRubricError
 from prorubric.reward.reward import RewardConfig
 from prorubric.rubric.records import Message
+from prorubric.train.policies import keep_policy, make_tiny_model
 from prorubric.train.scaffold import Scaffold, scaffold_prompt
 from prorubric.train.self_distillation import Distillation, render_teacher_text, self_distillation_loss
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config
@@ -332,13 +332,12 @@ def count_changed(before: list[Any], model: Any) -> int:
 
 def save_outspoken_policy(folder: Path) -> Path:
     """A tiny policy whose context matters: with its usual weights, every next token is almost equally likely."""
-    save_tiny_policy(folder)
-    model = make_tiny_model()
+    policy, model = Path(keep_policy("tiny", folder)), make_tiny_model()
     for parameter in model.parameters():
         if parameter.ndim > 1:
             parameter.data *= 5
-    model.save_pretrained(folder)
-    return folder
+    model.save_pretrained(policy)
+    return policy
 
 
 def main() -> None:

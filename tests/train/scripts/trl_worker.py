@@ -129,6 +129,13 @@ def main() -> None:
     codes["long"] = run(write_grpo(folder / "long", prompt_limit=80))
     codes["own"] = run(write_grpo(folder / "own", set={"trl": {"learning_rat": 1}}))
     codes["no-model"] = run(write_grpo(folder / "no-model", model=str(folder / "nowhere")))
+    codes["ruscarl"] = run(write_grpo(folder / "ruscarl", "ruscarl-original"))
+    opsd = {"judge": None, "responses": 1, "rate": 1e-2, "distillation": {"clip_mode": "none"}}
+    whole, killed = (
+        write_run(folder / name, "opsd", TASKS[:3], TASKS[5:7], **opsd) for name in ("opsd", "opsd-killed")
+    )
+    codes["opsd"] = run(whole)
+    codes["opsd killed"] = [kill_at(killed, "steps.jsonl", 3), run(killed)]
     answers, policy = write_answers(folder / "answers"), save_thinking_policy(folder / "policy")
     sft, sft_killed = (write_sft(folder / name, answers, policy) for name in ("sft", "sft-killed"))
     codes["sft"] = run(sft)
