@@ -6,6 +6,7 @@ interrupted. It ends with 0 if the run is done or was stopped, and with 2 and on
 holds its standard input: when that ends, so does the training.
 """
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
