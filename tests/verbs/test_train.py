@@ -93,7 +93,9 @@ def test_every_checkpoint_is_judged_twice_and_the_curve_is_kept(trial: Trial, ju
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["answers.jsonl", "scores.jsonl", "second.jsonl", "summary.json", "verdicts.jsonl"]
     rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
-    assert [(row["coverage"], row["appropriateness"], row["tokens"]) for row in rows] == [(1.0, 1.0, 7)] * 2
+    assert [{name: score["value"] for name, score in row["scores"].items()} for row in rows] == [
+        {"coverage": 1.0, "appropriateness": 1.0}
+    ] * 2
     (first, _) = (json.loads(line) for line in (folder / "second.jsonl").read_text().splitlines())
     assert first["verdicts"] == {"probe": [True] * 4}
 

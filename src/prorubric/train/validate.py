@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from prorubric.aggregate.choose import score_readings
+from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_responses
 from prorubric.errors import BreakerError
 from prorubric.files.write import open_rows, write_json
@@ -22,7 +22,7 @@ from prorubric.llm.together import run_in_order
 from prorubric.reward.engine import find_engine, run_blocking
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Response, Task
-from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_verdict_row
+from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_score_row, render_verdict_row
 from prorubric.text.show import count
 from prorubric.train.plan import Question, list_questions
 from prorubric.train.recipe import Recipe
@@ -38,9 +38,9 @@ class Validated(Record):
 
     step: int
     answers: int
-    coverage: float | None
+    coverage: float | None = None
     """The mean share of the criteria's weight, by the training judge; None if it was not asked."""
-    appropriateness: float | None
+    appropriateness: float | None = None
     """The mean score on held-out criteria, by the second judge; None if it was not asked."""
     unknown: int
     """Answers without one of the scores that were asked for."""
@@ -65,22 +65,21 @@ class Validator:
         if not questions or not answers:
             return None
         judged = {name: self._judge(asked, answers) for name, asked in questions.items()}
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, Score]] = []
         for place, answer in enumerate(answers):
-            row: dict[str, Any] = {"task_id": answer.task_id, "sample": answer.sample, "tokens": answer.tokens}
-            for name, asked in questions.items():
-                row[name] = self._score(answer, judged[name][place], asked.scheme)
-            rows.append(row)
-        unknown = sum(any(row[name] is None for name in questions) for row in rows)
+            found = {name: self._score(answer, judged[name][place], asked.scheme) for name, asked in questions.items()}
+            rows.append(found)
+        unknown = sum(any(score.value is None for score in row.values()) for row in rows)
         if unknown > self.recipe.max_unknown * len(rows):
             raise BreakerError(f"step {step}: {count(unknown, 'answer')} of {len(rows)} could not be judged")
-        for name, found in judged.items():
-            _save(folder / FILES[name], answers, found)
+        for name, given in judged.items():
+            _save(folder / FILES[name], answers, given)
         with open_rows(folder / SCORES, ROW_SCHEMA) as write:
-            for row in rows:
-                write(row)
-        means = {name: _mean(row.get(name) for row in rows) for name in ("coverage", "appropriateness", "tokens")}
-        validated = Validated(step=step, answers=len(rows), unknown=unknown, **means)
+            for answer, scores in zip(answers, rows, strict=True):
+                write(render_score_row(answer.task_id, answer.sample, scores))
+        means = {name: _mean(row[name].value for row in rows) for name in questions}
+        tokens = _mean(answer.tokens for answer in answers)
+        validated = Validated(step=step, answers=len(rows), unknown=unknown, tokens=tokens, **means)
         write_json(folder / SUMMARY, validated.model_dump(mode="json"))
         return validated
 
@@ -97,13 +96,15 @@ class Validator:
 
         return run_blocking(judge_all())
 
-    def _score(self, answer: Response, judged: Mapping[str, Judgement], scheme: str | None) -> float | None:
-        """The score under a scheme, or of the four fixed criteria the share that holds; None if it is unknown."""
+    def _score(self, answer: Response, judged: Mapping[str, Judgement], scheme: str | None) -> Score:
+        """The score under a scheme, or the share of the four fixed criteria that hold."""
         verdicts = {name: found.verdicts for name, found in judged.items()}
         if scheme is not None:
-            return score_readings(verdicts, self.tasks[answer.task_id], [scheme])[scheme].value
+            return score_readings(verdicts, self.tasks[answer.task_id], [scheme])[scheme]
         held = verdicts["probe"]
-        return fmean(map(bool, held)) if all(isinstance(verdict, bool) for verdict in held) else None
+        unknown = tuple(index for index, verdict in enumerate(held, 1) if not isinstance(verdict, bool))
+        low = sum(verdict is True for verdict in held) / len(held)
+        return Score(value=None if unknown else low, low=low, high=low + len(unknown) / len(held), unknown=unknown)
 
 
 def _save(path: Path, answers: Sequence[Response], judged: Sequence[Mapping[str, Judgement]]) -> None:
