@@ -11,7 +11,7 @@ from pathlib import Path
 from prorubric import Response, save_responses
 from prorubric.datasets.load import load_tasks
 from prorubric.train.run_folder import RunFolder
-from prorubric.train.supervise import end_with_parent
+from prorubric.train.supervise import end_with_parent, read_state
 
 
 def main() -> int:
@@ -21,7 +21,7 @@ def main() -> int:
     run = folder.load_run()
     with (folder.path.parent / "starts.txt").open("a") as starts:
         starts.write(f"{run.name}\n")
-    first = int(folder.load_state().get("step", 0))
+    first = read_state(folder.path).step
     for step in range(first, run.settings.rollouts + 1):
         if step == script.get("fail_at"):
             folder.save_state("failed", step, "the judge is gone")
