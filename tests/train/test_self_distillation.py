@@ -128,7 +128,7 @@ def test_logits_that_do_not_fit_are_refused(teacher: tuple[int, ...], student: t
         self_distillation_loss(np.zeros(teacher), np.zeros(student))
 
 
-def test_the_defaults_are_the_papers() -> None:
+def test_the_defaults_are_a_clipped_mixture_with_the_untrained_policy() -> None:
     assert Distillation() == Distillation(
         beta=0.5, clip=0.05, clip_mode="token", support="teacher", top_k=128, teacher="base", temperature=1.0
     )

@@ -29,7 +29,7 @@ _Array = NDArray[np.float64]
 
 @config_record
 class Distillation:
-    """The loss of self-distillation and its teacher; the defaults are the paper's, as far as it gives them."""
+    """The loss of self-distillation and its teacher; the defaults are RGSD's, where it gives them."""
 
     _: KW_ONLY
     beta: Annotated[float, Field(ge=0, le=1)] = 0.5
