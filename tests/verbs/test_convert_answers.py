@@ -45,6 +45,30 @@ def test_the_answers_of_rubrichub_become_responses_to_its_rubrics(tmp_path: Path
     assert result.dropped == {"rubric_judge_details": 1}
 
 
+def test_rows_with_the_same_prompt_and_rubric_are_samples_of_one_task(tmp_path: Path) -> None:
+    row, other = ROWS["rubrichub-sft"], {**ROWS["rubrichub-sft"], "query": "Write a song."}
+    rows = [row, other, {**row, "answer": "Violets are blue"}, {**row, "answer": "Sugar is sweet"}]
+    source = write_jsonl(tmp_path / "in.jsonl", *rows)
+    config = ConvertConfig(tasks=str(source), out=tmp_path / "out.jsonl", responses=tmp_path / "answers.jsonl")
+    result = convert_tasks(config)
+    assert (result.read, result.written, result.answers, result.rejected) == (4, 2, 4, {})
+    poem, song = (task.id for task in load_tasks(tmp_path / "out.jsonl"))
+    found = [(r.task_id, r.sample, r.text) for r in load_responses(tmp_path / "answers.jsonl")]
+    assert found == [
+        (poem, 0, "Roses are red"),
+        (song, 0, "Roses are red"),
+        (poem, 1, "Violets are blue"),
+        (poem, 2, "Sugar is sweet"),
+    ]
+
+
+def test_rows_that_repeat_an_id_of_their_own_are_rejects(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "in.jsonl", ROWS["profbench"], ROWS["profbench"])
+    config = ConvertConfig(tasks=str(source), out=tmp_path / "out.jsonl", responses=tmp_path / "answers.jsonl")
+    result = convert_tasks(config)
+    assert (result.written, result.answers, sum(result.rejected.values())) == (1, 2, 1)
+
+
 def test_labels_of_several_answers_are_told_apart(tmp_path: Path) -> None:
     convert(tmp_path, ROWS["profbench"], labels=tmp_path / "labels.jsonl")
     found = [(item.response, item.statement, item.labels) for item in load_labels(tmp_path / "labels.jsonl")]

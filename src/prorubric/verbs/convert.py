@@ -6,6 +6,7 @@ input and of each output. Rows that were rejected, or that preparation left out,
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, asdict
@@ -102,6 +103,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     outputs = _name_outputs(config, config.out)
     counts = {outcome: Rejects(shown=1, keep=False) for outcome in ("rejected", "left out")}
     written = held_out = answers = 0
+    samples: Counter[str] = Counter()
 
     def list_row(reject: Reject, outcome: str = "rejected") -> None:
         counts[outcome].add(reject)
@@ -113,7 +115,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_rows(outputs["rejects"], _LISTED_SCHEMA) as write_listed,
-        _open_answers(outputs, stream) as write_answers,
+        _open_answers(outputs, stream, samples) as write_answers,
     ):
         # The held-out part is known only at the end of the stream, so the tasks first go to a temporary file.
         first = Path(folder) / "tasks.jsonl" if config.held_out else outputs["tasks"]
@@ -122,10 +124,11 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
                 refused = preparation.refuse(task) if config.prepare else None
                 if refused:
                     list_row(Reject(config.tasks, stream.line, refused), "left out")
-                elif stream.take_id(task.id):
-                    draw.offer(task)
-                    write(task)
-                    written += 1
+                elif (is_written := task.id in samples) or stream.take_id(task.id):
+                    if not is_written:  # otherwise the row has another answer to the same task
+                        draw.offer(task)
+                        write(task)
+                        written += 1
                     try:
                         answers += write_answers(task)
                     except RubricError as error:  # the task is fine, its answers are not
@@ -179,8 +182,13 @@ def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
 
 
 @contextmanager
-def _open_answers(outputs: dict[str, Path], stream: Stream[Task]) -> Iterator[Callable[[Task], int]]:
-    """A function that writes the answers that a task's row carries, and gives how many there are."""
+def _open_answers(
+    outputs: dict[str, Path], stream: Stream[Task], samples: Counter[str]
+) -> Iterator[Callable[[Task], int]]:
+    """A function that writes the answers that a task's row carries, and gives how many there are.
+
+    `samples` counts the answers of each task that is known by its content, to which later rows may add.
+    """
     wanted, source = [name for name in ANSWER_FILES if name in outputs], stream.source
     if wanted and not isinstance(source, MappedSource):
         raise ConfigError(f"--{wanted[0]} needs a mapping that names the answers (response=…); give one with --map")
@@ -193,7 +201,7 @@ def _open_answers(outputs: dict[str, Path], stream: Stream[Task]) -> Iterator[Ca
 
         def write_answers(task: Task) -> int:
             found = list(source.list_answers(stream.row, task)) if wanted and isinstance(source, MappedSource) else []
-            for sample, answer in enumerate(found):
+            for sample, answer in enumerate(found, samples.get(task.id, 0)):
                 response = Response(task_id=task.id, text=answer.text, sample=sample, model=answer.model)
                 if "responses" in write:
                     write["responses"](render_response(response))
@@ -204,6 +212,8 @@ def _open_answers(outputs: dict[str, Path], stream: Stream[Task]) -> Iterator[Ca
                     for criterion, said in zip(task.rubric.criteria, answer.labels, strict=True):
                         labels = [read_boolean(one) for one in (said if isinstance(said, list) else [said])]
                         write["labels"](render_label(task.messages, response, criterion, labels))
+            if found and isinstance(source, MappedSource) and source.mapping.id is None:
+                samples[task.id] += len(found)
             return len(found)
 
         yield write_answers
