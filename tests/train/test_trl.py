@@ -12,13 +12,17 @@ import pytest
 
 from prorubric import SAMPLE_TASKS, load_tasks, save_tasks
 from prorubric.aggregate.advantages import channel_advantages, group_advantages
+from prorubric.datasets.load import load_responses
 from prorubric.errors import ConfigError, MissingExtraError
+from prorubric.files.read import read_rows
 from prorubric.reward.monitor import load_steps
 from prorubric.reward.reward import Overlong, RewardConfig, RewardRequest, RubricReward
 from prorubric.train.methods import METHODS
+from prorubric.train.supervise import read_state
 from prorubric.train.trl import GrpoScale, SecondOpinion, TrlReward, make_dataset, make_grpo_config
 from tests.train.parity import SCHEMES, expect, expect_transcripts, load_pairs, render_rewards
 from tests.train.running import ROOT, SCRIPTS, find_python, run_in, start_in, trainers
+from tests.train.training import write_run
 
 TASK = "medicine-infant-fever"
 pytestmark = trainers
@@ -234,8 +238,10 @@ def test_prompts_that_are_too_long_are_left_out_and_named(compared: dict[str, An
 
 
 def test_two_processes_share_a_group_and_make_one_record(tmp_path: Path) -> None:
-    torchrun = find_python("trl").with_name("torchrun")
-    done = start_in("trl", torchrun, "--standalone", "--nproc_per_node", 2, SCRIPTS / "trl_two_processes.py", tmp_path)
+    torchrun, tasks = find_python("trl").with_name("torchrun"), list(load_tasks(SAMPLE_TASKS))
+    run = write_run(tmp_path / "recipe", "prorubric", tasks[:3], tasks[3:6], processes=2, rollouts=2, responses=2)
+    script = (SCRIPTS / "trl_two_processes.py", tmp_path, run)
+    done = start_in("trl", torchrun, "--standalone", "--nproc_per_node", 2, *script)
     assert done.returncode == 0, done.stderr[-2000:]
     first, second = (json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in (0, 1))
     assert (first["records"], second["records"]) == (True, False)
@@ -254,6 +260,26 @@ def test_two_processes_share_a_group_and_make_one_record(tmp_path: Path) -> None
     halves = find_channel_advantages(channels, np.repeat([0, 1], 4))
     assert np.abs(ours - halves).max() > 0.1
     check_methods(first["methods"], second["methods"])
+    check_run(run)
+
+
+def check_run(run: Path) -> None:
+    """Both processes have trained one run, and one of them has written its folder."""
+    assert read_state(run).model_dump() == {"state": "done", "step": 2, "reason": ""}
+    assert [(step.step, step.responses, step.groups) for step in load_steps(run / "steps.jsonl")] == [
+        (1, 4, 2),
+        (2, 4, 2),
+    ]
+    tasks = [task.id for task in load_tasks(SAMPLE_TASKS)]
+    rows = [row.value for row in read_rows(run / "rollouts/step-0002.jsonl.zst") if row.value]
+    assert [row["task_id"] for row in rows] == [tasks[2], tasks[2], tasks[0], tasks[0]]
+    for step in (0, 2):
+        answers = load_responses(run / f"validation/step-000{step}/answers.jsonl")
+        assert [answer.task_id for answer in answers] == tasks[3:6]
+    assert sorted(path.name for path in run.glob("checkpoints/*/rng_state_*.pth")) == [
+        "rng_state_0.pth",
+        "rng_state_1.pth",
+    ]
 
 
 def check_methods(first: dict[str, Any], second: dict[str, Any]) -> None:

@@ -100,8 +100,7 @@ def test_a_run_that_is_killed_five_times_ends_as_one_that_was_not(runs: tuple[Pa
 def test_no_reply_is_paid_for_twice(runs: tuple[Path, dict[str, Any]]) -> None:
     whole, killed = ((runs[0] / name / GRPO / "judged.txt").read_text().split() for name in ("whole", "killed"))
     assert len(whole) > 48
-    assert len(set(killed)) == len(killed)
-    assert set(killed) == set(whole)
+    assert sorted(killed) == sorted(whole)
 
 
 def test_a_stop_file_ends_a_run_after_its_rollout_with_a_checkpoint(runs: tuple[Path, dict[str, Any]]) -> None:
@@ -201,7 +200,7 @@ def test_sft_trains_on_the_answers_that_fit_in_whole_batches(runs: tuple[Path, d
     assert [step["step"] for step in steps] == list(range(1, 9))
     assert steps[-1]["loss"] < steps[0]["loss"]
     left_out = [row.value for row in read_rows(run / "left-out.jsonl") if row.value]
-    assert [(row["task_id"], row["sample"]) for row in left_out] == [(TASKS[0].id, 3), (TASKS[5].id, 0)]
+    assert [(row["task_id"], row["sample"]) for row in left_out] == [(TASKS[0].id, 0), (TASKS[5].id, 0)]
     assert left_out[0]["reason"].endswith("tokens, and row_limit is 1,000")
     assert left_out[1]["reason"] == "its task is not among the training tasks"
     assert [path.parent.name for path in sorted(run.glob("validation/*/answers.jsonl"))] == [

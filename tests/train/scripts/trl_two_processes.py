@@ -1,4 +1,7 @@
-"""Two processes train together: each rewards its own half of a batch, and one record is made of both."""
+"""Two processes train together: each rewards its own half of a batch, and one record is made of both.
+
+Then they train a run folder, as the process that a recipe starts does.
+"""
 
 import json
 import os
@@ -12,6 +15,7 @@ from tests.train.scripts.trl_training import FAULTY, OpenReward, make_trainer, t
 from prorubric import SAMPLE_TASKS
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import RewardConfig
+from prorubric.train import worker_trl
 from prorubric.train.trl import GrpoScale, watch_rewards
 
 
@@ -27,6 +31,7 @@ def main() -> None:
     said["channels"] = train_channels(folder, JUDGE, scale=scale, ddp_backend="gloo", scale_rewards="none")
     said["methods"] = share_between_processes(folder / "methods")
     (folder / f"rank{rank}.json").write_text(json.dumps(said))
+    worker_trl.train(Path(sys.argv[2]))
 
 
 if __name__ == "__main__":
