@@ -24,7 +24,7 @@ from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from prorubric import SAMPLE_TASKS, load_samples, load_tasks
 from prorubric.datasets.export import export_tasks
-from prorubric.train.verl import VerlRun, render_overrides
+from prorubric.train.verl_settings import VerlRun, render_overrides
 
 PROMPTS, ANSWERS = 2, 4
 

@@ -21,7 +21,8 @@ from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import RubricReward
 from prorubric.reward.trend import AlarmRule
 from prorubric.train.methods import METHODS
-from prorubric.train.verl import ABSENT, UNKNOWN, VerlRun, compute_score, render_overrides, render_value
+from prorubric.train.verl import ABSENT, UNKNOWN, compute_score
+from prorubric.train.verl_settings import VerlRun, render_overrides, render_value
 from tests.train.parity import (
     Pair,
     decide_all,
@@ -329,7 +330,9 @@ def test_the_example_goes_through_everything_but_the_training(parts: dict[str, A
 
 
 @trainers
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.kind == "grpo"])
+@pytest.mark.parametrize(
+    "name", [name for name, method in METHODS.items() if method.kind == "grpo" and not method.scaffold]
+)
 def test_verl_accepts_the_settings_of_every_run_of_the_paper(parts: dict[str, Any], name: str) -> None:
     told, method = parts["configs"][name], METHODS[name]
     buffer = {"limit": method.response_limit, "buffer": method.response_limit // 2, "factor": 0.5}
@@ -348,8 +351,14 @@ def test_verl_accepts_the_settings_of_every_run_of_the_paper(parts: dict[str, An
         "kl_loss_type": "low_var_kl",
         "use_dynamic_bsz": True,
         "data_loader_seed": 42,
+        "clip_ratio_c": 3.0,
     }
-    assert told["optim"] == {"lr": 1e-6, "lr_warmup_steps": 10, "lr_scheduler_type": "constant"}
+    assert told["optim"] == {
+        "lr": 1e-6,
+        "lr_warmup_steps": 10,
+        "lr_scheduler_type": "constant",
+        "weight_decay": 0.01,
+    }
     assert told["rollout"] == {
         "temperature": 1.0,
         "top_p": 1.0,
@@ -598,7 +607,9 @@ def test_a_monitor_is_set_by_its_options(monitor: Any) -> None:
 @pytest.mark.parametrize(
     ("variant", "options", "said"),
     [
-        ("rubric", {"judge": "lexical"}, "no run of the paper is called 'rubric'"),
+        ("rubric", {"judge": "lexical"}, "no method is called 'rubric'"),
+        ("opsd", {"judge": "lexical"}, "opsd is not trained with GRPO; write a recipe and use prorubric train"),
+        ("ruscarl", {"judge": "lexical"}, "ruscarl is not GRPO alone; write a recipe and use prorubric train"),
         ("prorubric", {}, "RewardConfig: judge: Field required"),
         ("prorubric", {"judge": "lexical", "sheme": "k1"}, "RewardConfig: sheme: Unexpected keyword argument"),
         ("prorubric", {"judge": "lexical", "monitor": {}}, "VerlOptions: monitor.out: Field required"),

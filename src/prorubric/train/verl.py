@@ -1,4 +1,4 @@
-"""verl: a reward function for its own reward managers, a manager that sees whole groups, and the paper's settings.
+"""verl: a reward function for its own reward managers, and a manager that sees whole groups.
 
 verl has no place for an unknown reward: NaN makes NaN of a group's advantages, and None has no score. So a response
 without a reward is left out, or gets the number that `on_failure` names; then its `judge_failed` is 1.
@@ -7,16 +7,16 @@ without a reward is left out, or gets the number that `on_failure` names; then i
 default trainer continues without the response. `GroupRewardManager` gives it the mean of its group's known rewards,
 which is advantage 0. Once the breaker opens, or the judge cannot be used at all, every later call raises too, so that
 the trainer runs out of rows and stops. With `channels` it answers a whole group at once, with the advantages over its
-task's dimensions. Importing this module does not import verl.
+task's dimensions. Importing this module does not import verl; its settings are in `verl_settings`.
 """
 
 import asyncio
 import json
 import logging
-import re
+import math
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import KW_ONLY, MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -34,7 +34,6 @@ from prorubric.reward.reward import Reward, RewardConfig, make_reward
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
 from prorubric.train.adapter import VALIDATION_SPLITS, StepLog, list_metrics, require_no_overlong, require_value
-from prorubric.train.methods import SEEDS, Settings, find_method, make_paper_reward
 
 DIMENSIONS = 5
 """How many verdicts on dimensions get a key."""
@@ -70,13 +69,16 @@ class VerlOptions:
     """`GroupRewardManager`: where the steps of the training are recorded."""
     channels: bool = False
     """`GroupRewardManager`: training gets `Σ w_k A_k` over the dimensions of each task in place of the reward."""
+    judge_validation: bool = True
+    """`GroupRewardManager`: False asks no judge about responses of a validation; their score is NaN. For runs whose
+    answers are judged from `trainer.validation_data_dir`."""
 
     def __post_init__(self) -> None:
         if self.channels:
             check_channels(self.reward.scheme)
 
 
-_OWN_OPTIONS = ("on_failure", "group_wait", "monitor", "channels")
+OWN_OPTIONS = ("on_failure", "group_wait", "monitor", "channels", "judge_validation")
 
 
 async def compute_score(
@@ -221,6 +223,9 @@ class GroupRewardManager:
         # verl does not say whether it trains or validates: the row does, or the file that its task is in.
         split, name = row["extra_info"].get("split"), _name_task(row, self._column)
         validation = split.lower() in VALIDATION_SPLITS if isinstance(split, str) else name in self._validation_ids
+        if validation and not self._rewarder.options.judge_validation:
+            unjudged = {"score": math.nan, "tokens": tokens}
+            return {"reward_score": math.nan, "reward_extra_info": unjudged}
         uid = str(columns.get("uid", name))
         group = self._groups.setdefault(uid, _Group(self._sizes[validation] if "uid" in columns else 1))
         found = channels = None
@@ -328,102 +333,5 @@ def _find_rewarder(reward_kwargs: Mapping[str, Any]) -> Rewarder:
 @lru_cache(maxsize=64)
 def _make_rewarder(kwargs: str) -> Rewarder:
     options = json.loads(kwargs)
-    own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
+    own = {name: options.pop(name) for name in OWN_OPTIONS if name in options}
     return Rewarder(VerlOptions(RewardConfig(**options), **own))
-
-
-# Settings
-
-_MODULE = f"pkg://{__name__}"
-_KWARGS, _MANAGER = "+reward.custom_reward_function.reward_kwargs", "reward.reward_manager"
-_BUFFER = "+reward.reward_kwargs.overlong_buffer_cfg"
-_OVERRIDES = Path(__file__).with_name("verl_overrides.txt").read_text(encoding="utf-8").splitlines()
-_PLAIN = re.compile(r"[A-Za-z_/][\w./:-]*")
-_YAML_WORDS = ("null", "none", "true", "false", "yes", "no", "on", "off", "inf", "nan")
-
-
-@config_record
-class VerlRun:
-    """The settings of a run that neither the paper nor the reward gives."""
-
-    _: KW_ONLY
-    model: str
-    """The policy: a folder, or a name on the hub."""
-    train: str
-    """Rows to train on, from `prorubric convert … --to verl`."""
-    validation: str
-    """Rows to validate on, with other tasks."""
-    seed: int = SEEDS[0]
-    manager: Literal["group", "dapo"] = "group"
-    """`GroupRewardManager`, or verl's `dapo`, which does not see groups and charges for length in validation too."""
-
-
-def render_overrides(method: str | Settings, run: VerlRun, **options: Any) -> list[str]:
-    """Every override of one of the paper's runs, for `python -m verl.trainer.main_ppo`; a later override wins.
-
-    `options` are those of `RewardConfig`, of which `judge` is required, and those of `VerlOptions`. What the paper does
-    not fix (graphics cards, memory, loggers, attention kernels) keeps verl's default.
-    """
-    found = find_method(method)
-    own = {name: options.pop(name) for name in _OWN_OPTIONS if name in options}
-    chosen = VerlOptions(make_paper_reward(found, **options), **own)
-    overlong, name = chosen.reward.overlong, method if isinstance(method, str) else found.scheme
-    values = {
-        **asdict(found),
-        **asdict(run),
-        "use_kl": found.kl > 0,
-        "clip_low": found.clip[0],
-        "clip_high": found.clip[1],
-        # Sequences are packed by length; the longest prompt with the longest response has to fit.
-        "packed_tokens": 2 * (found.prompt_limit + found.response_limit),
-        "experiment": f"{name}-seed{run.seed}",
-        "module": _MODULE,
-    }
-    if run.manager == "group":
-        manager = {f"{_MANAGER}.source": "importlib", f"{_MANAGER}.name": "GroupRewardManager"}
-        settings: dict[str, Any] = {"reward.num_workers": 1, **manager, f"{_MANAGER}.module.path": _MODULE}
-        if chosen.channels:
-            settings["algorithm.norm_adv_by_std_in_grpo"] = False
-    else:
-        chosen = replace(chosen, reward=replace(chosen.reward, overlong=None))
-        settings = {f"{_MANAGER}.name": run.manager}
-        if overlong is not None:  # the same cost of length, charged by verl's manager
-            settings |= {f"{_BUFFER}.enable": True, f"{_BUFFER}.log": False, f"{_BUFFER}.len": overlong.buffer}
-            settings[f"{_BUFFER}.penalty_factor"] = overlong.factor
-            settings["+reward.reward_kwargs.max_resp_len"] = overlong.limit
-    kwargs = {"scheme": chosen.reward.scheme, **_list_changes(chosen.reward), **_list_changes(chosen, skip="reward")}
-    if chosen.reward.overlong is not None:
-        kwargs["overlong.factor"] = chosen.reward.overlong.factor
-    settings |= {f"{_KWARGS}.{key}": value for key, value in kwargs.items()}
-    filled = {key: render_value(value) for key, value in values.items()}
-    lines = [line.format(**filled) for line in _OVERRIDES if not line.startswith("#")]
-    return [*lines, *(f"{key}={render_value(value)}" for key, value in settings.items())]
-
-
-def render_value(value: Any) -> str:
-    """A value in Hydra's grammar."""
-    if isinstance(value, list | tuple):
-        return f"[{','.join(map(render_value, value))}]"
-    if isinstance(value, dict):
-        return f"{{{','.join(f'{key}:{render_value(inner)}' for key, inner in value.items())}}}"
-    if value is None or isinstance(value, bool | int | float):
-        return "null" if value is None else str(value)
-    text = str(value)
-    if _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS:
-        return text
-    # In quotes a backslash is itself, except before a quote and at the end.
-    escaped = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), text)
-    return f"'{escaped}'"
-
-
-def _list_changes(config: Any, skip: str = "") -> dict[str, Any]:
-    """The options of a config that are not its defaults, by dotted name."""
-    changes: dict[str, Any] = {}
-    for option in fields(config):
-        value = getattr(config, option.name)
-        default = option.default if option.default_factory is MISSING else option.default_factory()
-        if option.name == skip or value == default:
-            continue
-        inner = _list_changes(value) if is_dataclass(value) and not isinstance(value, type) else {"": value}
-        changes |= {f"{option.name}.{key}".rstrip("."): inside for key, inside in inner.items()}
-    return changes

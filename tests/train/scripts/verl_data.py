@@ -18,7 +18,7 @@ from verl.utils.config import validate_config
 from prorubric.datasets.export import export_tasks
 from prorubric.datasets.sources import verl
 from prorubric.train.policies import make_tiny_tokenizer
-from prorubric.train.verl import VerlRun, render_overrides
+from prorubric.train.verl_settings import VerlRun, render_overrides
 
 
 def save_tokenizer(folder: Path) -> str:

@@ -35,7 +35,8 @@ from verl.utils.dataset.rl_dataset import RLHFDataset
 from prorubric import ProRubricError
 from prorubric.train.methods import METHODS
 from prorubric.train.policies import make_tiny_tokenizer
-from prorubric.train.verl import _CENTRED, render_overrides
+from prorubric.train.verl import _CENTRED
+from prorubric.train.verl_settings import render_overrides
 
 
 def reward_all(config: Any, batch: Any) -> list[dict[str, Any]]:
@@ -240,7 +241,7 @@ def run_refusals(folder: Path) -> dict[str, str]:
 
 def run_configs(folder: Path) -> dict[str, Any]:
     told = {}
-    for name in (name for name, method in METHODS.items() if method.kind == "grpo"):
+    for name in (name for name, method in METHODS.items() if method.kind == "grpo" and not method.scaffold):
         config = compose(render_overrides(name, describe_run(folder), judge="http://judge:8000/v1#it's \\ a name"))
         said = validate(config)
         told[name] = {
@@ -251,9 +252,10 @@ def run_configs(folder: Path) -> dict[str, Any]:
             "group": [config.data.train_batch_size, config.actor_rollout_ref.rollout.n],
             "actor": _pick(
                 config.actor_rollout_ref.actor,
-                "ppo_mini_batch_size clip_ratio_low clip_ratio_high kl_loss_type use_dynamic_bsz data_loader_seed",
+                "ppo_mini_batch_size clip_ratio_low clip_ratio_high kl_loss_type use_dynamic_bsz data_loader_seed "
+                "clip_ratio_c",
             ),
-            "optim": _pick(config.actor_rollout_ref.actor.optim, "lr lr_warmup_steps lr_scheduler_type"),
+            "optim": _pick(config.actor_rollout_ref.actor.optim, "lr lr_warmup_steps lr_scheduler_type weight_decay"),
             "rollout": _pick(config.actor_rollout_ref.rollout, "temperature top_p seed response_length prompt_length"),
             "algorithm": _pick(config.algorithm, "adv_estimator use_kl_in_reward norm_adv_by_std_in_grpo"),
             "data": _pick(config.data, "max_prompt_length filter_overlong_prompts truncation seed"),

@@ -1,0 +1,49 @@
+"""An agent loop for verl that shows scaffolds: verl's own loop for one turn, with another prompt.
+
+verl makes one for every rollout and tells it the task, the step and which rollout of the group it is. A row names this
+loop in its column `agent_name`; rows to validate on name none, so validation has no scaffold. verl is imported when it
+calls, and the responses are rewarded as answers to the original prompt.
+"""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from prorubric.datasets.sources.verl import parse_extra_info
+from prorubric.files.json import parse_json
+from prorubric.train.recipe import TrainRun
+from prorubric.train.scaffold import Scaffold, scaffold_prompt
+
+
+class ScaffoldLoop:
+    """What verl calls for one rollout."""
+
+    def __init__(self, folder: str, **given: Any) -> None:
+        single = import_module("verl.experimental.agent_loop.single_turn_agent_loop").SingleTurnAgentLoop
+        self._loop, self._run = single(**given), _load_run(folder)
+
+    async def run(self, sampling_params: dict[str, Any], **columns: Any) -> Any:
+        """Answer the scaffolded prompt; the ids that are trained on are those of `train_on`."""
+        run, original = self._run, list(columns["raw_prompt"])
+        scaffold = run.settings.scaffold or Scaffold()
+        shown = scaffold_prompt(
+            parse_extra_info(columns["extra_info"]),
+            scaffold,
+            seed=run.seed,
+            step=int(columns["global_steps"]),
+            steps=run.settings.rollouts,
+            rollout=int(columns["session_id"]),
+            responses=run.settings.responses,
+        )
+        output = await self._loop.run(sampling_params, **{**columns, "raw_prompt": shown})
+        if scaffold.train_on == "original":
+            output.prompt_ids = await self._loop.ct_build_initial_tokens(original)
+            # Both belong to the prompt that was shown.
+            output.response_logprobs = output.routed_experts = None
+        return output
+
+
+@cache
+def _load_run(folder: str) -> TrainRun:
+    return TrainRun(**parse_json((Path(folder) / "run.json").read_bytes()))
