@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from prorubric.train import verl_settings
 from prorubric.train.recipe import TrainRun
 
 _WORKER = "prorubric.train.worker_trl"
@@ -13,6 +14,8 @@ def render_command(run: TrainRun, folder: Path, python: str | None = None) -> li
     program = python or sys.executable
     if run.settings.kind == "best-of-n":
         return []
+    if run.trainer == "verl":
+        return verl_settings.render_command(run, folder, python)
     if run.processes * run.nodes == 1:
         return [program, "-m", _WORKER, str(folder)]
     sizes = ["--num_processes", str(run.processes * run.nodes), "--num_machines", str(run.nodes)]

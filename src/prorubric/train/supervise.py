@@ -24,6 +24,7 @@ from prorubric.reward.monitor import StepRecord, load_steps
 from prorubric.rubric.base import Record
 from prorubric.train.recipe import StopRule, TrainRun
 from prorubric.train.validate import ANSWERS, SUMMARY, Validated, Validator
+from prorubric.train.verl_files import collect_answers
 
 STEPS, STATE, LOG, STOP, VALIDATION = "steps.jsonl", "state.json", "log.txt", "stop", "validation"
 _WATCHED = "PRORUBRIC_ENDS_WITH_STDIN"
@@ -112,12 +113,13 @@ class Supervisor:
                 (self.folder / STOP).unlink(missing_ok=True)
                 code = self._run_child(judge)
             self._retry_at = 0.0
-            self._look(judge)
+            self._look(judge, ended=True)
             while self._pending:  # the last answers are judged after the child has ended
                 time.sleep(_POLL_SECONDS)
                 self._collect()
+        stopped = (self.folder / STOP).read_text(encoding="utf-8") if (self.folder / STOP).exists() else ""
         (self.folder / STOP).unlink(missing_ok=True)
-        return self._finish(code)
+        return self._finish(code, stopped)
 
     def _has_ended(self) -> bool:
         """True if the run is done, or was stopped by a rule that would stop it again."""
@@ -145,15 +147,19 @@ class Supervisor:
                     if self.is_interrupted() > 1:
                         _end(child, signal.SIGKILL)
                         raise KeyboardInterrupt
+                    if self.run.trainer == "verl" and (self.folder / STOP).exists():
+                        _end(child, signal.SIGTERM)  # it knows no file; the last checkpoint is kept
                     time.sleep(_POLL_SECONDS)
             finally:
                 if child.poll() is None:
                     _end(child, signal.SIGTERM)
         return child.returncode
 
-    def _look(self, judge: ThreadPoolExecutor) -> None:
+    def _look(self, judge: ThreadPoolExecutor, *, ended: bool = False) -> None:
         """Judge new answers, and ask the child to stop if there is a reason."""
         self._collect()
+        if self.run.trainer == "verl":
+            collect_answers(self.run, self.folder, ended=ended)
         for folder in sorted((self.folder / VALIDATION).glob("step-*")):
             step = int(folder.name.partition("-")[2])
             is_due = step not in self.late or time.monotonic() >= self._retry_at
@@ -191,7 +197,12 @@ class Supervisor:
             if found is not None:
                 self.validations[step] = found
 
-    def _finish(self, code: int) -> State:
+    def _finish(self, code: int, stopped: str) -> State:
+        if self.run.trainer == "verl" and (code == 0 or stopped) and read_state(self.folder).state != "done":
+            step = self.steps[-1].step if self.steps else 0
+            told = State(state="stopped" if stopped else "done", step=step, reason=stopped)
+            write_json(self.folder / STATE, told.model_dump())
+            return told
         state = read_state(self.folder)
         if code == 0:
             return state
