@@ -1,8 +1,5 @@
 """The folder of a run, and the process that trains in it, as far as they need no trainer."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,6 @@ from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import Checkpoint, RunFolder
 from prorubric.train.sft import make_rows, order_rows
 from prorubric.train.supervise import read_state
-from tests.patience import PATIENCE
 from tests.train.training import write_run
 
 
@@ -111,36 +107,6 @@ def test_without_trl_a_training_says_how_to_install_it(tmp_path: Path) -> None:
     path = write_run(tmp_path, "prorubric")
     assert worker_trl.main([str(path)]) == 2
     assert "pip install '.[trl]'" in read_state(path).reason
-
-
-WAITING = """
-import time
-from prorubric.train.worker_trl import _end_with_parent
-_end_with_parent()
-print("ready", flush=True)
-time.sleep(600)
-"""
-
-
-def test_a_training_ends_when_its_supervisor_is_gone() -> None:
-    command = [sys.executable, "-c", WAITING]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdin
-        assert child.stdout
-        assert child.stdout.readline() == b"ready\n"
-        child.stdin.close()
-        assert child.wait(PATIENCE) == -9
-
-
-def test_a_training_without_a_supervisor_goes_on_if_its_input_has_ended() -> None:
-    script = WAITING.replace("time.sleep(600)", "time.sleep(0.2)")
-    done = subprocess.run([sys.executable, "-c", script], input=b"", capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (0, b"ready\n")
-    read, write = os.pipe()
-    os.close(write)
-    done = subprocess.run([sys.executable, "-c", script], stdin=read, capture_output=True, check=False)
-    os.close(read)
-    assert (done.returncode, done.stdout) == (0, b"ready\n")
 
 
 def test_the_rows_of_the_paper_give_408_steps_an_epoch() -> None:

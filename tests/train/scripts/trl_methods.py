@@ -22,7 +22,7 @@ from prorubric import Criterion, Rubric, Task, save_tasks
 from prorubric.errors import ProRubricError
 from prorubric.reward.reward import RewardConfig
 from prorubric.rubric.records import Message
-from prorubric.train.policies import keep_policy, make_tiny_model
+from prorubric.train.policies import make_tiny_model, make_tiny_tokenizer
 from prorubric.train.scaffold import Scaffold, scaffold_prompt
 from prorubric.train.self_distillation import Distillation, render_teacher_text, self_distillation_loss
 from prorubric.train.trl import GrpoScale, TrlReward, make_dataset, make_grpo_config
@@ -332,12 +332,13 @@ def count_changed(before: list[Any], model: Any) -> int:
 
 def save_outspoken_policy(folder: Path) -> Path:
     """A tiny policy whose context matters: with its usual weights, every next token is almost equally likely."""
-    policy, model = Path(keep_policy("tiny", folder)), make_tiny_model()
+    make_tiny_tokenizer().save_pretrained(folder)
+    model = make_tiny_model()
     for parameter in model.parameters():
         if parameter.ndim > 1:
             parameter.data *= 5
-    model.save_pretrained(policy)
-    return policy
+    model.save_pretrained(folder)
+    return folder
 
 
 def main() -> None:
