@@ -1,6 +1,7 @@
 """Figures of criteria on small made-up verdicts, by hand; and what always holds for them."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,10 +16,13 @@ T, F, U, N = True, False, Unknown("no reply"), NotApplicable("no children")
 ROOT_3 = math.sqrt(3)
 
 
-def describe(weights: list[float], rows: list[list[Verdict]], groups: list[int] | None = None) -> list[ItemFigures]:
-    criteria = tuple(Criterion(text=f"Says {index}", weight=weight) for index, weight in enumerate(weights, 1))
+def describe(
+    weights: list[float], rows: list[list[Verdict]], groups: list[int] | None = None, **options: Any
+) -> list[ItemFigures]:
+    tags = ("label:normal",)
+    criteria = tuple(Criterion(text=f"Says {i}", weight=weight, tags=tags) for i, weight in enumerate(weights, 1))
     task = Task(id="t", messages=(Message(role="user", content="?"),), rubric=Rubric(criteria=criteria))
-    return [*describe_items(task, rows, groups)]
+    return [*describe_items(task, rows, groups, **options)]
 
 
 class TestPassRate:
@@ -153,6 +157,29 @@ class TestSuppressed:
         first = describe([1, 3], rows, [0, 0, 1, 1])[0]
         # In the second group the one that meets it has 1/4 against 3/4.
         assert (first.advantage_if_met, first.suppressed) == (pytest.approx(-1 / math.sqrt(2), abs=1e-4), True)
+
+
+class TestRewards:
+    def test_they_may_be_those_of_another_scheme(self) -> None:
+        # The heaviest is required: without it the second criterion pays nothing.
+        rows: list[list[Verdict]] = [[F, T], [F, F], [T, F]]
+        summed, required = describe([5, 1], rows), describe([5, 1], rows, scheme="required-first")
+        assert [item.advantage_if_met for item in required] == pytest.approx([2 / ROOT_3, -1 / ROOT_3], abs=1e-4)
+        assert [item.suppressed for item in required] == [False, True]
+        assert summed[1].advantage_if_met != required[1].advantage_if_met
+        assert [item.moved_share for item in required] == [1.0, 0.0]
+
+    def test_they_may_be_given_and_then_no_criterion_can_be_removed(self) -> None:
+        rows: list[list[Verdict]] = [[T, T], [F, T], [T, F], [U, F]]
+        first, second = describe([5, 1], rows, [0, 0, 1, 1], rewards=[0.0, 1.0, None, 0.5])
+        assert (first.advantage_if_met, first.suppressed) == (pytest.approx(-(0.5**0.5), abs=1e-4), True)
+        assert (first.groups, first.moved_share, second.moved_share) == (1, None, None)
+
+    @given(st.lists(st.tuples(*[st.sampled_from([T, F, N])] * 3).map(list), max_size=6))
+    def test_the_sum_is_computed_as_any_other_scheme_is(self, rows: list[list[Verdict]]) -> None:
+        # `weighted` leaves criteria that are labelled normal as they are.
+        weights = [1.0, 2.5, -3.0]
+        assert describe(weights, rows) == describe(weights, rows, scheme="weighted")
 
 
 def test_a_row_of_another_length_and_a_level_are_refused() -> None:

@@ -148,6 +148,18 @@ def test_no_more_than_fifty_dimensions_are_kept_and_the_frequent_ones_first() ->
     assert found.dimension_rate == 0.5
 
 
+def test_the_verdicts_on_every_response_are_kept_if_a_file_is_named(tmp_path: Path) -> None:
+    said = {"criteria": [True, {"unknown": "no reply"}]}
+    rewards = [make_reward(0.5, overlong=-0.25, verdicts=said), make_reward(None, verdicts={"criteria": [False, True]})]
+    with Monitor(MonitorConfig(tmp_path / "steps.jsonl", verdicts=tmp_path / "kept" / "verdicts.jsonl")) as monitor:
+        monitor.record(3, rewards, groups=["p", "p"])
+        monitor.record(4, rewards[:1])
+    lines = (tmp_path / "kept" / "verdicts.jsonl").read_text().splitlines()
+    first = {"task_id": "t", "sample": 0, "verdicts": said, "step": 3, "group": "p", "reward": 0.25}
+    second = {**first, "sample": 1, "verdicts": {"criteria": [False, True]}, "reward": None}
+    assert [json.loads(line) for line in lines] == [first, second, {**first, "step": 4, "group": "t"}]
+
+
 def test_a_dashboard_gets_no_curve_for_a_dimension_of_one_task() -> None:
     assert flatten_step(summarize_step(7, BATCH)) == {
         "prorubric/unknown_rate": 0.25,

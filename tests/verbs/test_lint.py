@@ -14,11 +14,13 @@ import pytest
 from prorubric import SAMPLE_TASKS, LintConfig, lint_tasks
 from prorubric.datasets.load import load_tasks
 from prorubric.datasets.rejects import RejectWarning
-from prorubric.errors import ConfigError, RowError, SourceError
+from prorubric.errors import ConfigError, RowError, SchemeError, SourceError
+from prorubric.reward.monitor import Monitor, MonitorConfig
 from prorubric.rubric.lint import CHECKS, TaskLint
 from prorubric.text.criteria import find_unjudgeable
 from prorubric.verbs.demo import DemoConfig, run_demo
 from prorubric.verbs.lint import LintResult
+from tests.reward.test_monitor import make_reward
 
 CLEAN = [("Tells her to rest", 2), ("Explains the dose", 1), ("Asks about age", 1)]
 NOTED = [("Tells her to rest", 2), ("Uses bullet points", 1)]
@@ -382,14 +384,64 @@ class TestWithRun:
         of_first = sorted((i for i in items.criteria if i.task_id == row["task_id"]), key=lambda item: item.index)
         assert [item.responses for item in of_first][:3] == [3, 3, 4]
 
+    def test_advantages_may_be_those_of_another_scheme(self, run: Path) -> None:
+        found = {}
+        for scheme in ("conjunctive", "prorubric"):
+            items = lint_tasks(LintConfig(str(SAMPLE_TASKS), run=run, scheme=scheme)).items
+            assert items is not None
+            found[scheme] = items
+            assert (items.scheme, len(items.criteria)) == (scheme, 264)
+        # Under the sum 26 are. What the verdicts are not on cannot be removed.
+        assert (found["conjunctive"].suppressed, found["prorubric"].suppressed) == (60, 106)
+        assert {item.moved_share for item in found["conjunctive"].criteria} == {0.0, 1.0}
+        assert {item.moved_share for item in found["prorubric"].criteria} == {None}
+
+    def test_the_verdicts_of_a_training_have_their_own_groups_and_rewards(self, tmp_path: Path) -> None:
+        task = make_row("t", CLEAN)
+        criteria = len(task["rubric"])
+        path, verdicts = write(tmp_path / "tasks.jsonl", task), tmp_path / "verdicts.jsonl"
+        rewards = [
+            make_reward(value, task_id="t", verdicts={"criteria": [met] + [True] * (criteria - 1)})
+            for value, met in ((0.0, True), (1.0, False))
+        ]
+        with Monitor(MonitorConfig(tmp_path / "steps.jsonl", verdicts=verdicts)) as monitor:
+            for step in (1, 2, 3):
+                monitor.record(step, rewards, groups=["a", "a"])
+        with verdicts.open("ab") as file:
+            file.write(b'{"task_id": "t", "sam')  # a process that was killed
+        with Monitor(MonitorConfig(tmp_path / "steps.jsonl", verdicts=verdicts)) as monitor:
+            monitor.record(2, [*rewards, make_reward(None, task_id="t", verdicts=rewards[0].parts.verdicts)])
+        items = lint_tasks(LintConfig(path, run=verdicts)).items
+        assert items is not None
+        first = next(item for item in items.criteria if item.index == 1)
+        # The second step was trained again, and the third has not been yet.
+        assert (items.responses, items.scheme, items.judge) == (5, "", "not stored")
+        assert (first.groups, first.responses, first.pass_rate) == (2, 5, 0.6)
+        assert (first.moved_share, first.suppressed) == (None, True)
+        assert first.advantage_if_met == pytest.approx(-(0.5**0.5), abs=1e-4)
+        summed = lint_tasks(LintConfig(path, run=verdicts, scheme="additive")).items
+        assert summed is not None
+        assert [item.suppressed for item in summed.criteria if item.index == 1] == [False]
+
+    def test_a_training_that_kept_other_verdicts_is_refused(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "tasks.jsonl", make_row("t", CLEAN))
+        row = {"task_id": "t", "sample": 0, "verdicts": {"dimensions": [True]}, "step": 1, "group": "t", "reward": 1.0}
+        with pytest.raises(SourceError, match=r"no verdicts on criteria \(it has dimensions\); add additive, or the"):
+            lint_tasks(LintConfig(path, run=Path(write(tmp_path / "verdicts.jsonl", row))))
+        del row["step"]
+        with pytest.raises(SourceError, match=r"verdicts\.jsonl:1: a row of verdicts without step, group and reward"):
+            lint_tasks(LintConfig(path, run=Path(write(tmp_path / "verdicts.jsonl", row))))
+
     def test_what_does_not_fit_is_refused_in_one_line(self, run: Path, tmp_path: Path) -> None:
         tasks = str(SAMPLE_TASKS)
-        with pytest.raises(ConfigError, match="--items and --group-size are about the verdicts of a run"):
+        with pytest.raises(ConfigError, match="--items, --group-size and --scheme are about the verdicts of a run"):
             lint_tasks(LintConfig(tasks, items=tmp_path / "items.csv"))
         with pytest.raises(ConfigError, match=r"items\.jsonl: the figures of criteria are written as csv"):
             lint_tasks(LintConfig(tasks, run=run, items=tmp_path / "items.jsonl"))
         with pytest.raises(SourceError, match="not the folder of a finished run; name one that judge has written"):
             lint_tasks(LintConfig(tasks, run=tmp_path))
+        with pytest.raises(SchemeError, match="compares the length of an answer with the others of its group"):
+            lint_tasks(LintConfig(tasks, run=run, scheme="focused(additive)"))
         (tmp_path / "tasks.jsonl").write_bytes((run / "tasks.jsonl").read_bytes())
         lines = [json.loads(line) for line in (run / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
         write(tmp_path / "verdicts.jsonl", *({**row, "verdicts": {"mark": [3]}} for row in lines))

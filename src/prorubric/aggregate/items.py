@@ -1,18 +1,21 @@
 """What the verdicts of a run say about each criterion: how often it is met, and whether it tells answers apart.
 
 A response *complies* with a criterion if the verdict is true, or false for a negative weight. Verdicts that are unknown
-or not applicable are left out and counted. Rewards are those of the sum (`additive`); a response with an unknown
-verdict has none. A group is the responses whose advantages are taken together. Axes are named in suffixes: R responses,
-N criteria.
+or not applicable are left out and counted. Rewards are those of the sum (`additive`), of another scheme that reads the
+criteria, or what the caller knows of them; a response whose reward is open has none. A group is the responses whose
+advantages are taken together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from prorubric.aggregate.advantages import group_advantages
+from prorubric.aggregate.plan import ScoringPlan, make_scoring_plan
+from prorubric.aggregate.score import score_plan
 from prorubric.errors import SchemeError
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
@@ -23,6 +26,7 @@ FEWEST_RESPONSES = 3
 """With fewer, there is no correlation and no agreement beyond chance."""
 MOVED = 0.01
 """The change of an advantage, in standard deviations of its group, above which it has moved."""
+_SUM = "additive"
 _DIGITS = 12
 """Sums in another order differ after about fifteen digits, and what is equal must stay equal."""
 
@@ -53,7 +57,8 @@ class ItemFigures(Record):
     groups: int
     """Groups with at least two rewards."""
     moved_share: float | None
-    """The share of those groups in which an advantage changes by more than 0.01 if the criterion is removed."""
+    """The share of those groups in which an advantage changes by more than 0.01 if the criterion is removed; None if
+    the rewards are not made of the verdicts on criteria."""
     advantage_if_met: float | None
     """The mean advantage of the responses that comply, in groups where some comply and some do not."""
     suppressed: bool
@@ -61,11 +66,16 @@ class ItemFigures(Record):
 
 
 def describe_items(
-    task: Task, verdicts: Sequence[Sequence[Verdict]], groups: Sequence[int] | None = None
+    task: Task,
+    verdicts: Sequence[Sequence[Verdict]],
+    groups: Sequence[int] | None = None,
+    scheme: str = _SUM,
+    rewards: Sequence[float | None] | None = None,
 ) -> tuple[ItemFigures, ...]:
     """The figures of every criterion of a task, from one row of verdicts on the criteria for each response.
 
-    `groups` names the group of each response; by default they are one group.
+    `groups` names the group of each response; by default they are one group. `rewards` are those of the responses if
+    they are made of something else than the verdicts on criteria; otherwise they are those of `scheme`.
     """
     present = np.array([_read_row(task, row) for row in verdicts], dtype=np.float64).reshape(-1, len(task.rubric))
     weights = np.array(task.rubric.weights, dtype=np.float64)
@@ -74,15 +84,18 @@ def describe_items(
     names = np.zeros(len(verdicts), dtype=np.int64) if groups is None else np.asarray(groups)
     comply = np.where(weights > 0, present, 1 - present)
     kappa = _find_agreement(comply)
-    rewards = _find_rewards(present, weights)
-    rewards[unknown.any(axis=1)] = np.nan
+    score: Callable[..., Floats] = partial(_add_all, present, weights, np.asarray(unknown.any(axis=1)))
+    if scheme != _SUM:
+        score = partial(_score_all, make_scoring_plan(task, scheme), verdicts)
+    earned = np.array(rewards, dtype=np.float64) if rewards is not None else score()
     figures = []
     for item, criterion in enumerate(task.rubric.criteria):
         met = comply[:, item]
         known = met[~np.isnan(met)]
         other = int(np.nanargmax(kappa[item])) if not np.isnan(kappa[item]).all() else None
-        about_groups = _compare_without(item, present, weights, rewards, names)
-        advantage = _find_advantage_if_met(met, rewards, names)
+        without = None if rewards is not None else score(without=item)
+        about_groups = _compare(earned, without, names)
+        advantage = _find_advantage_if_met(met, earned, names)
         unknowns = int(unknown[:, item].sum())
         figures.append(
             ItemFigures(
@@ -98,7 +111,7 @@ def describe_items(
                 redundant_with=None if other is None else other + 1,
                 redundancy=None if other is None else float(kappa[item, other]),
                 groups=about_groups[0],
-                moved_share=about_groups[1] / about_groups[0] if about_groups[0] else None,
+                moved_share=about_groups[1] / about_groups[0] if about_groups[0] and without is not None else None,
                 advantage_if_met=advantage,
                 suppressed=advantage is not None and advantage <= 0,
             )
@@ -116,13 +129,25 @@ def _read_row(task: Task, row: Sequence[Verdict]) -> list[float]:
     return [float("nan") if isinstance(verdict, Unknown | NotApplicable) else float(verdict) for verdict in row]
 
 
-def _find_rewards(present: Floats, weights: Floats) -> Floats:
-    """The sum's reward of each response; NaN if nothing that applies has a positive weight."""
+def _score_all(plan: ScoringPlan, verdicts: Sequence[Sequence[Verdict]], without: int | None = None) -> Floats:
+    """The reward of each response, perhaps as if one criterion did not apply; NaN if there is none."""
+    removed, rewards = NotApplicable("removed"), []
+    for row in verdicts:
+        kept = [removed if place == without else verdict for place, verdict in enumerate(row)]
+        rewards.append(score_plan(kept, plan).value)
+    scored: Floats = np.array(rewards, dtype=np.float64)
+    return scored.round(_DIGITS)
+
+
+def _add_all(present: Floats, weights: Floats, is_open: npt.NDArray[np.bool_], without: int | None = None) -> Floats:
+    """The same for the sum, in one go; nothing is earned if nothing that applies has a positive weight."""
     applies = ~np.isnan(present)
+    if without is not None:
+        applies[:, without] = False
     total = np.where(applies, weights * np.nan_to_num(present), 0.0).sum(axis=1)
     positive = np.where(applies, np.maximum(weights, 0.0), 0.0).sum(axis=1)
     rewards = np.full(len(present), np.nan)
-    np.divide(total, positive, out=rewards, where=positive > 0)
+    np.divide(total, positive, out=rewards, where=(positive > 0) & ~is_open)
     rounded: Floats = np.round(np.clip(rewards, 0.0, 1.0), _DIGITS)
     return rounded
 
@@ -153,14 +178,13 @@ def _find_agreement(comply: Floats) -> Floats:
     return kappa
 
 
-def _compare_without(
-    item: int, present: Floats, weights: Floats, rewards: Floats, groups: npt.NDArray[Any]
-) -> tuple[int, int]:
+def _compare(rewards: Floats, without: Floats | None, groups: npt.NDArray[Any]) -> tuple[int, int]:
     """How many groups have two rewards, and in how many of them an advantage moves without the criterion."""
-    others = np.arange(len(weights)) != item
-    without = np.where(np.isnan(rewards), np.nan, _find_rewards(present[:, others], weights[others]))
-    change = np.abs(group_advantages(rewards, groups).values - group_advantages(without, groups).values)
     sizes = [(~np.isnan(rewards[groups == name])).sum() for name in np.unique(groups)]
+    if without is None:
+        return sum(int(size >= 2) for size in sizes), 0
+    without = np.where(np.isnan(rewards), np.nan, without)
+    change = np.abs(group_advantages(rewards, groups).values - group_advantages(without, groups).values)
     moved = [change[groups == name].max() > MOVED for name in np.unique(groups)]
     return sum(int(size >= 2) for size in sizes), sum(map(int, moved))
 

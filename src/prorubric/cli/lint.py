@@ -103,6 +103,8 @@ def _print_items(items: ItemsResult, console: Console, shown: int) -> None:
         "redundant (κ 0.8 or more)": items.redundant,
         "suppressed": items.suppressed,
     }
+    if items.scheme != "additive":
+        print_line(console, f"advantages of {items.scheme or 'the rewards of the training'}")
     found = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
     console.print(f"{count(len(items.criteria), 'criterion')}: {found}; verdicts: {missing}")
     for reason, number in items.left_out.items():

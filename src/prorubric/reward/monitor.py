@@ -12,10 +12,10 @@ from dataclasses import KW_ONLY, field
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, Self
+from typing import IO, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from prorubric.aggregate.advantages import drop_tied
 from prorubric.aggregate.schemes import find_scheme
@@ -53,6 +53,8 @@ class MonitorConfig:
     """The curves that must not fall while the score rises: shadow schemes and `appropriateness`; all by default. The
     log warns at the first step that lacks one of them."""
     alarm: AlarmRule = field(default_factory=AlarmRule)
+    verdicts: Path | None = None
+    """A jsonl file that keeps the verdicts and the reward of every response, for `prorubric lint --with`."""
 
 
 class DimensionRate(Record):
@@ -113,14 +115,12 @@ class Monitor:
         for name in config.watch or ():
             if name != _APPROPRIATENESS:
                 find_scheme(name)
-        config.out.parent.mkdir(parents=True, exist_ok=True)
         self.history = load_steps(config.out)
         """Every step so far, also those that an earlier process recorded."""
         self._unwarned = set(config.watch or ())
         with ExitStack() as opened:
-            self._file = opened.enter_context(config.out.open("ab"))
-            # A killed process may have left half a line, which would spoil the next one.
-            self._file.truncate(config.out.read_bytes().rfind(b"\n") + 1)
+            self._file = _open_lines(config.out, opened)
+            self._verdicts = config.verdicts and _open_lines(config.verdicts, opened)
             self._dashboards = [_open_dashboard(name, config, opened) for name in dict.fromkeys(config.to)]
             self._opened = opened.pop_all()
 
@@ -152,6 +152,11 @@ class Monitor:
         self.history.append(found)
         self._file.write(render_json(found.model_dump(mode="json")) + b"\n")
         self._file.flush()
+        if self._verdicts:
+            names = [reward.parts.task_id for reward in rewards] if groups is None else map(str, groups)
+            for sample, (reward, group) in enumerate(zip(rewards, names, strict=True)):
+                self._verdicts.write(render_json(_render_verdicts(step, sample, group, reward)) + b"\n")
+            self._verdicts.flush()
         for write in self._dashboards:
             write(step, flatten_step(found))
         return found
@@ -259,6 +264,22 @@ def flatten_step(record: StepRecord) -> dict[str, float]:
         "alarm": float(bool(record.alarms)),
     }
     return {f"prorubric/{name}": float(value) for name, value in named.items() if value is not None}
+
+
+def _open_lines(path: Path, opened: ExitStack) -> IO[bytes]:
+    """A file of lines to add to."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = opened.enter_context(path.open("ab"))
+    # A killed process may have left half a line, which would spoil the next one.
+    file.truncate(path.read_bytes().rfind(b"\n") + 1)
+    return file
+
+
+def _render_verdicts(step: int, sample: int, group: str, reward: Reward) -> dict[str, JsonValue]:
+    """A row as in `verdicts.jsonl` of a run folder, with its place in the training and its reward."""
+    verdicts: dict[str, JsonValue] = {**reward.parts.verdicts}
+    about: dict[str, JsonValue] = {"step": step, "group": group, "reward": reward.value}
+    return {"task_id": reward.parts.task_id, "sample": sample, "verdicts": verdicts, **about}
 
 
 def _open_dashboard(name: str, config: MonitorConfig, opened: ExitStack) -> Write:

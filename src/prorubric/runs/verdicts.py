@@ -5,7 +5,7 @@ The folder holds its own tasks, so its verdicts can be scored again under any sc
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from prorubric.aggregate.choose import Readings
 from prorubric.aggregate.score import Score
 from prorubric.errors import RubricError, SourceError
-from prorubric.files.read import read_rows
+from prorubric.files.read import Row, read_rows
 from prorubric.rubric.base import Record
 from prorubric.rubric.verdict import Evidence, Verdict, parse_verdict, render_verdicts
 from prorubric.runs.folder import REJECTS, SUMMARY, TASKS, read_setting
@@ -81,6 +81,10 @@ class StoredVerdicts:
     """What each judge of a panel said, by name and reading."""
     evidence: Mapping[str, Mapping[str, Evidence]] = field(default_factory=dict)
     """By reading and index of the item, if the judge was asked for it."""
+    group: str = ""
+    """In the file of a training: the step, and the responses whose advantages were taken together in it."""
+    reward: float | None = None
+    """In the file of a training: the reward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +121,24 @@ def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
     if not path.is_file():
         raise SourceError(f"{path}: no such file; {folder} is not the folder of a finished run")
     for row in read_rows(path):
-        match row.value:
-            case {"task_id": str(task_id), "sample": int(sample), "verdicts": dict(readings), **more}:
-                panel: Any = more.get("judges") or {}
+        yield _parse_row(path, row)[0]
+
+
+def read_training(path: Path) -> list[StoredVerdicts]:
+    """The verdicts that a monitor kept of a training; of steps that were trained again only the later ones."""
+    found: dict[int, list[StoredVerdicts]] = {}
+    last = None
+    for row in read_rows(path):
+        stored, value = _parse_row(path, row)
+        match value:
+            case {"step": int(step), "group": str(group), "reward": int() | float() | None as reward}:
+                if step != last:
+                    found = {earlier: rows for earlier, rows in found.items() if earlier < step}
+                last = step
             case _:
-                fault = row.fault or "it needs a task_id, a sample and verdicts"
-                raise SourceError(f"{path}:{row.line}: not a row of verdicts ({fault})")
-        try:
-            verdicts = _parse_readings(readings)
-            judges = {name: _parse_readings(own) for name, own in panel.items()}
-            given: Any = more.get("evidence") or {}
-            evidence = {name: {index: Evidence(**one) for index, one in row.items()} for name, row in given.items()}
-        except (RubricError, AttributeError, TypeError) as error:
-            raise SourceError(f"{path}:{row.line}: not a row of verdicts ({error})") from None
-        kept: dict[str, Any] = {key: more.get(key) or {} for key in ("probabilities", "agreement")}
-        yield StoredVerdicts(task_id, sample, verdicts, **kept, judges=judges, evidence=evidence)
+                raise SourceError(f"{path}:{row.line}: a row of verdicts without step, group and reward")
+        found.setdefault(step, []).append(replace(stored, group=f"{step} {group}", reward=reward))
+    return [stored for rows in found.values() for stored in rows]
 
 
 def read_stored_scores(folder: Path) -> Iterator[StoredScores]:
@@ -147,6 +154,26 @@ def read_stored_scores(folder: Path) -> Iterator[StoredScores]:
             case _:
                 fault = row.fault or "it needs a task_id, a sample and scores"
                 raise SourceError(f"{path}:{row.line}: not a row of scores ({fault})")
+
+
+def _parse_row(path: Path, row: Row) -> tuple[StoredVerdicts, Mapping[str, Any]]:
+    """The verdicts of a row, and the row."""
+    value: Mapping[str, Any] = row.value or {}
+    match value:
+        case {"task_id": str(task_id), "sample": int(sample), "verdicts": dict(readings), **more}:
+            panel: Any = more.get("judges") or {}
+            given: Any = more.get("evidence") or {}
+        case _:
+            fault = row.fault or "it needs a task_id, a sample and verdicts"
+            raise SourceError(f"{path}:{row.line}: not a row of verdicts ({fault})")
+    try:
+        verdicts = _parse_readings(readings)
+        judges = {name: _parse_readings(own) for name, own in panel.items()}
+        evidence = {name: {index: Evidence(**one) for index, one in found.items()} for name, found in given.items()}
+    except (RubricError, AttributeError, TypeError) as error:
+        raise SourceError(f"{path}:{row.line}: not a row of verdicts ({error})") from None
+    kept: dict[str, Any] = {key: more.get(key) or {} for key in ("probabilities", "agreement")}
+    return StoredVerdicts(task_id, sample, verdicts, **kept, judges=judges, evidence=evidence), value
 
 
 def _parse_readings(readings: Mapping[str, Any]) -> dict[str, tuple[Verdict, ...]]:

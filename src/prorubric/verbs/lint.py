@@ -1,6 +1,7 @@
 """`lint_tasks`: look at a whole file of rubrics before a token is spent; totals in memory, details into a file.
 
-With a run folder, the stored verdicts add figures for each criterion; they never make lint fail.
+With a run folder, or the file of a training, the stored verdicts add figures for each criterion; they never make lint
+fail.
 
 For CI: `passed` is false if something at or above the chosen severity was found, if a row could not be read, or if a
 task's compensation is above a limit.
@@ -9,17 +10,20 @@ task's compensation is above a limit.
 import math
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from heapq import heappop, heappush
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal
 
 import pyarrow as pa
 from pydantic import Field
 
+from prorubric.aggregate.choose import check_alone, score_readings
 from prorubric.aggregate.items import ItemFigures, describe_items
+from prorubric.aggregate.schemes import find_scheme
 from prorubric.datasets.load import TAKEN_ID, TaskOptions, load_tasks, open_tasks
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError, SourceError
@@ -28,9 +32,8 @@ from prorubric.files.write import open_rows
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.lint import CHECKS, Severity, TaskLint, lint_task
 from prorubric.rubric.records import Task
-from prorubric.rubric.verdict import Verdict
 from prorubric.runs.folder import TASKS
-from prorubric.runs.verdicts import read_judge, read_verdicts
+from prorubric.runs.verdicts import StoredVerdicts, read_judge, read_training, read_verdicts
 
 _FIGURES = ("presence_share", "compensation", "compensation_grouped")
 _DETAIL_SCHEMA = pa.schema(
@@ -62,9 +65,13 @@ class LintConfig(TaskOptions):
     out: Path | None = None
     """Write every task's findings to this file (.jsonl, .parquet …)."""
     run: Path | None = None
-    """Run folder of judge: its verdicts show how often each criterion is met, and whether it tells answers apart."""
+    """Run folder of judge, or the verdicts of a training (MonitorConfig.verdicts): they show how often each criterion
+    is met, and whether it tells answers apart."""
+    scheme: str | None = None
+    """The scheme whose rewards the advantages are of; by default additive, in a training the reward that was given."""
     group_size: Annotated[int, Field(ge=2)] | None = None
-    """Take advantages within groups of this many samples of a task, in order; by default within all of them."""
+    """Take advantages within groups of this many samples of a task, in order; by default within all of them, in a
+    training within its own groups."""
     items: Path | None = None
     """Write the figures of every criterion to this file (.csv)."""
 
@@ -84,6 +91,8 @@ class ItemsResult(Record):
 
     run: str
     judge: str
+    scheme: str
+    """The scheme whose rewards the advantages are of; empty if they are the rewards of a training."""
     tasks: int
     """Tasks with verdicts."""
     responses: int
@@ -191,52 +200,82 @@ def lint_tasks(config: LintConfig) -> LintResult:
 
 @dataclass(slots=True)
 class _StoredRun:
-    """The verdicts on criteria in a run folder."""
+    """The verdicts on criteria in a run folder, or in the file of a training."""
 
-    rubrics: dict[str, tuple[str, ...]]
-    """The criteria that were judged, by task."""
-    verdicts: dict[str, list[tuple[int, tuple[Verdict, ...]]]]
-    """For each task, the sample and its verdicts; a task is removed when it has been used."""
+    judge: str
+    scheme: str | None
+    """The scheme whose rewards are wanted; None for those of the training."""
+    tasks: dict[str, Task] = field(default_factory=dict)
+    """The tasks that were judged; a training does not keep them."""
+    rows: dict[str, list[StoredVerdicts]] = field(default_factory=dict)
+    """By task, which is removed when it has been used."""
     responses: int = 0
+
+    @property
+    def readings(self) -> list[str]:
+        """What the rows must have verdicts on."""
+        own = [reading.name for reading in find_scheme(self.scheme).readings] if self.scheme else []
+        return [*dict.fromkeys([_READING, *own])]
 
 
 def _read_run(config: LintConfig) -> _StoredRun | None:
-    if config.run is None:
-        if config.items or config.group_size:
-            raise ConfigError("--items and --group-size are about the verdicts of a run; name its folder with --with")
+    run = config.run
+    if run is None:
+        if config.items or config.group_size or config.scheme:
+            needs = "--items, --group-size and --scheme are about the verdicts of a run"
+            raise ConfigError(f"{needs}; name its folder with --with")
         return None
     if config.items and config.items.suffix.lower() != ".csv":
         raise ConfigError(f"{config.items}: the figures of criteria are written as csv; name a file that ends in .csv")
-    path = config.run / TASKS
-    if not path.is_file():
-        raise SourceError(f"{config.run}: not the folder of a finished run; name one that judge has written")
-    tasks = load_tasks(path, "tasks", strict=True)
-    found = _StoredRun({task.id: tuple(one.text for one in task.rubric.criteria) for task in tasks}, {})
-    for row in read_verdicts(config.run):
-        if _READING not in row.verdicts:
+    if config.scheme:
+        check_alone(config.scheme)
+    rows: Iterable[StoredVerdicts]
+    if run.is_file():
+        found, rows = _StoredRun("not stored", config.scheme), read_training(run)
+    elif (run / TASKS).is_file():
+        found, rows = _StoredRun(read_judge(run), config.scheme or "additive"), read_verdicts(run)
+        found.tasks = {task.id: task for task in load_tasks(run / TASKS, "tasks", strict=True)}
+    else:
+        raise SourceError(f"{run}: not the folder of a finished run; name one that judge has written")
+    for row in rows:
+        if missing := [reading for reading in found.readings if reading not in row.verdicts]:
             has = ", ".join(row.verdicts) or "none"
-            remedy = "judge again with --scheme additive"
-            raise SourceError(f"{config.run}: the run has no verdicts on {_READING} (it has {has}); {remedy}")
-        found.verdicts.setdefault(row.task_id, []).append((row.sample, row.verdicts[_READING]))
+            remedy = f"judge again with --scheme {'additive' if missing[0] == _READING else config.scheme}"
+            if run.is_file():
+                remedy = "add additive, or the scheme, to shadow in RewardConfig"
+            raise SourceError(f"{run}: the run has no verdicts on {missing[0]} (it has {has}); {remedy}")
+        found.rows.setdefault(row.task_id, []).append(row)
         found.responses += 1
     return found
 
 
 def _add_items(task: Task, stored: _StoredRun, tally: _Tally, group_size: int | None) -> None:
-    rows = stored.verdicts.pop(task.id, None)
+    rows = stored.rows.pop(task.id, None)
+    judged = stored.tasks.get(task.id, task)
+    texts, judged_texts = ([one.text for one in each.rubric.criteria] for each in (task, judged))
     if rows is None:
         tally.left_out["tasks without verdicts in the run"] += 1
-    elif stored.rubrics.get(task.id) != tuple(criterion.text for criterion in task.rubric.criteria):
+    elif texts != judged_texts or len(texts) != len(rows[0].verdicts[_READING]):
         tally.left_out["tasks with other criteria in the run"] += 1
     else:
-        rows.sort(key=itemgetter(0))
-        groups = [position // group_size if group_size else 0 for position in range(len(rows))]
-        tally.items += describe_items(task, [verdicts for _, verdicts in rows], groups)
+        if stored.tasks:
+            rows.sort(key=attrgetter("sample"))
+        grouped = task.model_copy(update={"protocol": task.protocol or judged.protocol})
+        named = {name: number for number, name in enumerate(dict.fromkeys(row.group for row in rows))}
+        groups = [place // group_size if group_size else named[row.group] for place, row in enumerate(rows)]
+        verdicts, scheme = [row.verdicts[_READING] for row in rows], stored.scheme
+        if scheme is not None and stored.readings == [_READING]:
+            tally.items += describe_items(grouped, verdicts, groups, scheme)
+            return
+        rewards = [row.reward for row in rows]
+        if scheme is not None:
+            rewards = [score_readings(row.verdicts, grouped, [scheme])[scheme].value for row in rows]
+        tally.items += describe_items(grouped, verdicts, groups, rewards=rewards)
 
 
 def _summarize_items(config: LintConfig, stored: _StoredRun, tally: _Tally) -> ItemsResult:
-    if stored.verdicts:  # what no task of the file has taken
-        tally.left_out["tasks of the run that are not in the file"] += len(stored.verdicts)
+    if stored.rows:  # what no task of the file has taken
+        tally.left_out["tasks of the run that are not in the file"] += len(stored.rows)
     items = sorted(
         tally.items, key=lambda item: (not item.suppressed, item.discrimination is None, item.discrimination or 0)
     )
@@ -247,7 +286,8 @@ def _summarize_items(config: LintConfig, stored: _StoredRun, tally: _Tally) -> I
                 write(item.model_dump())
     return ItemsResult(
         run=str(config.run),
-        judge=read_judge(config.run or Path()),
+        judge=stored.judge,
+        scheme=stored.scheme or "",
         tasks=len({item.task_id for item in items}),
         responses=stored.responses,
         unknown=sum(item.unknown for item in items),

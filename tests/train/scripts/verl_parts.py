@@ -123,7 +123,7 @@ def run_channels(folder: Path, pairs: list[Pair], tokenizer: Any) -> dict[str, A
         index=groups,
         config=OmegaConf.create({"gdpo_reward_keys": ["a", "b"], "gdpo_reward_weights": [0.75, 0.25]}),
         non_tensor_batch=columns,
-        batch={"prompts": torch.zeros(len(pairs), 1), "attention_mask": torch.ones(len(pairs), 2)},
+        batch={"prompts": torch.zeros(len(pairs), 1), "attention_mask": torch.ones(len(pairs), 2, dtype=torch.long)},
     )
     return {**told, "advantages": got[:, 0].tolist(), "columns": columns, "gdpo": both[:, 0].tolist()}
 
