@@ -19,12 +19,13 @@ from prorubric.train.methods import METHODS
 from prorubric.train.plan import lay_rows
 from prorubric.train.recipe import TrainRun, list_runs, load_recipe
 from prorubric.train.scaffold import scaffold_counts
-from prorubric.train.verl_files import check_lengths, collect_answers, write_inputs
+from prorubric.train.verl_files import check_lengths, collect_answers, cut_back, write_inputs
 from prorubric.train.verl_settings import render_command
 from tests.train.running import run_in, trainers
 
 KWARGS = "+reward.custom_reward_function.reward_kwargs"
-GRPO = [name for name, method in METHODS.items() if method.kind == "grpo"]
+COMMANDS = ["prorubric", "prorubric-kl-0.01", "length-matched", "ruscarl", "ruscarl-original"]
+"""`test_verl` has the others, whose settings are the same but for the scheme."""
 
 
 def make_run(folder: Path, **fields: Any) -> TrainRun:
@@ -219,7 +220,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("runs")
     small: dict[str, Any] = {"rollouts": 300, "prompts": 4, "mini_batch": 4}
     recipes: dict[str, dict[str, Any]] = {
-        **{name: {"method": name, **(small if METHODS[name].scaffold else {})} for name in GRPO},
+        **{name: {"method": name, **(small if METHODS[name].scaffold else {})} for name in COMMANDS},
         "rows": {"rollouts": 3, "validate": {"every": 2}, "set": {"verl": {"trainer": {"save_freq": 7}}}},
         "sft": {"method": "sft", "validate": False},
     }
@@ -235,8 +236,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @trainers
-@pytest.mark.parametrize("name", GRPO)
-def test_verl_accepts_the_command_of_every_method(told: dict[str, Any], name: str) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_verl_accepts_the_command_of_a_method(told: dict[str, Any], name: str) -> None:
     found, method = told["configs"][name], METHODS[name]
     assert found["passed"] == "[validate_config] All configuration checks passed successfully!"
     assert found["reward"]["scheme"] == method.scheme
@@ -433,6 +434,17 @@ def test_a_prompt_has_to_fit_with_its_whole_scaffold(tmp_path: Path) -> None:
     check_lengths(plain, out, Words())
     with pytest.raises(ConfigError, match="10 prompts of more than 260 tokens"):
         check_lengths(make_run(tmp_path, method="ruscarl", **fields), out, Words())
+
+
+def test_a_resumed_run_keeps_the_records_up_to_its_newest_checkpoint(tmp_path: Path) -> None:
+    steps = tmp_path / "steps.jsonl"
+    assert cut_back(tmp_path) == 0
+    lines = [json.dumps({"step": step}) + "\n" for step in (1, 2, 3, 4)]
+    steps.write_text("".join(lines) + '{"step": 5')
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints/latest_checkpointed_iteration.txt").write_text("3")
+    assert cut_back(tmp_path) == 3
+    assert steps.read_text() == "".join(lines[:3])
 
 
 # Validation

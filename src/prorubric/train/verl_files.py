@@ -1,10 +1,13 @@
 """The files of a run that verl reads and writes: rows in their order, agent loops, and the answers of a validation.
 
-Only `check_lengths` needs a tokenizer; nothing here needs verl.
+`python -m prorubric.train.verl_files FOLDER`, in verl's environment, prepares a folder for the command of its run, anew
+or to be resumed. It ends with 2 and one line if the run is refused. Only its check of lengths needs a tokenizer, and
+nothing here needs verl.
 """
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,15 +17,17 @@ import pyarrow as pa
 from prorubric.datasets.carry import MESSAGES_TYPE
 from prorubric.datasets.load import load_responses, load_tasks
 from prorubric.datasets.sources import verl
-from prorubric.errors import ConfigError, SourceError
+from prorubric.errors import ConfigError, ProRubricError, SourceError
+from prorubric.files.json import parse_json
 from prorubric.files.read import read_rows
-from prorubric.files.write import open_rows, write_json
+from prorubric.files.write import open_rows, open_whole, write_json
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_responses
 from prorubric.text.show import count
+from prorubric.train.adapter import load_trainer
 from prorubric.train.recipe import TrainRun
 from prorubric.train.scaffold import scaffold_prompt
-from prorubric.train.verl_settings import AGENT_LOOPS, DUMPS, HELD_OUT, ROWS, check_run
+from prorubric.train.verl_settings import AGENT_LOOPS, CHECKPOINTS, DUMPS, HELD_OUT, ROWS, check_run
 
 SCAFFOLD_LOOP = "prorubric_scaffold"
 """The agent loop that rows of a training with scaffolds name. Rows to validate on name none."""
@@ -31,6 +36,26 @@ _EXTRA = pa.struct([*verl.SCHEMA.field("extra_info").type, ("split", pa.string()
 _SCHEMA = verl.SCHEMA.set(verl.SCHEMA.get_field_index("extra_info"), pa.field("extra_info", _EXTRA))
 _SCAFFOLDED = _SCHEMA.append(pa.field("agent_name", pa.string()))
 _ANSWERS = pa.schema({"messages": MESSAGES_TYPE})
+
+
+def prepare(folder: Path) -> None:
+    """Write what verl reads, refuse long prompts, and remove the records of rollouts that verl will make again."""
+    run = TrainRun(**parse_json((folder / "run.json").read_bytes()))
+    write_inputs(run, folder)
+    if run.settings.kind == "grpo":
+        check_lengths(run, folder, load_trainer("transformers", "verl", "trl").AutoTokenizer.from_pretrained(run.model))
+    cut_back(folder)
+
+
+def cut_back(folder: Path) -> int:
+    """Cut `steps.jsonl` back to verl's newest checkpoint, whose rollout is given; 0 if there is none."""
+    newest, steps = folder / CHECKPOINTS / "latest_checkpointed_iteration.txt", folder / "steps.jsonl"
+    last = int(newest.read_text()) if newest.exists() else 0
+    if steps.exists():
+        lines = steps.read_bytes().splitlines(keepends=True)
+        with open_whole(steps) as stream:
+            stream.writelines(line for line in lines if line.endswith(b"\n") and parse_json(line)["step"] <= last)
+    return last
 
 
 def write_inputs(run: TrainRun, folder: Path) -> None:
@@ -82,8 +107,6 @@ def _write_answers(run: TrainRun, folder: Path, tasks: Mapping[str, Task]) -> No
 
 def check_lengths(run: TrainRun, folder: Path, tokenizer: Any) -> None:
     """Refuse prompts above the limit, each with all of its scaffold: verl would cut off their beginning."""
-    if run.settings.kind != "grpo":
-        return
     limit, long = run.settings.prompt_limit, []
     for task, messages in _list_prompts(run, folder):
         text = tokenizer.apply_chat_template(
@@ -142,3 +165,16 @@ def read_dump(path: Path) -> dict[str, Response]:
             name = str(row["gts"])
             found[name] = Response(task_id=name, text=row["output"], tokens=row.get("tokens"))
     return found
+
+
+def main() -> None:
+    """Prepare a folder."""
+    try:
+        prepare(Path(sys.argv[1]))
+    except ProRubricError as error:
+        sys.stderr.write(f"{error}\n")
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()
