@@ -13,7 +13,6 @@ from prorubric.evaluate.dynamics import (
     Place,
     compare_methods,
     complete_dimensions,
-    count_tied_groups,
     find_disagreements,
     find_peak,
     find_suppressed,
@@ -23,7 +22,6 @@ from prorubric.evaluate.looks import JudgedAnswer, Look, TrainingRun, load_run
 from prorubric.evaluate.statistics import t_quantile
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
 from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
-from prorubric.verbs.judge import JudgeRunConfig, judge_responses
 
 UNKNOWN = Unknown("no reply")
 
@@ -264,32 +262,21 @@ class TestDisagreement:
         assert find_disagreements(make_judged({"fever": [True] * 4}), TASKS) == ()
 
 
-class TestTiedGroups:
-    def test_groups_with_equal_rewards_are_counted(self) -> None:
-        rewards = {"a": [0.5, 0.5], "b": [0.5, 0.25], "c": [None, 1.0], "d": [1.0, None, 1.0], "e": [1.0]}
-        answers = [JudgedAnswer(task, n, reward=r) for task, values in rewards.items() for n, r in enumerate(values)]
-        [found] = count_tied_groups([TrainingRun("k1", 1, (Look(0, tuple(answers)),))])
-        assert (found.groups, found.equal, found.unknown, found.share) == (4, 2, 1, 2 / 3)
-
-    def test_single_answers_are_no_groups(self) -> None:
-        [found] = count_tied_groups([TrainingRun("k1", 1, (Look(0, (JudgedAnswer("a", reward=1.0),)),))])
-        assert (found.groups, found.share) == (0, None)
-
-
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def write_look(
-    folder: Path, step: int, g: float | None, c: float, verdicts: Sequence[Any], text: str = "Rest.", **more: Any
+    folder: Path, step: int, g: float | None, c: float, verdicts: Sequence[Any], text: str = "Rest.", **second: Any
 ) -> Path:
     """One answer to `fever` as a training leaves it, and one to `rash` that was not judged."""
     look, key = folder / f"validation/step-{step:04d}", {"task_id": "fever", "sample": 0}
     write_rows(look / "answers.jsonl", [{**key, "response": text}, {"task_id": "rash", "response": "Wait and see."}])
-    write_rows(look / "verdicts.jsonl", [{**key, "verdicts": {"criteria": verdicts}, **more}])
+    write_rows(look / "verdicts.jsonl", [{**key, "verdicts": {"criteria": verdicts}}])
+    write_rows(look / "second.jsonl", [{**key, "verdicts": second or {"probe": [True] * 4}}])
     low, high = (0.0, 1.0) if g is None else (g, g)
-    scores = {"g": {"value": g, "low": low, "high": high}, "c": {"value": c, "low": c, "high": c}}
+    scores = {"coverage": {"value": g, "low": low, "high": high}, "appropriateness": {"value": c, "low": c, "high": c}}
     write_rows(look / "scores.jsonl", [{**key, "scores": scores}])
     return look
 
@@ -298,7 +285,8 @@ class TestLoad:
     def test_a_folder_gives_the_looks_to_the_digit(self, tmp_path: Path) -> None:
         write_look(tmp_path, 0, 0.5, 0.75, [True, False, {"unknown": "no reply"}, False])
         write_look(tmp_path, 100, None, 0.25, [True, True, {"not_applicable": ""}, False], text="Rest and drink.")
-        (tmp_path / "validation/step-0150").mkdir()
+        write_rows(tmp_path / "validation/step-0150/answers.jsonl", [{"task_id": "fever", "response": "Rest."}])
+        (tmp_path / "validation/step-0200").mkdir()  # being written
         run = load_run(tmp_path, "prorubric", 42)
         assert (run.name, run.pending) == ("prorubric-seed-42", (150,))
         assert [look.step for look in run.looks] == [0, 100]
@@ -320,32 +308,24 @@ class TestLoad:
             ("all", 2, 1.0),
         ]
 
-    def test_two_judges_of_a_panel_are_read_by_name(self, tmp_path: Path) -> None:
-        said = {"doubao": [True, True, True, False], "deepseek": [False, True, False, False]}
-        panel = {name: {"criteria": verdicts} for name, verdicts in said.items()}
-        look = write_look(tmp_path, 0, 0.5, 0.5, said["doubao"], judges=panel)
-        run = load_run(tmp_path, "additive", 1, judges=("doubao", "deepseek"))
-        [found] = find_disagreements([run], TASKS)
+    def test_a_second_judge_is_compared_where_it_looked_at_the_criteria(self, tmp_path: Path) -> None:
+        first, second = [True, True, True, False], [False, True, False, False]
+        write_look(tmp_path, 0, 0.5, 0.5, first, criteria=second)
+        write_look(tmp_path, 50, 0.5, 0.5, first, probe=second)
+        [found] = find_disagreements([load_run(tmp_path, "additive", 1)], TASKS)
         # All of `rash` is unknown, as no judge was asked about it.
-        assert (found.criteria, found.found, found.share, found.unknown) == (3, 2, 2 / 3, 4)
-        with pytest.raises(ConfigError) as error:
-            load_run(tmp_path, "additive", 1, judges=("doubao", "gpt"))
-        assert str(error.value) == f"{look / 'verdicts.jsonl'}: no judge 'gpt' for 'fever'; there is doubao, deepseek"
+        assert (found.step, found.criteria, found.found, found.share, found.unknown) == (0, 3, 2, 2 / 3, 4)
 
-    def test_what_the_judge_verb_writes_can_be_read(self, tmp_path: Path) -> None:
-        tasks, answers = tmp_path / "tasks.jsonl", tmp_path / "run/validation/step-0000/answers.jsonl"
-        write_rows(tasks, [{"id": "fever", "prompt": "Fever?", "rubric": [{"criterion": "Says rest", "weight": 1}]}])
-        write_rows(answers, [{"task_id": "fever", "response": text} for text in ("You should rest.", "Go out.")])
-        judge_responses(JudgeRunConfig(str(tasks), answers, judge="lexical", out=tmp_path / "judged"))
-        for name in ("verdicts.jsonl", "scores.jsonl"):
-            (tmp_path / "judged" / name).rename(answers.parent / name)
-        run = load_run(tmp_path / "run", "additive", 1, scores={"g": "additive", "reward": "additive"})
-        one, other = run.looks[0].answers
-        assert (one.g, one.reward, one.c, one.verdicts) == (1.0, 1.0, None, (True,))
-        assert (other.sample, other.g, other.verdicts) == (1, 0.0, (False,))
+    def test_a_judge_that_was_not_asked_leaves_its_part_unknown(self, tmp_path: Path) -> None:
+        look = write_look(tmp_path, 0, 0.5, 0.75, [True] * 4)
+        (look / "verdicts.jsonl").unlink()
+        score = {"value": 0.75, "low": 0.75, "high": 0.75}
+        row = {"task_id": "fever", "sample": 0, "scores": {"appropriateness": score}}
+        write_rows(look / "scores.jsonl", [row])
+        assert load_run(tmp_path, "additive", 1).looks[0].answers[0] == JudgedAnswer("fever", 0, c=0.75, characters=5)
 
     def test_a_folder_without_looks_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(SourceError, match="has no validation/step-…; name the folder of one training run"):
+        with pytest.raises(SourceError, match="has no validation/; name the folder of one training run"):
             load_run(tmp_path, "additive", 1)
 
     def test_rows_that_do_not_belong_together_are_refused(self, tmp_path: Path) -> None:
@@ -359,7 +339,7 @@ class TestLoad:
 
     def test_a_score_that_is_none_is_refused_with_its_place(self, tmp_path: Path) -> None:
         look = write_look(tmp_path, 0, 0.5, 0.5, [True] * 4)
-        for scores in ({"g": {"value": 2, "low": 2, "high": 2}}, {"g": 0.5}):
+        for scores in ({"coverage": {"value": 2, "low": 2, "high": 2}}, {"coverage": 0.5}):
             write_rows(look / "scores.jsonl", [{"task_id": "fever", "sample": 0, "scores": scores}])
             with pytest.raises(SourceError, match=r"scores\.jsonl:1: not a row of scores"):
                 load_run(tmp_path, "additive", 1)

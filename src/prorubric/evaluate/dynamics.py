@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from prorubric.aggregate.advantages import drop_tied
 from prorubric.aggregate.bootstrap import RESAMPLES
 from prorubric.errors import ConfigError, RubricError
 from prorubric.evaluate.looks import JudgedAnswer, Look, Measure, TrainingRun
@@ -269,46 +268,6 @@ def _share_criteria(run: TrainingRun, look: Look, outcomes: Mapping[Place, bool 
         unknown=len(outcomes) - len(known),
         places=places,
     )
-
-
-class TiedGroups(Record):
-    """Groups of answers to one prompt whose rewards are all equal: they teach nothing."""
-
-    method: str
-    seed: int
-    step: int
-    groups: int
-    """Prompts with two answers or more."""
-    equal: int
-    unknown: int
-    """Groups with fewer than two known rewards."""
-    share: float | None
-    """Of the groups that are known."""
-
-
-def count_tied_groups(runs: Sequence[TrainingRun], measure: Measure = "reward") -> tuple[TiedGroups, ...]:
-    """The groups without signal at every step; a prompt with a single answer is not a group."""
-    rows = []
-    for run in runs:
-        for look in run.looks:
-            groups: dict[str, list[float]] = defaultdict(list)
-            for answer in look.answers:
-                value = _measure(answer, measure)
-                groups[answer.task_id].append(math.nan if value is None else value)
-            members = [(name, value) for name, values in groups.items() if len(values) > 1 for value in values]
-            found = drop_tied([value for _, value in members], [name for name, _ in members])
-            rows.append(
-                TiedGroups(
-                    method=run.method,
-                    seed=run.seed,
-                    step=look.step,
-                    groups=found.groups,
-                    equal=found.equal,
-                    unknown=found.unknown,
-                    share=_divide(found.equal, found.groups - found.unknown),
-                )
-            )
-    return tuple(rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Looks at a training: the answers of its policy to held-out prompts at several steps, judged.
 
-`load_run` reads what a training leaves in `validation/`. An answer that has no score or verdict is unknown, never 0; a
-step that is not judged yet is pending.
+`load_run` reads what `prorubric train` leaves in `validation/`. An answer without a score or a verdict is unknown, not
+0; a step that is not judged yet is pending.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
@@ -12,13 +12,14 @@ from typing import Literal, Protocol, TypeVar
 from prorubric.datasets.load import load_responses
 from prorubric.errors import ConfigError, SourceError
 from prorubric.rubric.verdict import Verdict
-from prorubric.runs.verdicts import SCORES, VERDICTS, StoredVerdicts, read_stored_scores, read_verdicts
+from prorubric.runs.verdicts import SCORES, read_stored_scores, read_verdicts
+from prorubric.train.supervise import VALIDATION
+from prorubric.train.validate import ANSWERS, FILES
 
-ANSWERS = "answers.jsonl"
+Measure = Literal["g", "c", "characters"]
+"""Coverage, appropriateness, and the length of the answer."""
 
-Measure = Literal["g", "c", "reward", "characters"]
-"""Coverage, appropriateness, the reward of the training, and the length of the answer."""
-
+_G, _C = "coverage", "appropriateness"
 _READING = "criteria"
 
 
@@ -42,8 +43,6 @@ class JudgedAnswer:
     """Coverage; None if it is unknown, as are all that follow."""
     c: float | None = None
     """Appropriateness, on criteria that the training never saw."""
-    reward: float | None = None
-    """The score under the scheme of the training."""
     characters: int | None = None
     verdicts: tuple[Verdict, ...] = ()
     """On every criterion of the task's rubric, by the training's judge."""
@@ -82,71 +81,51 @@ class TrainingRun:
         raise ConfigError(f"{self.name} has no look at step 0; validate the untrained policy first")
 
 
-def load_run(
-    folder: Path,
-    method: str,
-    seed: int,
-    *,
-    scores: Mapping[str, str] | None = None,
-    judges: tuple[str, str] | None = None,
-) -> TrainingRun:
-    """The looks in `validation/step-0000/` and so on: `answers.jsonl`, `verdicts.jsonl` and `scores.jsonl` in each.
-
-    `scores` says under which names of `scores.jsonl` `g`, `c` and `reward` are, by default their own. `judges` names
-    the training's judge and the second one in the verdicts of a panel; without it there is one judge.
-    """
-    folders = sorted((int(path.name.removeprefix("step-")), path) for path in folder.glob("validation/step-[0-9]*"))
-    if not folders:
-        raise SourceError(f"{folder} has no validation/step-…; name the folder of one training run")
-    judged = {step: path for step, path in folders if (path / VERDICTS).is_file() and (path / SCORES).is_file()}
-    names = {"g": "g", "c": "c", "reward": "reward", **(scores or {})}
+def load_run(folder: Path, method: str, seed: int) -> TrainingRun:
+    """The looks at one run of a training, in `validation/step-0000/` and so on."""
+    if not (folder / VALIDATION).is_dir():
+        raise SourceError(f"{folder} has no {VALIDATION}/; name the folder of one training run")
+    found = (path.parent for path in folder.glob(f"{VALIDATION}/step-[0-9]*/{ANSWERS}"))
+    folders = sorted((int(path.name.removeprefix("step-")), path) for path in found)
+    judged = {step: path for step, path in folders if (path / SCORES).is_file()}
     return TrainingRun(
         method,
         seed,
-        looks=tuple(Look(step, _load_answers(path, names, judges)) for step, path in judged.items()),
+        looks=tuple(Look(step, _load_answers(path)) for step, path in judged.items()),
         pending=tuple(step for step, _ in folders if step not in judged),
     )
 
 
-def _load_answers(folder: Path, names: Mapping[str, str], judges: tuple[str, str] | None) -> tuple[JudgedAnswer, ...]:
+def _load_answers(folder: Path) -> tuple[JudgedAnswer, ...]:
     answers = _by_answer(load_responses(folder / ANSWERS, strict=True), folder / ANSWERS)
-    stored = _by_answer(read_verdicts(folder), folder / VERDICTS)
     scores = _by_answer(read_stored_scores(folder), folder / SCORES)
-    for task_id, sample in (*stored, *scores):
+    verdicts, second = (_load_verdicts(folder, FILES[name]) for name in (_G, _C))
+    for task_id, sample in (*scores, *verdicts, *second):
         if (task_id, sample) not in answers:
             raise SourceError(f"{folder}: {task_id!r}, sample {sample}, was judged and is not in {ANSWERS}")
     found = []
     for key, answer in answers.items():
-        own = scores[key].scores if key in scores else {}
-        values = {field: own[name].value for field, name in names.items() if name in own}
-        verdicts, second = _pick_verdicts(stored[key], judges, folder) if key in stored else ((), ())
+        own = {name: score.value for name, score in scores[key].scores.items()} if key in scores else {}
         found.append(
             JudgedAnswer(
                 answer.task_id,
                 answer.sample,
-                g=values.get("g"),
-                c=values.get("c"),
-                reward=values.get("reward"),
+                g=own.get(_G),
+                c=own.get(_C),
                 characters=len(answer.text),
-                verdicts=verdicts,
-                second=second,
+                verdicts=verdicts.get(key, ()),
+                second=second.get(key, ()),
             )
         )
     return tuple(found)
 
 
-def _pick_verdicts(
-    stored: StoredVerdicts, judges: tuple[str, str] | None, folder: Path
-) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
-    """The verdicts on criteria of the training's judge and of the second one."""
-    if judges is None:
-        return stored.verdicts.get(_READING, ()), ()
-    for name in judges:
-        if name not in stored.judges:
-            known = ", ".join(stored.judges) or "no panel"
-            raise ConfigError(f"{folder / VERDICTS}: no judge {name!r} for {stored.task_id!r}; there is {known}")
-    first, second = (stored.judges[name].get(_READING, ()) for name in judges)
-    return first, second
+def _load_verdicts(folder: Path, name: str) -> dict[tuple[str, int], tuple[Verdict, ...]]:
+    """The verdicts on criteria in a file; none if this judge was not asked, or about something else."""
+    if not (folder / name).is_file():
+        return {}
+    rows = _by_answer(read_verdicts(folder, name), folder / name)
+    return {key: row.verdicts.get(_READING, ()) for key, row in rows.items()}
 
 
 def _by_answer(rows: Iterable[RowT], path: Path) -> dict[tuple[str, int], RowT]:

@@ -115,9 +115,9 @@ def read_judge(folder: Path) -> str:
     return ", ".join(map(str, judge)) if isinstance(judge, list) else str(judge)
 
 
-def read_verdicts(folder: Path) -> Iterator[StoredVerdicts]:
+def read_verdicts(folder: Path, name: str = VERDICTS) -> Iterator[StoredVerdicts]:
     """The verdicts of a run folder, response by response."""
-    path = folder / VERDICTS
+    path = folder / name
     if not path.is_file():
         raise SourceError(f"{path}: no such file; {folder} is not the folder of a finished run")
     for row in read_rows(path):
