@@ -22,6 +22,8 @@ class CountingJudge(ThreadingHTTPServer):
     def __init__(self, decide: Decide) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.decide, self.calls, self.down = decide, Counter[str](), threading.Event()
+        self.tokens = 100
+        """Of every prompt, as it says."""
         self.fail_after: int | None = None
         """How many calls it answers before it is down."""
         self.lock = threading.Lock()
@@ -49,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         prompt = "\n".join(message["content"] for message in request["messages"])
         holds = judge.decide(prompt, request["model"])
         reply: dict[str, Any] = {"role": "assistant", "content": json.dumps(_fill(request, prompt, holds))}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        usage = {"prompt_tokens": judge.tokens, "completion_tokens": 10}
         body = json.dumps({"choices": [{"message": reply, "finish_reason": "stop"}], "usage": usage}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

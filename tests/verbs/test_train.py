@@ -166,10 +166,10 @@ def test_a_fall_that_recovers_does_not_stop_the_run(trial: Trial) -> None:
     assert (run.state, run.step) == ("done", 4)
 
 
-def test_a_budget_stops_the_run_and_a_larger_one_goes_on(trial: Trial) -> None:
-    # 110 tokens a call at 1 $ each million: the second validation ends above the budget.
-    (run,) = trial.train(prices="1,1", budget=0.0007, rollouts=4, prompts=1, responses=2, validate={"every": 1}).runs
-    assert (run.state, run.reason) == ("stopped", "the budget of 0.0007 $ is used up")
+def test_a_budget_stops_the_run_and_a_larger_one_goes_on(trial: Trial, judge: CountingJudge) -> None:
+    judge.tokens = 100_000  # far more than planned: a validation of four calls costs 0.40 $
+    (run,) = trial.train(prices="1,1", budget=0.5, prompts=1, responses=2).runs
+    assert (run.state, run.reason) == ("stopped", "the budget of 0.5 $ is used up")
     assert run.step < 4
     (run,) = trial.train(budget=10.0).runs
     assert (run.state, run.step) == ("done", 4)

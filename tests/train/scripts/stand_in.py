@@ -31,14 +31,15 @@ def main() -> int:
             return 3
         folder.save_state("running", step)
         path = folder.name_answers(step)
-        if folder.held_out.exists() and not path.exists():
+        is_due = run.validate_every is not None and step % run.validate_every == 0
+        if folder.held_out.exists() and not path.exists() and is_due:
             text = script["answers"][min(step, len(script["answers"]) - 1)]
             tasks = load_tasks(str(folder.held_out))
             save_responses(path, [Response(task_id=task.id, text=f"{text} {step}", tokens=7) for task in tasks])
         time.sleep(script.get("seconds", 0.0))
         if script.get("waits_for_judge"):  # a training that is slow enough for each validation to be judged in time
             summary = path.with_name("summary.json")
-            while folder.held_out.exists() and not summary.exists():
+            while path.exists() and not summary.exists():
                 time.sleep(0.02)
             time.sleep(0.8)
         if reason := folder.read_stop():

@@ -221,7 +221,9 @@ def main() -> None:
     folder = Path(sys.argv[1])
     policy = folder / "policy"
     save_tokenizer(policy)
-    Qwen3Config(vocab_size=1000, hidden_size=64, num_hidden_layers=2, architectures=["Qwen3ForCausalLM"]).save_pretrained(policy)
+    Qwen3Config(
+        vocab_size=1000, hidden_size=64, num_hidden_layers=2, architectures=["Qwen3ForCausalLM"]
+    ).save_pretrained(policy)
     tokenizer = AutoTokenizer.from_pretrained(policy)
     runs = load_runs(folder)
     told = {
