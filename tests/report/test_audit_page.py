@@ -293,6 +293,18 @@ def test_coverage_is_the_mean_of_the_answers_that_pass_and_of_those_that_fail(fo
     assert [flatten(line) for line in re.findall(r'<span class="figure">(.*?)</span>', section)] == means
 
 
+def test_criteria_are_listed_with_what_the_answers_say_about_them(folder: Path, page: str) -> None:
+    section = page[page.index('id="criteria"') : page.index('id="prices"')]
+    # The verdicts on the sample pack were given by hand; lint says the same of them.
+    assert (
+        "Of 264 criteria 26 are suppressed and 21 move no advantage. The worst 100 are shown." in Reader(section).text
+    )
+    assert section.count("<tr>") == 101
+    first = Reader(section[section.index("<tbody") : section.index("</tr>", section.index("<tbody"))]).text
+    assert "Thanks the customer for their order" in first
+    assert ("50%" in first, "-0.82" in first.replace("−", "-")) == (True, True)
+
+
 def test_hacks_and_prices_show_what_they_earn(folder: Path, page: str, result: AuditResult) -> None:
     hack = result.hacks[0]
     section = page[page.index('id="hacks"') : page.index('id="tasks"')]

@@ -6,7 +6,7 @@ criteria, or what the caller knows of them; a response whose reward is open has 
 advantages are taken together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -117,6 +117,11 @@ def describe_items(
             )
         )
     return tuple(figures)
+
+
+def rank_items(items: Iterable[ItemFigures]) -> list[ItemFigures]:
+    """The suppressed ones first, then from the lowest discrimination to the highest."""
+    return sorted(items, key=lambda item: (not item.suppressed, item.discrimination is None, item.discrimination or 0))
 
 
 def _read_row(task: Task, row: Sequence[Verdict]) -> list[float]:

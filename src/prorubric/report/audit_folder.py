@@ -1,7 +1,7 @@
 """The run folder of an audit as the page and the tables need it.
 
-`cases.jsonl` may not fit into memory, so it is read twice, row by row: once for the figures, once for the few cases
-that are shown in full. A folder that does not hold a finished audit is a `SourceError`.
+`cases.jsonl` may not fit into memory, so it is read row by row: once for the figures, once for the few cases that are
+shown in full, once for the verdicts on criteria. A folder that does not hold a finished audit is a `SourceError`.
 """
 
 from collections.abc import Collection, Iterable, Iterator

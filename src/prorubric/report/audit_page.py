@@ -1,7 +1,7 @@
 """`write_audit_page`: an audit as one page that opens anywhere, `report.html` in its run folder.
 
-Nothing is measured here: the figures come from `summary.json`. Only coverage by appropriateness, and which tasks moved
-most, are counted from `cases.jsonl`. A figure that is not known is shown as a dash.
+Nothing is measured here: the figures come from `summary.json`. Only coverage by appropriateness, which tasks moved
+most, and the figures of criteria are counted from `cases.jsonl`. A figure that is not known is shown as a dash.
 """
 
 from pathlib import Path
@@ -36,6 +36,7 @@ def write_audit_page(folder: Path) -> Path:
         ("fixed", "Redundancy and appropriateness", tables.render_fixed(result)),
         ("coverage", "Coverage against appropriateness", plots.render_coverage(survey.coverage)),
         ("signal", "What groups would teach", tables.render_forecast(result)),
+        ("criteria", "Which criteria tell answers apart", tables.render_items(audit, shown)),
         ("prices", "Price list", tables.render_prices(audit, shown)),
         ("hacks", "The cheapest hacks", tables.render_hacks(audit, shown)),
         ("tasks", "Task by task", tables.render_tasks(survey, shown)),

@@ -5,19 +5,23 @@ A list that is too long for a page is cut, and the page says where the rest is.
 
 from collections.abc import Iterable, Mapping
 
+from prorubric.aggregate.items import FEWEST_RESPONSES, describe_items, rank_items
+from prorubric.audit.cases import ANSWER
 from prorubric.audit.edits import EDITS
-from prorubric.audit.folder import HACKS, PRICES
+from prorubric.audit.folder import CASES, HACKS, PRICES
 from prorubric.audit.records import AuditResult, Hack, NamingPrice
 from prorubric.report.audit_cases import Shown, Survey, render_others, reward
-from prorubric.report.audit_folder import AuditFolder
+from prorubric.report.audit_folder import AuditFolder, StoredCase
 from prorubric.report.numbers import UNKNOWN, interval, percent, plain, signed
 from prorubric.report.page import NOTES, Cell, Html, bullets, element, figure, fold, join, note, own_words, table
 from prorubric.rubric.records import Task
+from prorubric.rubric.verdict import Verdict, parse_verdict
 from prorubric.runs.folder import REJECTS
 from prorubric.text.show import shorten
 
 MOST_PRICES = 150
 MOST_HACKS = 30
+MOST_ITEMS = 100
 
 
 def render_facts(facts: Iterable[tuple[str, str]]) -> Html:
@@ -58,6 +62,36 @@ def render_forecast(result: AuditResult) -> Html | None:
     ]
     heads = ("scheme", "tied groups", "levels", "spread", "mean reward", "groups", "answers each")
     return join(note(NOTES["forecast"]), table("Forecast", heads, rows, sortable=True)) if rows else None
+
+
+def render_items(audit: AuditFolder, shown: Shown) -> Html | None:
+    """What the verdicts on the answers, before any edit, say about each criterion; the worst first."""
+    found: dict[str, list[list[Verdict]]] = {}
+    for case in audit.read(CASES, StoredCase):
+        if verdicts := case.verdicts.get(ANSWER, {}).get("criteria"):
+            found.setdefault(case.task_id, []).append([*map(parse_verdict, verdicts)])
+    tasks = audit.load_tasks(name for name, rows in found.items() if len(rows) >= FEWEST_RESPONSES)
+    items = rank_items(item for name, task in tasks.items() for item in describe_items(task, found[name]))
+    if not items:
+        return None
+    rows = [
+        (
+            shown.link(item.task_id),
+            *(figure(item.index), own_words(shorten(item.criterion, 160)), Cell(f"{item.weight:g}", item.weight)),
+            *(figure(item.pass_rate, percent), Cell(plain(item.discrimination, 2), item.discrimination)),
+            Cell(UNKNOWN if item.redundancy is None else f"{item.redundancy:.2f} ({item.redundant_with})"),
+            Cell(plain(item.advantage_if_met, 2), item.advantage_if_met),
+        )
+        for item in items[:MOST_ITEMS]
+    ]
+    never = sum(item.moved_share == 0 for item in items)
+    counts = (
+        f" Of {len(items):,} criteria {sum(item.suppressed for item in items):,} are suppressed and {never:,} move no"
+    )
+    cut = f" advantage.{f' The worst {MOST_ITEMS} are shown.' if len(items) > MOST_ITEMS else ''}"
+    heads = ("task", "no.", "criterion", "weight", "met", "discrimination", "κ (with no.)", "advantage if met")
+    listed = table("Criteria", heads, rows, sortable=True)
+    return join(note(NOTES["items"], counts, cut), element("div", listed, class_="tall"))
 
 
 def render_prices(audit: AuditFolder, shown: Shown) -> Html | None:

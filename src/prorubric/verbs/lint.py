@@ -22,7 +22,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from prorubric.aggregate.choose import check_alone, score_readings
-from prorubric.aggregate.items import ItemFigures, describe_items
+from prorubric.aggregate.items import ItemFigures, describe_items, rank_items
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.datasets.load import TAKEN_ID, TaskOptions, load_tasks, open_tasks
 from prorubric.datasets.rejects import Rejects
@@ -276,9 +276,7 @@ def _add_items(task: Task, stored: _StoredRun, tally: _Tally, group_size: int | 
 def _summarize_items(config: LintConfig, stored: _StoredRun, tally: _Tally) -> ItemsResult:
     if stored.rows:  # what no task of the file has taken
         tally.left_out["tasks of the run that are not in the file"] += len(stored.rows)
-    items = sorted(
-        tally.items, key=lambda item: (not item.suppressed, item.discrimination is None, item.discrimination or 0)
-    )
+    items = rank_items(tally.items)
     if config.items:
         config.items.parent.mkdir(parents=True, exist_ok=True)
         with open_csv(config.items, [*ItemFigures.model_fields]) as write:
