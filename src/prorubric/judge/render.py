@@ -9,6 +9,7 @@ prompt that is sent again ends with a sentence that asks for another key.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -62,7 +63,10 @@ def load_judge_prompts(files: Mapping[str, Path], reasons: bool = False) -> dict
     """All our prompts by name, with the user's files in place of some."""
     if unknown_names := sorted(files.keys() - set(PROMPT_NAMES)):
         raise ConfigError(f"no prompt is called {unknown_names[0]!r}; known: {', '.join(PROMPT_NAMES)}")
-    return {name: load_judge_prompt(name, files.get(name), reasons) for name in PROMPT_NAMES}
+    return {
+        name: load_judge_prompt(name, files[name], reasons) if name in files else _load_ours(name, reasons)
+        for name in PROMPT_NAMES
+    }
 
 
 def load_judge_prompt(name: str, path: Path | None = None, reasons: bool = False) -> JudgePrompt:
@@ -75,6 +79,11 @@ def load_judge_prompt(name: str, path: Path | None = None, reasons: bool = False
     check_placeholders(place, sections, filled)
     examples = "\n".join(text for text in sections.values() if find_objects(text)[0])
     return JudgePrompt(name, sections, sections["reasons" if asks_reasons else "closing"], examples)
+
+
+@cache
+def _load_ours(name: str, reasons: bool) -> JudgePrompt:
+    return load_judge_prompt(name, reasons=reasons)
 
 
 def render_judge_prompt(
