@@ -13,6 +13,7 @@ from prorubric.llm.http import HttpConfig, HttpModel
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from tests.llm.asking import QUICK, ask, make_request, make_requests, run
 from tests.llm.server import MisbehavingServer
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = {"type": "object"}
@@ -142,7 +143,8 @@ def test_several_bombs_at_once_do_not_fill_the_memory(server: MisbehavingServer)
     code = (
         "import resource, sys; from tests.llm.asking import *;"
         f"resource.setrlimit(resource.RLIMIT_AS, ({1024**3}, {resource.RLIM_INFINITY}));"
-        "from types import SimpleNamespace as S; outcomes = ask(S(spec=sys.argv[1]), *make_requests(7), retries=0);"
+        "from types import SimpleNamespace as S; outcomes = "
+        f"ask(S(spec=sys.argv[1]), *make_requests(7), retries=0, timeout_seconds={PATIENCE});"
         "print({outcome.reason for outcome in outcomes})"
     )
     done = subprocess.run(
