@@ -167,19 +167,31 @@ def _reap() -> None:
 
 
 def _keep(control: socket.socket) -> None:
-    """Fork the program that a client asks for, and tell it the pid and in the end the exit code; never returns."""
+    """Fork the program that a client asks for, and tell it the pid and in the end the exit code; never returns.
+
+    The program does not outlive its client.
+    """
     head, files, _, _ = socket.recv_fds(control, 8, 3)
     request = json.loads(control.recv(int.from_bytes(head), socket.MSG_WAITALL)) if head else None
     if request is None:
         os._exit(1)
+    woken, waker = socket.socketpair()
+    waker.setblocking(False)
+    signal.set_wakeup_fd(waker.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     child = os.fork()
     if child == 0:
-        control.close()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for end in (control, woken, waker):
+            end.close()
         _run(*request, files)
     for file in files:
         os.close(file)
     try:
         control.sendall(child.to_bytes(8))
+        if control in select.select([control, woken], [], [])[0]:
+            os.kill(child, signal.SIGKILL)
         control.sendall(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]).to_bytes(8, signed=True))
     finally:
         os._exit(0)
