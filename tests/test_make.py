@@ -50,6 +50,7 @@ def test_the_core_alone_can_lint_and_is_smaller_than_the_limit(clean_copy: Path)
     assert size < 250 * 2**20
 
 
+@pytest.mark.extended
 def test_the_environment_has_a_pip_that_installs_the_extras_of_the_readme(clean_copy: Path) -> None:
     pip = [clean_copy / ".venv/bin/pip", "install", "--dry-run", "--quiet", "--report", "-", ".[serve]"]
     done = subprocess.run(pip, cwd=clean_copy, capture_output=True, text=True, check=False)

@@ -9,6 +9,7 @@ import pytest
 from prorubric.cli.app import run
 from prorubric.verbs.demo import DemoResult
 from tests.cli.program import run_in_terminal, run_program
+from tests.thorough import parametrize_sparingly
 
 PROMPTS = [
     "infant-fever",
@@ -95,7 +96,7 @@ def test_json_prints_the_result_record_which_is_also_in_the_summary(tmp_path: Pa
     assert DemoResult(**json.loads(done.stdout)).padded_first["additive"] == 6
 
 
-@pytest.mark.parametrize("name", ["run[1]", "[bold]", "[red]x", ":x:"])
+@parametrize_sparingly("name", ["run[1]", "[bold]", "[red]x", ":x:"], 4)
 def test_the_name_of_the_folder_is_printed_as_it_is(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,7 @@ from prorubric.text.failures import remove_failure_clauses
 from tests.aggregate.test_schemes import make_task, verdicts_for
 from tests.llm.asking import run
 from tests.strategies import tasks, texts
+from tests.thorough import few_or
 
 CONTROLS: list[tuple[str, tuple[Transform, ...], str]] = [
     ("raw-and", ("raw-and",), "prorubric"),
@@ -83,7 +84,7 @@ def read_items(task: Task, scheme: str) -> list[Item]:
 
 @pytest.mark.parametrize(("scheme", "names", "base"), CONTROLS)
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=few_or(60))
 def test_the_baked_task_scores_what_the_control_scores_to_the_last_bit(
     scheme: str, names: tuple[Transform, ...], base: str, data: st.DataObject
 ) -> None:
@@ -97,7 +98,7 @@ def test_the_baked_task_scores_what_the_control_scores_to_the_last_bit(
 
 @pytest.mark.parametrize(("scheme", "names", "base"), CONTROLS)
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=few_or(60))
 def test_the_judge_reads_the_same_texts(
     scheme: str, names: tuple[Transform, ...], base: str, data: st.DataObject
 ) -> None:
@@ -118,7 +119,7 @@ def test_the_judge_reads_the_same_texts(
 
 @pytest.mark.parametrize("names", [names for _, names, _ in CONTROLS])
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=few_or(60))
 def test_a_baked_task_is_a_task_that_a_file_can_hold_and_the_one_it_was_made_of_is_unchanged(
     names: tuple[Transform, ...], data: st.DataObject
 ) -> None:
@@ -303,7 +304,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize(("scheme", "names", "base"), [c for c in CONTROLS[:6] if c[1] != ("k1",)])
     @given(data=st.data())
-    @settings(max_examples=25)
+    @settings(max_examples=few_or(60))
     def test_what_the_scheme_refuses_cannot_be_baked_and_the_other_way_round(
         self, scheme: str, names: tuple[Transform, ...], base: str, data: st.DataObject
     ) -> None:

@@ -48,6 +48,7 @@ def measure(path: Path) -> tuple[int, int]:
     return count, peak
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(sys.platform == "win32", reason="the peak memory of a process is read as on Unix")
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst", ".parquet"])
 def test_ten_times_the_rows_take_the_same_memory(tmp_path: Path, suffix: str) -> None:

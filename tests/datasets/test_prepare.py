@@ -10,6 +10,7 @@ from prorubric import Criterion, Message, Rubric, Task
 from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.prepare import HeldOut, Preparation
 from prorubric.errors import ConfigError
+from tests.thorough import few_or
 
 
 def make_task(prompt: str, weights: list[float] | None = None, turns: int = 1) -> Task:
@@ -77,12 +78,12 @@ class TestPreparation:
 
 
 class TestHeldOut:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=few_or(80), deadline=None)
     @given(st.integers(0, 60), st.integers(0, 60), st.integers(-5, 5))
     def test_exactly_so_many_prompts_are_drawn_or_all(self, size: int, count: int, seed: int) -> None:
         assert len(draw(PROMPTS[:count], size, seed)) == min(size, count)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=few_or(80), deadline=None)
     @given(st.randoms(use_true_random=False), st.integers(0, 5))
     def test_the_draw_does_not_depend_on_the_order(self, shuffler: random.Random, seed: int) -> None:
         shuffled = PROMPTS.copy()
@@ -96,7 +97,7 @@ class TestHeldOut:
         counts = [sum(prompt in draw(PROMPTS[:20], 5, seed) for seed in range(200)) for prompt in PROMPTS[:4]]
         assert all(30 <= count <= 70 for count in counts)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=few_or(80), deadline=None)
     @given(st.integers(1, 30), st.integers(30, 200))
     def test_when_the_file_grows_no_prompt_moves_into_the_held_out_part(self, size: int, before: int) -> None:
         assert draw(PROMPTS, size) & set(PROMPTS[:before]) <= draw(PROMPTS[:before], size)

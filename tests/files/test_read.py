@@ -13,6 +13,7 @@ import pytest
 
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.read import read_rows
+from tests.thorough import parametrize_sparingly
 
 
 def values(path: Path) -> list[object]:
@@ -333,7 +334,7 @@ def write_bomb(path: Path, mebibytes: int) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of the process is limited as on Linux")
 class TestLimits:
-    @pytest.mark.parametrize(
+    @parametrize_sparingly(
         ("name", "said"),
         [
             ("t.jsonl.zst", ":1: the line is larger than 64 MiB; if that is meant, set PRORUBRIC_MAX_LINE_MIB to more"),
@@ -343,6 +344,7 @@ class TestLimits:
             ("t.json.zst", ": the file is larger than 100 MiB; if that is meant, set PRORUBRIC_MAX_FILE_MIB to more"),
             ("t.yaml.zst", ": the file is larger than 100 MiB; if that is meant, set PRORUBRIC_MAX_FILE_MIB to more"),
         ],
+        3,
     )
     def test_a_small_file_that_holds_gigabytes_is_refused_in_little_memory(
         self, tmp_path: Path, name: str, said: str

@@ -20,6 +20,7 @@ from prorubric.files.write import open_rows, split_suffix, write_json
 from prorubric.rubric.forms import parse_task, render_response, render_task
 from prorubric.rubric.save import TASK_SCHEMA
 from tests.strategies import json_values, responses, tasks
+from tests.thorough import few_or
 
 SUFFIXES = [".jsonl", ".jsonl.gz", ".jsonl.zst", ".ndjson", ".json", ".json.gz", ".parquet"]
 
@@ -27,7 +28,9 @@ NO_SPACE = "{}: cannot be written (No space left on device); make room and run i
 
 needs_full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 
-reuse = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=30)
+reuse = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=few_or(80)
+)
 
 
 def fill_disk_under(path: Path) -> Path:

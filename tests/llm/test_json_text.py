@@ -3,6 +3,7 @@
 import json
 import time
 import warnings
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from prorubric.llm.json_text import Pairs, find_objects, find_roots
 from tests.strategies import json_values
+from tests.thorough import parametrize_sparingly
 
 OBJECT = '{"a": {"b": [1, 2]}}'
 PARSED = Pairs([("a", Pairs([("b", [1, 2])]))])
@@ -206,8 +208,9 @@ UNENDING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNENDING, ids=repr)
-@pytest.mark.parametrize("opening", ["", "Sure:\n", '{"satisfied": {"1": '])
+@parametrize_sparingly(
+    ("unit", "opening"), list(product(UNENDING, ["", "Sure:\n", '{"satisfied": {"1": '])), 2, ids=repr
+)
 def test_reading_is_linear_in_the_length_of_a_reply(unit: str, opening: str) -> None:
     def measure(size: int) -> float:
         text = opening + unit * (size // len(unit))

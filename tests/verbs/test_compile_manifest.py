@@ -143,6 +143,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
+@pytest.mark.extended
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """3,000 tasks of 20 kB each are 60 MB; a run that held them would need more than that."""
     rubric = make_tasks(1)[0].rubric

@@ -19,7 +19,7 @@ from prorubric.errors import ConfigError, RowError, SourceError
 from prorubric.verbs.convert import ConvertResult
 from tests.datasets.rows import HEALTHBENCH, ROWS, TASK, write_jsonl
 from tests.strategies import tasks
-from tests.thorough import parametrize_sparingly
+from tests.thorough import few_or, parametrize_sparingly
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".json.gz", ".jsonl.zst", ".json.zst", ".parquet")
 BAD_ROWS = (
@@ -101,7 +101,7 @@ class TestOutputs:
         assert (tmp_path / f"once{suffix}").read_bytes() == (tmp_path / f"twice{suffix}").read_bytes()
 
     @pytest.mark.parametrize("suffix", [".jsonl", ".json.gz", ".parquet"])
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=few_or(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(drawn=st.lists(tasks(positive=False, with_protocol=None), max_size=3, unique_by=lambda task: task.id))
     def test_any_tasks_survive_two_conversions(
         self, tmp_path_factory: pytest.TempPathFactory, suffix: str, drawn: list[Task]
