@@ -203,15 +203,15 @@ def _train(made: _Made) -> RunReport:
     """Train one run to its end, or report the one that has ended."""
     recipe, run, folder = made.recipe, made.run, made.folder
     validator = Validator(recipe, made.held_out, made.journal) if run.validate and made.held_out else None
-    asked: dict[str, Any] = {"steps": -1, "cost": None}
+    seen, spent = (-1, -1), None
 
     def tell(steps: Sequence[StepRecord], validations: Sequence[Validated]) -> str:
-        if len(steps) != asked["steps"]:
-            asked.update(steps=len(steps), cost=_count_cost(recipe, made.journal)[1])
+        nonlocal seen, spent
+        if seen != (len(steps), len(validations)):
+            seen, spent = (len(steps), len(validations)), _count_cost(recipe, made.journal)[1]
         if made.on_progress:
-            note = _describe(run.name, steps, validations, asked["cost"])
+            note = _describe(run.name, steps, validations, spent)
             made.on_progress(Progress(steps[-1].step if steps else 0, run.settings.rollouts, note))
-        spent = asked["cost"]
         if recipe.budget is not None and spent is not None and spent >= recipe.budget:
             return f"the budget of {recipe.budget:g} $ is used up"
         return ""
