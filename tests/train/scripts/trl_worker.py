@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import trl
+from tests.train.scripts.trl_methods import save_outspoken_policy
 from tests.train.training import write_run
 
 import datasets
@@ -130,7 +131,8 @@ def main() -> None:
     codes["own"] = run(write_grpo(folder / "own", set={"trl": {"learning_rat": 1}}))
     codes["no-model"] = run(write_grpo(folder / "no-model", model=str(folder / "nowhere")))
     codes["ruscarl"] = run(write_grpo(folder / "ruscarl", "ruscarl-original"))
-    opsd = {"judge": None, "responses": 1, "rate": 1e-2, "distillation": {"clip_mode": "none"}}
+    opsd = {"judge": None, "responses": 1, "prompts": 4, "mini_batch": 2, "distillation": {"clip_mode": "none"}}
+    opsd["model"] = str(save_outspoken_policy(folder / "outspoken"))
     whole, killed = (
         write_run(folder / name, "opsd", TASKS[:3], TASKS[5:7], **opsd) for name in ("opsd", "opsd-killed")
     )
