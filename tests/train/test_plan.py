@@ -155,10 +155,22 @@ def test_sft_takes_the_paper_s_number_of_steps() -> None:
     assert count_steps(Settings(kind="sft", scheme=None, overlong=None, sft=Sft(batch=10, epochs=2)), 29) == 4
 
 
+def test_sft_is_validated_by_its_updates_on_answers_to_training_tasks(write: Write, tmp_path: Path) -> None:
+    path, answers = tmp_path / "tasks.jsonl", tmp_path / "answers.jsonl"
+    save_tasks(path, [make_task(f"t{number}") for number in range(10)])
+    save_responses(answers, (Response(task_id=f"t{number}", text="x") for number in range(10)))
+    more = f"held_out: 1\nevery: 3\nsft: {{data: {answers}, batch: 2, epochs: 2}}\n"
+    plan = plan_training(write(more, method="sft", tasks=path))
+    # Nine answers are to training tasks: four batches an epoch, validated at 0, 3, 6 and 8.
+    assert ([run.steps for run in plan.runs], plan.held_out, plan.validations) == ([8], 1, 4)
+    with pytest.raises(ConfigError, match="9 rows to training tasks, and a batch has 64; lower"):
+        plan_training(write(more.replace("batch: 2", "batch: 64"), method="sft", tasks=path))
+
+
 def test_the_paper_s_run_takes_the_paper_s_calls_and_validations() -> None:
     (run,) = list_runs(load_recipe_of("prorubric"))
     assert run.settings.rollouts * run.settings.prompts * run.settings.responses == 153_600
-    assert list_validations(run) == [0, 50, 100, 150, 200, 250, 300]
+    assert list_validations(run, 300) == [0, 50, 100, 150, 200, 250, 300]
 
 
 def test_best_of_n_judges_n_answers_to_each_prompt(write: Write, tmp_path: Path) -> None:

@@ -113,19 +113,20 @@ def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = ()) -> P
     runs = list_runs(loaded)
     split = split_tasks(loaded, _read_briefly(loaded, runs))
     _check_tasks(loaded, runs, split.training)
-    questions = [_count_questions(loaded, run, split) for run in runs]
+    steps = [_count_steps(run, split) for run in runs]
+    questions = [_count_questions(loaded, run, split, last) for run, last in zip(runs, steps, strict=True)]
     low, usual, high = _price(loaded, runs, list(chain.from_iterable(questions)))
     if loaded.budget is not None and usual.cost is not None and usual.cost > loaded.budget:
         line = f"the plan costs about {usual.cost:.2f} $, and the budget is {loaded.budget:g} $"
         raise ConfigError(line, remedy="raise budget, or run fewer rollouts or seeds")
-    planned = [_plan_run(loaded, run, asked) for run, asked in zip(runs, questions, strict=True)]
+    planned = [_plan_run(loaded, *one) for one in zip(runs, steps, questions, strict=True)]
     return Plan(
         recipe="" if isinstance(recipe, Recipe) else str(recipe),
         out=str(loaded.out),
         runs=tuple(planned),
         tasks=len(split.training),
         held_out=len(split.held_out),
-        validations=max((len(list_validations(run)) for run in runs), default=0),
+        validations=max((len(list_validations(*one)) for one in zip(runs, steps, strict=True)), default=0),
         left_out=split.left_out,
         calls=sum(run.calls + run.validation_calls for run in planned),
         departures=tuple(list_departures(loaded)),
@@ -211,11 +212,10 @@ def _shuffle(tasks: Sequence[str], salt: str) -> list[str]:
     return sorted(tasks, key=lambda name: hashlib.sha256(f"{salt}/{name}".encode()).digest())
 
 
-def list_validations(run: TrainRun) -> list[int]:
-    """The rollouts after which answers are kept: 0, the untrained policy, every n-th, and the last."""
+def list_validations(run: TrainRun, last: int) -> list[int]:
+    """The steps after which answers are kept: 0, the untrained policy, every n-th, and the last."""
     if run.validate_every is None:
         return []
-    last = run.settings.rollouts
     return sorted({*range(0, last + 1, run.validate_every), last})
 
 
@@ -328,10 +328,25 @@ def list_questions(recipe: Recipe) -> dict[str, Question]:
     return found
 
 
-def _count_questions(recipe: Recipe, run: TrainRun, split: Split) -> list[Asked]:
+def _count_steps(run: TrainRun, split: Split) -> int:
+    """The steps of a run. For `sft`, as if no row were too long: that depends on the tokenizer."""
+    sft = run.settings.sft if run.settings.kind == "sft" else None
+    if sft is None:
+        return count_steps(run.settings, 0)
+    if sft.data is None:
+        raise ConfigError("sft.data is missing", remedy="name a file of responses, such as one of best-of-n")
+    trained = {brief.id for brief in split.training}
+    rows = sum(answer.task_id in trained for answer in load_responses(Path(sft.data)))
+    if rows < sft.batch:
+        line = f"{sft.data}: {count(rows, 'row')} to training tasks, and a batch has {sft.batch}"
+        raise ConfigError(line, remedy="lower sft.batch")
+    return count_steps(run.settings, rows)
+
+
+def _count_questions(recipe: Recipe, run: TrainRun, split: Split, last: int) -> list[Asked]:
     """Every question of a run, without replies that have to be asked for again."""
     found, held = _count_training(recipe, run, split), split.held_out
-    times = [len(list_validations(run))] * len(held)
+    times = [len(list_validations(run, last))] * len(held)
     asked = list_questions(recipe).values() if run.validate else ()
     # The same question for both measures is asked once.
     for judge, reading in dict.fromkeys((one.judge, reading) for one in asked for reading in one.readings):
@@ -433,23 +448,13 @@ def _measure_prompt(judging: JudgeConfig, reading: Reading, briefs: Sequence[Bri
     return round(sum(sizes) / len(sizes) / CHARACTERS_PER_TOKEN) if sizes else 0
 
 
-def _plan_run(recipe: Recipe, run: TrainRun, asked: Sequence[Asked]) -> RunPlan:
-    sft = run.settings.sft if run.settings.kind == "sft" else None
-    rows = 0
-    if sft is not None:
-        if sft.data is None:
-            raise ConfigError("sft.data is missing", remedy="name a file of responses, such as one of best-of-n")
-        rows = sum(1 for _ in load_responses(Path(sft.data)))
-        if rows < sft.batch:
-            raise ConfigError(
-                f"{sft.data}: {count(rows, 'row')}, and a batch has {sft.batch}", remedy="lower sft.batch"
-            )
+def _plan_run(recipe: Recipe, run: TrainRun, steps: int, asked: Sequence[Asked]) -> RunPlan:
     tokens = min(RESPONSE_TOKENS[1], run.settings.response_limit)
     return RunPlan(
         name=run.name,
         method=run.method,
         seed=run.seed,
-        steps=count_steps(run.settings, rows),
+        steps=steps,
         calls=sum(one.calls for one in asked if one.in_training),
         validation_calls=sum(one.calls for one in asked if not one.in_training),
         command=tuple(render_command(run, Path(recipe.out or "runs") / run.name, recipe.python)),
