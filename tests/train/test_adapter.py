@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from prorubric.files.read import read_rows
 from prorubric.reward.monitor import MonitorConfig
 from prorubric.reward.reward import Reward, RewardParts
 from prorubric.train.adapter import StepLog, fill_unknown
@@ -52,6 +53,24 @@ def test_steps_are_recorded_when_they_are_full_and_in_order(
     tmp_path: Path, came: list[tuple[int | None, float | None]], steps: list[tuple[int, int, int]]
 ) -> None:
     assert record(tmp_path / "steps.jsonl", 2, came) == steps
+
+
+def test_the_responses_of_a_step_are_kept_in_the_order_of_their_places(tmp_path: Path) -> None:
+    log = StepLog(MonitorConfig(tmp_path / "steps.jsonl"), 3, keep=True)
+    for place, number, value in ((1, 0, None), (0, 1, 0.5), (0, 0, 0.25)):
+        log.add(7, "group", make_reward(value), {"place": place, "response": number, "text": f"{place}{number}"})
+    rows = [row.value for row in read_rows(tmp_path / "rollouts/step-0007.jsonl.zst")]
+    assert rows[0] == {
+        "task_id": "t",
+        "place": 0,
+        "response": 0,
+        "text": "00",
+        "tokens": None,
+        "reward": 0.25,
+        "score": 0.25,
+        "verdicts": {},
+    }
+    assert [(row["text"], row["reward"]) for row in rows if row] == [("00", 0.25), ("01", 0.5), ("10", None)]
 
 
 @pytest.mark.parametrize(

@@ -613,6 +613,11 @@ def test_a_monitor_is_set_by_its_options(monitor: Any) -> None:
         ("prorubric", {}, "RewardConfig: judge: Field required"),
         ("prorubric", {"judge": "lexical", "sheme": "k1"}, "RewardConfig: sheme: Unexpected keyword argument"),
         ("prorubric", {"judge": "lexical", "monitor": {}}, "VerlOptions: monitor.out: Field required"),
+        (
+            "prorubric",
+            {"judge": "lexical", "keep_rollouts": True},
+            "keep_rollouts: rollouts are kept next to the monitor's file; give monitor.out",
+        ),
     ],
 )
 def test_misuse_of_overrides_is_refused(variant: str, options: dict[str, Any], said: str) -> None:

@@ -98,6 +98,7 @@ def test_the_command_of_a_run_has_its_files_validations_checkpoints_and_machines
         f"{KWARGS}.journal": f"{tmp_path}/journal.sqlite",
         f"{KWARGS}.monitor.out": f"{tmp_path}/run/steps.jsonl",
         f"{KWARGS}.judge_validation": "False",
+        f"{KWARGS}.keep_rollouts": "True",
     }
     settings = as_settings(command)
     assert {key: settings[key] for key in wanted} == wanted
@@ -222,6 +223,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     recipes: dict[str, dict[str, Any]] = {
         **{name: {"method": name, **(small if METHODS[name].scaffold else {})} for name in COMMANDS},
         "rows": {"rollouts": 3, "validate": {"every": 2}, "set": {"verl": {"trainer": {"save_freq": 7}}}},
+        "small": {"method": "rubric-rl", "rollouts": 2, "prompts": 2, "mini_batch": 2, "responses": 2},
         "sft": {"method": "sft", "validate": False},
     }
     for name, fields in recipes.items():
@@ -290,11 +292,20 @@ def test_validation_has_no_scaffold(told: dict[str, Any], name: str) -> None:
 
 @trainers
 def test_no_judge_is_asked_about_the_answers_of_a_validation(told: dict[str, Any]) -> None:
-    assert told["validation"] == {
-        "score": True,
-        "tokens": told["validation"]["wanted"],
-        "wanted": told["validation"]["wanted"],
-    }
+    assert told["rewards"]["validation"]["score"] == "nan"
+    assert told["rewards"]["validation"]["tokens"] > 2
+    assert told["rewards"]["steps"] == [1]
+
+
+@trainers
+def test_the_responses_of_a_step_are_kept_in_their_places(told: dict[str, Any]) -> None:
+    (out,) = (told["folder"] / "small").glob("*/")
+    kept, ids = told["rewards"]["kept"], read_ids(out)
+    assert [(row["task_id"], row["place"], row["response"], row["text"], row["scaffold"]) for row in kept] == [
+        (ids[place], place, number, f"Answer {number}.", 3) for place in (0, 1) for number in (0, 1)
+    ]
+    assert sorted(row["reward"] for row in kept) == sorted(told["rewards"]["scores"])
+    assert all(row["verdicts"]["criteria"] for row in kept)
 
 
 @trainers
@@ -442,9 +453,13 @@ def test_a_resumed_run_keeps_the_records_up_to_its_newest_checkpoint(tmp_path: P
     lines = [json.dumps({"step": step}) + "\n" for step in (1, 2, 3, 4)]
     steps.write_text("".join(lines) + '{"step": 5')
     (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "rollouts").mkdir()
+    for step in (3, 4):
+        (tmp_path / f"rollouts/step-{step:04d}.jsonl.zst").touch()
     (tmp_path / "checkpoints/latest_checkpointed_iteration.txt").write_text("3")
     assert cut_back(tmp_path) == 3
     assert steps.read_text() == "".join(lines[:3])
+    assert [path.name for path in (tmp_path / "rollouts").iterdir()] == ["step-0003.jsonl.zst"]
 
 
 # Validation

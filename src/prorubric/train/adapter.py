@@ -9,10 +9,14 @@ import logging
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import pyarrow as pa
+
 from prorubric.errors import ConfigError, MissingExtraError, UnjudgedError
+from prorubric.files.write import open_rows
 from prorubric.reward.monitor import Monitor, MonitorConfig
 from prorubric.reward.reward import Reward, RewardConfig
 
@@ -89,27 +93,51 @@ def list_shadows(reward: Reward) -> dict[str, float]:
 class StepLog:
     """Collects rewards that arrive one by one and records each step when it is full, or when a later one is.
 
-    What arrives for a step after that is ignored, and an unfinished last step is lost.
+    What arrives for a step after that is ignored, and an unfinished last step is lost. With `keep`, the responses of a
+    step are kept in `rollouts/` next to the monitor's file, ordered by place and number.
     """
 
-    def __init__(self, config: MonitorConfig, size: int) -> None:
+    def __init__(self, config: MonitorConfig, size: int, *, keep: bool = False) -> None:
         self._monitor = Monitor(config)
         atexit.register(self._monitor.close)
         self._size = size
-        self._pending: dict[int, list[tuple[str, Reward]]] = defaultdict(list)
+        self._rollouts = config.out.parent / "rollouts" if keep else None
+        self._pending: dict[int, list[tuple[str, Reward, Mapping[str, Any]]]] = defaultdict(list)
         self._counted = 0
         self._last: int | None = None
 
-    def add(self, step: int | None, group: str, reward: Reward) -> None:
-        """Add one reward. If the trainer does not say which step it is at, full steps are counted from 1."""
+    def add(self, step: int | None, group: str, reward: Reward, response: Mapping[str, Any] | None = None) -> None:
+        """Add one reward, and what is to be kept of its response: its text, and where it is in the step.
+
+        If the trainer does not say which step it is at, full steps are counted from 1.
+        """
         self._counted += 1
         number = (self._counted - 1) // self._size + 1 if step is None else step
         if self._last is not None and number <= self._last:
             return
-        self._pending[number].append((group, reward))
+        self._pending[number].append((group, reward, response or {}))
         if len(self._pending[number]) < self._size:
             return
         for due in sorted(pending for pending in self._pending if pending <= number):
-            groups, rewards = zip(*self._pending.pop(due), strict=True)
+            groups, rewards, responses = zip(*self._pending.pop(due), strict=True)
+            if self._rollouts is not None:
+                _keep_rollout(self._rollouts / f"step-{due:04d}.jsonl.zst", rewards, responses)
             self._monitor.record(due, rewards, groups=groups)
         self._last = number
+
+
+def _keep_rollout(path: Path, rewards: Sequence[Reward], responses: Sequence[Mapping[str, Any]]) -> None:
+    rows = [
+        {
+            "task_id": reward.parts.task_id,
+            **response,
+            "tokens": reward.parts.tokens,
+            "reward": reward.value,
+            "score": reward.parts.score,
+            "verdicts": reward.parts.verdicts,
+        }
+        for reward, response in zip(rewards, responses, strict=True)
+    ]
+    with open_rows(path, pa.schema([])) as write:
+        for row in sorted(rows, key=lambda row: (row["place"], row["response"])):
+            write(row)

@@ -41,6 +41,8 @@ UNKNOWN, ABSENT = -1.0, -2.0
 """The value of a key if the judge gave no verdict, and if nothing was judged: no such dimension, or shadow skipped."""
 TRANSCRIPT = "transcript"
 """The extra field in which an agent loop leaves the messages of a rollout."""
+SCAFFOLD = "scaffold"
+"""The extra field in which our agent loop leaves how many criteria it has shown."""
 
 OnFailure = Annotated[float, Field(allow_inf_nan=False)] | Literal["leave_out", "midpoint"]
 
@@ -72,13 +74,18 @@ class VerlOptions:
     judge_validation: bool = True
     """`GroupRewardManager`: False asks no judge about responses of a validation; their score is NaN. For runs whose
     answers are judged from `trainer.validation_data_dir`."""
+    keep_rollouts: bool = False
+    """`GroupRewardManager`: keep the responses of each step, with verdicts, in `rollouts/` next to the monitor's file.
+    Rows have their number in `extra_info.index`."""
 
     def __post_init__(self) -> None:
+        if self.keep_rollouts and self.monitor is None:
+            raise ConfigError("keep_rollouts: rollouts are kept next to the monitor's file; give monitor.out")
         if self.channels:
             check_channels(self.reward.scheme)
 
 
-OWN_OPTIONS = ("on_failure", "group_wait", "monitor", "channels", "judge_validation")
+OWN_OPTIONS = ("on_failure", "group_wait", "monitor", "channels", "judge_validation", "keep_rollouts")
 
 
 async def compute_score(
@@ -209,8 +216,9 @@ class GroupRewardManager:
         self._sizes = {False: rollout.n, True: rollout.val_kwargs.n}
         self._centred = config.algorithm.adv_estimator in _CENTRED
         _check_estimator(config.algorithm, self._rewarder.options.channels)
-        monitor = self._rewarder.options.monitor
-        self._log = StepLog(monitor, config.data.train_batch_size * rollout.n) if monitor else None
+        monitor, keep = self._rewarder.options.monitor, self._rewarder.options.keep_rollouts
+        self._prompts = config.data.train_batch_size
+        self._log = StepLog(monitor, self._prompts * rollout.n, keep=keep) if monitor else None
         self._groups: dict[str, _Group] = {}
 
     async def run_single(self, data: Any) -> dict[str, Any]:
@@ -244,8 +252,10 @@ class GroupRewardManager:
                 self._forget(uid, group)
                 group.complete.set()
         if self._log is not None and not validation:
-            step = columns.get("global_steps")
-            self._log.add(None if step is None else int(step), uid, found)
+            step, place = columns.get("global_steps"), int(row["extra_info"].get("index") or 0) % self._prompts
+            kept = {"place": place, "response": int(columns.get("session_id", 0)), "text": text}
+            shown = {key: fields[key] for key in (SCAFFOLD,) if key in fields}
+            self._log.add(None if step is None else int(step), uid, found, kept | shown)
         instead = None
         if channels is not None:
             await self._wait(uid, group)

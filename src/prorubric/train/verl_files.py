@@ -48,13 +48,16 @@ def prepare(folder: Path) -> None:
 
 
 def cut_back(folder: Path) -> int:
-    """Cut `steps.jsonl` back to verl's newest checkpoint, whose rollout is given; 0 if there is none."""
+    """Remove what was recorded after verl's newest checkpoint, whose rollout is given; 0 if there is none."""
     newest, steps = folder / CHECKPOINTS / "latest_checkpointed_iteration.txt", folder / "steps.jsonl"
     last = int(newest.read_text()) if newest.exists() else 0
     if steps.exists():
         lines = steps.read_bytes().splitlines(keepends=True)
         with open_whole(steps) as stream:
             stream.writelines(line for line in lines if line.endswith(b"\n") and parse_json(line)["step"] <= last)
+    for path in (folder / "rollouts").glob("step-*.jsonl.zst"):
+        if int(path.name.removeprefix("step-").split(".")[0]) > last:
+            path.unlink()
     return last
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from prorubric.datasets.sources.verl import parse_extra_info
 from prorubric.files.json import parse_json
 from prorubric.train.recipe import TrainRun
-from prorubric.train.scaffold import Scaffold, scaffold_prompt
+from prorubric.train.scaffold import Scaffold, scaffold_counts, scaffold_prompt
+from prorubric.train.verl import SCAFFOLD
 
 
 class ScaffoldLoop:
@@ -25,18 +26,14 @@ class ScaffoldLoop:
 
     async def run(self, sampling_params: dict[str, Any], **columns: Any) -> Any:
         """Answer the scaffolded prompt; the ids that are trained on are those of `train_on`."""
-        run, original = self._run, list(columns["raw_prompt"])
-        scaffold = run.settings.scaffold or Scaffold()
-        shown = scaffold_prompt(
-            parse_extra_info(columns["extra_info"]),
-            scaffold,
-            seed=run.seed,
-            step=int(columns["global_steps"]),
-            steps=run.settings.rollouts,
-            rollout=int(columns["session_id"]),
-            responses=run.settings.responses,
-        )
+        settings, original = self._run.settings, list(columns["raw_prompt"])
+        scaffold, task = settings.scaffold or Scaffold(), parse_extra_info(columns["extra_info"])
+        rollout = int(columns["session_id"])
+        place = {"step": int(columns["global_steps"]), "steps": settings.rollouts, "responses": settings.responses}
+        shown = scaffold_prompt(task, scaffold, seed=self._run.seed, rollout=rollout, **place)
         output = await self._loop.run(sampling_params, **{**columns, "raw_prompt": shown})
+        counts = scaffold_counts(len(task.rubric.criteria), **place, scaffold=scaffold)
+        output.extra_fields[SCAFFOLD] = counts[rollout]
         if scaffold.train_on == "original":
             output.prompt_ids = await self._loop.ct_build_initial_tokens(original)
             # Both belong to the prompt that was shown.

@@ -114,7 +114,8 @@ def _list_grpo(run: TrainRun, folder: Path) -> dict[str, str]:
         tasks=run.reward.tasks or str(folder.parent / "tasks.jsonl"),
         journal=run.reward.journal or folder.parent / "journal.sqlite",
     )
-    options = VerlOptions(reward, monitor=MonitorConfig(folder / "steps.jsonl"), judge_validation=False)
+    monitor = MonitorConfig(folder / "steps.jsonl")
+    options = VerlOptions(reward, monitor=monitor, judge_validation=False, keep_rollouts=run.rollouts_kept)
     # verl wants a file to validate on in any case.
     held_out = str(folder / (HELD_OUT if validate else ROWS))
     files = VerlRun(model=run.model, train=str(folder / ROWS), validation=held_out, seed=run.seed)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from verl.utils.dataset.rl_dataset import collate_fn
 from verl.utils.import_utils import load_extern_object
 from verl.workers.rollout.replica import TokenOutput
 
+from prorubric.files.read import read_rows
 from prorubric.train.recipe import TrainRun
 from prorubric.train.verl_files import write_inputs
 from prorubric.train.verl_settings import render_command
@@ -156,33 +156,50 @@ def run_scaffolds(run: TrainRun, out: Path, tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def run_validation(run: TrainRun, out: Path, tokenizer: Any) -> dict[str, Any]:
-    """A response of a validation in verl's reward worker: no judge is asked, and verl's metrics take the result."""
+def run_rewards(run: TrainRun, out: Path, tokenizer: Any) -> dict[str, Any]:
+    """Responses of a step and of a validation in verl's reward worker; verl's metrics take the latter's result."""
+    write_inputs(run, out)
     config = compose_run(run, out)
-    row = create_rl_dataset(config.data.val_files, config.data, tokenizer, None, is_train=False)[0]
-    ids = tokenizer("An answer.", add_special_tokens=False)["input_ids"]
-    batch = TensorDict(
-        {
-            "prompts": torch.tensor([[5]]),
-            "responses": torch.tensor([ids]),
-            "attention_mask": torch.ones(1, 1 + len(ids), dtype=torch.int64),
-        },
-        batch_size=1,
+    rows, held_out = (
+        create_rl_dataset(files, config.data, tokenizer, None)
+        for files in (config.data.train_files, config.data.val_files)
     )
-    columns = {"uid": np.array(["u"], dtype=object)}
-    for name in ("data_source", "reward_model", "extra_info", "raw_prompt"):
-        columns[name] = np.empty(1, dtype=object)
-        columns[name][0] = row[name]
-    found = asyncio.run(_reward(config, DataProto(batch=batch, non_tensor_batch=columns)))
+    trained = [
+        make_batch(rows[place], tokenizer, f"Answer {number}.", session_id=number, global_steps=1)
+        for place in (1, 0)
+        for number in (1, 0)
+    ]
+    validated = make_batch(held_out[0], tokenizer, "An answer.", global_steps=1)
+
+    async def reward_all() -> tuple[list[Any], Any]:
+        worker = RewardLoopWorker(config)
+        return [await worker.compute_score(one) for one in trained], await worker.compute_score(validated)
+
+    scores, found = asyncio.run(reward_all())
     info = {"reward": [found["reward_score"]], **{key: [value] for key, value in found["reward_extra_info"].items()}}
     process_validation_metrics(["s"], ["u"], info)
-    told = {"score": math.isnan(found["reward_score"]), "tokens": found["reward_extra_info"]["tokens"]}
-    return {**told, "wanted": len(ids)}
+    kept = [row.value for row in read_rows(out / "rollouts/step-0001.jsonl.zst")]
+    return {
+        "validation": {"score": str(found["reward_score"]), "tokens": found["reward_extra_info"]["tokens"]},
+        "scores": [one["reward_score"] for one in scores],
+        "kept": kept,
+        "steps": [json.loads(line)["step"] for line in (out / "steps.jsonl").read_text().splitlines()],
+    }
 
 
-async def _reward(config: Any, batch: Any) -> dict[str, Any]:
-    worker = RewardLoopWorker(config)
-    return await worker.compute_score(batch)
+def make_batch(row: dict[str, Any], tokenizer: Any, text: str, **more: Any) -> DataProto:
+    """A response to a row as verl's agent loop hands it to a reward worker."""
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    tensors = {
+        "prompts": torch.tensor([[5]]),
+        "responses": torch.tensor([ids]),
+        "attention_mask": torch.ones(1, 1 + len(ids), dtype=torch.int64),
+    }
+    names = ("data_source", "reward_model", "extra_info", "raw_prompt")
+    values = {**{name: row[name] for name in names}, "uid": row["extra_info"]["id"], **more}
+    values["tool_extra_fields"] = {"scaffold": 3}
+    columns = {name: np.fromiter([value], dtype=object, count=1) for name, value in values.items()}
+    return DataProto(batch=TensorDict(tensors, batch_size=1), non_tensor_batch=columns)
 
 
 def run_sft(run: TrainRun, out: Path, tokenizer: Any) -> dict[str, Any]:
@@ -230,7 +247,7 @@ def main() -> None:
         "configs": run_configs(runs),
         "rows": run_rows(*runs["rows"], tokenizer),
         "scaffolds": {name: run_scaffolds(*runs[name], tokenizer) for name in ("ruscarl", "ruscarl-original")},
-        "validation": run_validation(*runs["rows"], tokenizer),
+        "rewards": run_rewards(*runs["small"], tokenizer),
         "sft": run_sft(*runs["sft"], tokenizer),
     }
     print(json.dumps(told))  # noqa: T201 - that is what it is for
