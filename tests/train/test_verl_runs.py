@@ -170,6 +170,8 @@ def test_sft_is_a_command_of_torchrun(tmp_path: Path) -> None:
         "trainer.project_name": "prorubric",
         "trainer.experiment_name": "sft-seed-42",
         "trainer.logger": "[console]",
+        "hydra.run.dir": f"{tmp_path}/run",
+        "hydra.output_subdir": "null",
     }
 
 

@@ -134,6 +134,8 @@ def _list_grpo(run: TrainRun, folder: Path) -> dict[str, str]:
         "trainer.max_actor_ckpt_to_keep": 1 if run.keep == "last" else None,
         "trainer.n_gpus_per_node": run.processes,
         "trainer.nnodes": run.nodes,
+        "hydra.run.dir": str(folder),
+        "hydra.output_subdir": None,
     }
     if run.per_device is not None:
         more[f"{_ACTOR}.ppo_max_token_len_per_gpu"] = run.per_device * longest
@@ -172,6 +174,8 @@ def _list_sft(run: TrainRun, folder: Path) -> dict[str, str]:
         "trainer.project_name": "prorubric",
         "trainer.experiment_name": run.name,
         "trainer.logger": ["console"],
+        "hydra.run.dir": str(folder),
+        "hydra.output_subdir": None,
     }
     return _render(listed)
 
