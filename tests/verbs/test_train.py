@@ -265,3 +265,31 @@ def test_the_best_of_n_answers_are_kept_and_unknown_scores_never_win(trial: Tria
     kept = {found.task_id: found.text for found in load_responses(trial.out / run.name / "best.jsonl")}
     assert kept == {"t1": "good one", "t2": "bad", "t3": "bad"}
     assert judge.calls.total() == plan_training(trial.path).calls == 7
+
+
+@pytest.fixture
+def verl(trial: Trial) -> Trial:
+    python = Path(trial.recipe["python"])
+    python.write_text(python.read_text().replace("stand_in.py", "stand_in_verl.py"))
+    trial.recipe |= {"trainer": "verl", "model": "Qwen/Qwen3-4B"}
+    return trial
+
+
+def test_verl_s_dumps_are_judged_like_any_other_answers(verl: Trial) -> None:
+    verl.script["answers"] = ["bad", "good"]
+    (run,) = verl.train().runs
+    assert (run.state, [found.appropriateness for found in run.validations]) == ("done", [0.0, 1.0, 1.0, 1.0, 1.0])
+    assert (verl.out / run.name / "rows.parquet").is_file()
+
+
+def test_verl_is_ended_by_a_rule_although_it_knows_no_stop_file(verl: Trial) -> None:
+    verl.script |= {"answers": ["good", "bad"], "seconds": 2.0}
+    (run,) = verl.train(stop={"fall": 0.1, "after": 2}, rollouts=100).runs
+    assert (run.state, run.reason[:25]) == ("stopped", "appropriateness fell from")
+    assert len(run.validations) < 100
+
+
+def test_what_verl_cannot_train_is_refused_before_anything_is_written(verl: Trial) -> None:
+    with pytest.raises(ConfigError, match="use TRL for this method: trainer: trl"):
+        verl.train(method="opsd", prompts=2, mini_batch=1)
+    assert not (verl.out / "plan.json").exists()

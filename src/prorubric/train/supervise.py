@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from prorubric.errors import ProRubricError, SourceError
 from prorubric.files.json import parse_json
@@ -130,8 +130,15 @@ class Supervisor:
         return state.state == "done" or (state.state == "stopped" and (has_fallen or has_alarm))
 
     def _run_child(self, judge: ThreadPoolExecutor) -> int:
+        with (self.folder / LOG).open("ab") as log:
+            if self.run.trainer == "verl":  # its rows, with the tokenizer of its environment
+                prepare = [self.command[0], "-m", "prorubric.train.verl_files", str(self.folder)]
+                if code := subprocess.run(prepare, stdout=log, stderr=log, check=False).returncode:  # noqa: S603 - ours
+                    return code
+            return self._follow_child(judge, log)
+
+    def _follow_child(self, judge: ThreadPoolExecutor, log: BinaryIO) -> int:
         with (
-            (self.folder / LOG).open("ab") as log,
             subprocess.Popen(  # noqa: S603 - the command is ours
                 [*self.command],
                 stdin=subprocess.PIPE,

@@ -37,7 +37,6 @@ from prorubric.train.plan import Plan, brief_task, lay_rows, plan_training, spli
 from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
 from prorubric.train.supervise import Supervisor
 from prorubric.train.validate import Validated, Validator
-from prorubric.train.verl_files import write_inputs
 
 PLAN, RUN, ROWS, COMMAND, BEST = "plan.json", "run.json", "rows.jsonl", "command.txt", "best.jsonl"
 _BATCH = 256
@@ -180,8 +179,6 @@ def _write_run(made: _Made) -> None:
         with open_rows(folder / ROWS, ROW_SCHEMA) as write:
             for row in lay_rows(names, run.settings, run.seed):
                 write(row)
-    if run.trainer == "verl" and run.settings.kind != "best-of-n":
-        write_inputs(run, folder)
     command = render_command(run, folder, made.recipe.python)
     (folder / COMMAND).write_text(shlex.join(command) + "\n", encoding="utf-8")
 
