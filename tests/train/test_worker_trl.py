@@ -243,9 +243,7 @@ def test_a_judge_that_dies_ends_the_run_in_one_line_and_the_same_command_finishe
         judge.always = HELD
         command = [str(find_python("trl")), "-m", "prorubric.train.worker_trl", str(run)]
         with (tmp_path / "out.txt").open("wb") as out:
-            child = subprocess.Popen(
-                command, cwd=ROOT, env=list_variables(), stdin=subprocess.PIPE, stdout=out, stderr=out
-            )
+            child = subprocess.Popen(command, cwd=ROOT, env=list_variables(), stdout=out, stderr=out)
         wait_until(lambda: judge.calls > 16, 10 * PATIENCE)
         port = judge.port
     assert child.wait(PATIENCE) == 2
