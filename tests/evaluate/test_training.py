@@ -7,15 +7,7 @@ import pytest
 
 from prorubric.errors import SourceError
 from prorubric.evaluate.training import CriterionCount, TrainingAnalysis, TrainingFigures, analyse_training
-from tests.train.recipe_folder import FIRST, Judged, RecipeFolder, make_task
-
-TASKS = [make_task("fever"), make_task("rash")]
-ALARM = {"step": 2, "proxy": "the score", "other": "k1", "rise": 0.1, "fall": 0.2, "since": 1}
-UNTRAINED = {
-    "fever": Judged("Rest.", 1 / 3, 0.5, [True, False, False], [True, False, False]),
-    "rash": Judged("Wait.", 2 / 3, 0.7, [False, True, True], [False, True, True]),
-}
-NAMES = ["rubric-rl-seed-1", "prorubric-seed-1", "rubric-rl-seed-2", "prorubric-seed-2"]
+from tests.train.recipe_folder import FIRST, NAMES, TASKS, UNTRAINED, Judged, RecipeFolder, fill_two_methods, make_task
 
 
 def analyse(folder: RecipeFolder) -> TrainingAnalysis:
@@ -29,22 +21,7 @@ def folder(tmp_path: Path) -> RecipeFolder:
 
 @pytest.fixture
 def two(folder: RecipeFolder) -> RecipeFolder:
-    """Two methods of two seeds at steps 0 and 50: the criterion that the untrained answer met is lost by rubric-rl."""
-    assert folder.plan(TASKS, sweep={"method": ["rubric-rl", "prorubric"]}, seeds=[1, 2]) == NAMES
-    ends = dict(zip(NAMES, (0.3, 0.8, 0.2, 0.9), strict=True))
-    for name, c in ends.items():
-        folder.look(name, 0, UNTRAINED)
-        met = [False, True, True] if name.startswith("rubric") else [True, True, True]
-        trained = {
-            "fever": Judged("Rest a lot.", 2 / 3, c, met, [False, False, True]),
-            "rash": Judged("Wait and see.", 1.0, c, [True, True, True], [True, True, True]),
-        }
-        folder.look(name, 50, trained)
-        rates = [{"d": {"rate": rate, "known": 4, "unknown": 0, "tasks": 1}} for rate in (0.25, 0.5, 0.5, 0.5, 1.0)]
-        rewards = (0.1, 0.2, 0.3, 0.4, 0.5) if name.endswith("1") else (0.3, 0.4, 0.5, 0.6, None)
-        records = [{"reward": reward, "dimensions": rate} for reward, rate in zip(rewards, rates, strict=True)]
-        folder.steps(name, [*records[:4], {**records[4], "unknown": 8, "alarms": [ALARM]}])
-        folder.state(name, "done", 100)
+    fill_two_methods(folder)
     return folder
 
 
@@ -104,7 +81,7 @@ def test_a_sweep_of_a_setting_makes_methods_of_their_own(folder: RecipeFolder) -
     assert found.gaps[0].points[0].over_seeds.mean == 0.0
     assert found.gaps[0].points[0].over_seeds.low is None
     assert found.missing == {
-        "rollouts": "none has been recorded yet",
+        "rollouts": "no rollout has been recorded yet",
         "seeds": "one seed says nothing about another training run",
     }
 
@@ -119,7 +96,7 @@ def test_a_folder_with_nothing_but_step_0_says_what_is_missing(folder: RecipeFol
     assert (found.gaps, found.completions, found.disagreements) == ((), (), ())
     assert found.missing == {
         "pending": "1 validation not judged yet",
-        "rollouts": "none has been recorded yet",
+        "rollouts": "no rollout has been recorded yet",
         "seeds": "one seed says nothing about another training run",
         "methods": "one method, so there is nothing to compare",
         "completions": "the held-out tasks have no dimensions",
@@ -145,6 +122,7 @@ def test_an_untrained_policy_that_was_not_judged_is_named(two: RecipeFolder) -> 
     found = analyse(two)
     assert found.missing == {
         "pending": "1 validation not judged yet",
+        "means": "of fewer seeds at some steps: rubric-rl (step 0)",
         "completions": "the untrained policy was not judged in rubric-rl-seed-1",
         "suppressed": "the untrained policy was not judged in rubric-rl-seed-1",
     }
@@ -153,6 +131,17 @@ def test_an_untrained_policy_that_was_not_judged_is_named(two: RecipeFolder) -> 
         ("rubric-rl", 2),
         ("prorubric", 2),
     }
+
+
+def test_a_step_that_a_seed_lacks_is_named_because_the_mean_is_of_fewer(two: RecipeFolder) -> None:
+    (two.path / NAMES[2] / "validation/step-0050/scores.jsonl").unlink()
+    assert analyse(two).missing["means"] == "of fewer seeds at some steps: rubric-rl (step 50)"
+
+
+def test_runs_of_an_earlier_recipe_are_listed_after_those_of_the_plan(two: RecipeFolder) -> None:
+    plan = json.loads((two.path / "plan.json").read_text())
+    (two.path / "plan.json").write_text(json.dumps({**plan, "runs": plan["runs"][1:]}))
+    assert [run.name for run in analyse(two).runs] == [*NAMES[1:], NAMES[0]]
 
 
 def test_a_judge_that_saw_no_criteria_leaves_no_dimensions(folder: RecipeFolder) -> None:

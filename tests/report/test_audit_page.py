@@ -19,9 +19,10 @@ from prorubric.report import audit_cases
 from prorubric.report.audit_cases import MOST_SHOWN
 from prorubric.report.audit_diff import render_edit
 from prorubric.report.audit_page import write_audit_page
-from prorubric.report.audit_plots import Mark, Scale, make_scale, render_line
+from prorubric.report.audit_plots import Mark, render_line
 from prorubric.report.numbers import interval, percent, signed
 from prorubric.report.page import Cell, element, escape, table
+from prorubric.report.plots import Scale, make_scale
 
 from .audit_folder import REFUTED, SCHEMES, build_audit
 

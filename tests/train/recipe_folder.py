@@ -118,3 +118,30 @@ class RecipeFolder:
 
     def state(self, run: str, state: str, step: int, reason: str = "") -> None:
         write_json(self.path / run / "state.json", {"state": state, "step": step, "reason": reason})
+
+
+TASKS = [make_task("fever"), make_task("rash")]
+ALARM = {"step": 2, "proxy": "the score", "other": "k1", "rise": 0.1, "fall": 0.2, "since": 1}
+UNTRAINED = {
+    "fever": Judged("Rest.", 1 / 3, 0.5, [True, False, False], [True, False, False]),
+    "rash": Judged("Wait.", 2 / 3, 0.7, [False, True, True], [False, True, True]),
+}
+NAMES = ["rubric-rl-seed-1", "prorubric-seed-1", "rubric-rl-seed-2", "prorubric-seed-2"]
+
+
+def fill_two_methods(folder: RecipeFolder) -> None:
+    """Two methods of two seeds at steps 0 and 50: rubric-rl loses a criterion that the untrained answer met."""
+    assert folder.plan(TASKS, sweep={"method": ["rubric-rl", "prorubric"]}, seeds=[1, 2]) == NAMES
+    for name, c in zip(NAMES, (0.3, 0.8, 0.2, 0.9), strict=True):
+        folder.look(name, 0, UNTRAINED)
+        met = [False, True, True] if name.startswith("rubric") else [True, True, True]
+        trained = {
+            "fever": Judged("Rest a lot.", 2 / 3, c, met, [False, False, True]),
+            "rash": Judged("Wait and see.", 1.0, c, [True, True, True], [True, True, True]),
+        }
+        folder.look(name, 50, trained)
+        rates = [{"d": {"rate": rate, "known": 4, "unknown": 0, "tasks": 1}} for rate in (0.25, 0.5, 0.5, 0.5, 1.0)]
+        rewards = (0.1, 0.2, 0.3, 0.4, 0.5) if name.endswith("1") else (0.3, 0.4, 0.5, 0.6, None)
+        records = [{"reward": reward, "dimensions": rate} for reward, rate in zip(rewards, rates, strict=True)]
+        folder.steps(name, [*records[:4], {**records[4], "unknown": 8, "alarms": [ALARM]}])
+        folder.state(name, "done", 100)

@@ -100,6 +100,18 @@ def test_every_checkpoint_is_judged_twice_and_the_curve_is_kept(trial: Trial, ju
     assert first["verdicts"] == {"probe": [True] * 4}
 
 
+def test_the_page_and_the_summary_show_what_the_runs_did(trial: Trial) -> None:
+    trial.script["answers"] = ["bad", "good"]
+    result = trial.train(rollouts=2)
+    summary = json.loads((trial.out / "summary.json").read_text())
+    assert summary["analysis"] == result.analysis.model_dump(mode="json")
+    (c,) = (curve for curve in result.analysis.curves if curve.measure == "c")
+    assert [(point.step, point.mean, point.n) for point in c.points] == [(0, 0.0, 2), (1, 1.0, 2), (2, 1.0, 2)]
+    assert [(peak.method, peak.step) for peak in result.analysis.peaks] == [("rubric-rl", 1)]
+    page = (trial.out / "report.html").read_text()
+    assert "appropriateness peaked at <b>step 1</b> with 1.000" in page
+
+
 def test_a_second_judge_on_tasks_of_its_own_sees_their_criteria(trial: Trial, judge: CountingJudge) -> None:
     own = trial.folder / "own.jsonl"
     save_tasks(own, [make_task(f"own{number}", criteria=3) for number in range(3)])
@@ -182,6 +194,7 @@ def test_the_trainer_s_own_line_is_the_error_and_the_same_command_goes_on(
     assert run_cli(["train", str(trial.write())]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == "prorubric: run rubric-rl-seed-42: the judge is gone"
     assert json.loads((trial.out / "rubric-rl-seed-42/state.json").read_text())["state"] == "failed"
+    assert "the judge is gone" in (trial.out / "report.html").read_text()
     del trial.script["fail_at"]
     (run,) = trial.train().runs
     assert (run.state, run.step, len(run.validations)) == ("done", 4, 5)

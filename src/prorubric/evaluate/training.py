@@ -341,13 +341,15 @@ def _explain(found: TrainingAnalysis, runs: Sequence[_Run]) -> dict[str, str]:
     no_criteria = not any(run.has_criteria for run in runs)
     no_start = [run.name for run in runs if run.has_criteria and not run.has_start]
     has_second = any(run.has_second_judge for run in runs)
+    fewer = _find_fewer_seeds(found.curves)
     one_method = len({run.method for run in runs}) < 2
     unasked = "the training judge was not asked about the criteria of held-out tasks"
     unstarted = f"the untrained policy was not judged in {', '.join(no_start)}"
     parts = [
         ("validations", not measured, none_yet if is_validated else "the recipe has none"),
         ("pending", bool(pending and measured), f"{count(pending, 'validation')} not judged yet"),
-        ("rollouts", not found.rollouts, "none has been recorded yet"),
+        ("means", bool(fewer), f"of fewer seeds at some steps: {', '.join(fewer)}"),
+        ("rollouts", not found.rollouts, "no rollout has been recorded yet"),
         ("seeds", len({run.seed for run in runs}) < 2, "one seed says nothing about another training run"),
         ("methods", one_method, "one method, so there is nothing to compare"),
     ]
@@ -363,3 +365,14 @@ def _explain(found: TrainingAnalysis, runs: Sequence[_Run]) -> dict[str, str]:
             ("disagreements", not has_second, "there is no second judge"),
         ]
     return {part: reason for part, applies, reason in parts if applies}  # the last reason of a part is the first cause
+
+
+def _find_fewer_seeds(curves: Iterable[Curve]) -> list[str]:
+    """The steps at which a method has fewer seeds than at others: its curve may bend for that reason alone."""
+    found = []
+    for curve in curves:
+        most = max(len(point.by_seed) for point in curve.points)
+        steps = [point.step for point in curve.points if len(point.by_seed) < most]
+        if steps and curve.measure == "characters":
+            found.append(f"{curve.method} (step {', '.join(map(str, steps))})")
+    return found

@@ -14,7 +14,18 @@ from prorubric.report import audit_sections as tables
 from prorubric.report.audit_cases import render_controls, render_shown, survey_cases
 from prorubric.report.audit_folder import open_audit
 from prorubric.report.numbers import percent, plain
-from prorubric.report.page import NOTES, Html, bullets, element, fold, join, own_words, render_page, write_whole
+from prorubric.report.page import (
+    NOTES,
+    Html,
+    bullets,
+    element,
+    fold,
+    join,
+    own_words,
+    render_facts,
+    render_page,
+    write_whole,
+)
 from prorubric.text.show import count
 
 _SHOWN_WORST = 5
@@ -82,7 +93,7 @@ def _render_header(result: AuditResult) -> Html:
         element("p", "ProRubric audit", class_="over"),
         element("h1", "What would this reward pay for?"),
         element("p", NOTES["lead"], class_="lead"),
-        tables.render_facts(facts),
+        render_facts(facts),
         alarm,
         [element("p", element("strong", head), " ", text, class_="warn") for head, text in warnings],
     )

@@ -1,13 +1,10 @@
 """The plots of an audit's page as inline SVG: what each edit earns, naming against substance, placement, coverage.
 
-Places are percentages of the width, so a plot fits a phone without shrinking its text. Each scheme has a colour from
-the Okabe-Ito palette, its own shape and its name next to it: no reading depends on colour.
+Each scheme has the colour and the shape of its place, with its name next to it.
 """
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from statistics import fmean
 from typing import NamedTuple
@@ -19,39 +16,16 @@ from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits
 from prorubric.report.numbers import interval, percent, plain, signed
-from prorubric.report.page import NOTES, Attribute, Cell, Html, Row, element, figure, fold, join, note, own_words, table
+from prorubric.report.page import NOTES, Cell, Html, Row, element, figure, fold, join, note, own_words, table
+from prorubric.report.plots import Scale, Show, class_of, make_scale, place_shape, render_key
 
 _HEADS = (
     *("edit", "scheme", "mean", "95% interval", "rising", "falling", "unchanged"),
     *("pairs", "prompts", "open", "per spread", "paper"),
 )
-_COLOURS = 7
-_SHAPES = (
-    "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
-    "M-4 -4h8v8h-8z",
-    "M0 -5.2L5 4H-5z",
-    "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
-    "M0 5.2L5 -4H-5z",
-    "M-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
-)
-_PAPER = "M0 -6.2L6.2 0L0 6.2L-6.2 0z"
 _BINS = 50
 
 Places = Mapping[str, int]  # the place of each scheme, which gives it its colour and shape
-Show = Callable[[float | None], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """The axis that all lines of a plot share."""
-
-    low: float
-    high: float
-    ticks: tuple[float, ...]
-
-    def place(self, value: float) -> str:
-        """The place of a value, in percent of the width."""
-        return f"{100 * (value - self.low) / (self.high - self.low):.2f}%"
 
 
 _PERCENT = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
@@ -77,7 +51,7 @@ def render_effects(result: AuditResult, places: Places) -> Html:
     legend = None
     if any(effect.paper is not None for effect in known):
         meaning = " hollow: the paper's figure, 300 clinical cases, its own judge and editor ("
-        legend = note(_render_key(None), meaning, element("cite", str(load_paper()["source"])), ")")
+        legend = note(render_key(None), meaning, element("cite", str(load_paper()["source"])), ")")
     scale = make_scale(chain(*map(_mark, known)))
     groups: list[Html] = []
     titles = {
@@ -147,19 +121,6 @@ def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Htm
     return join(note(NOTES["coverage"]), plots, render_axis(_PERCENT, plain)) if plots else None
 
 
-def make_scale(values: Iterable[float | None]) -> Scale:
-    """A scale with round ticks that holds 0 and those of these values that are known."""
-    known = [0.0, *(value for value in values if value is not None)]
-    low, high = min(known), max(known)
-    if low == high:
-        low, high = -1.0, 1.0
-    rough = (high - low) / 5
-    size = 10.0 ** math.floor(math.log10(rough))
-    step = next(step * size for step in (1, 2, 5, 10) if step * size >= rough * (1 - 1e-9))
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Scale(first * step, last * step, tuple(number * step for number in range(first, last + 1)))
-
-
 def render_line(mark: Mark, scale: Scale, place: int) -> Html:
     """One line of a forest plot: the interval and the mark of the scheme at this place, and the paper's, hollow."""
     shapes = [_grid(scale)]
@@ -169,8 +130,8 @@ def render_line(mark: Mark, scale: Scale, place: int) -> Html:
             continue
         if low is not None and high is not None:
             ends = {"x1": scale.place(low), "x2": scale.place(high)}
-            shapes.append(element("line", **ends, y1="50%", y2="50%", class_=f"span {_class_of(key)}"))
-        shapes.append(_place_shape(key, value, scale))
+            shapes.append(element("line", **ends, y1="50%", y2="50%", class_=f"span {class_of(key)}"))
+        shapes.append(place_shape(key, value, scale))
     return element("svg", shapes, class_="plot", aria_hidden="true")
 
 
@@ -192,7 +153,7 @@ def _render_strip(shares: Sequence[float], mean: float | None, place: int) -> Ht
     for number, count in sorted(bins.items()):
         at, opacity = _PERCENT.place(100 * number / _BINS), f"{0.25 + 0.55 * count / max(bins.values()):.2f}"
         strokes.append(element("line", x1=at, x2=at, y1="15%", y2="85%", class_="stroke", stroke_opacity=opacity))
-    shape = None if mean is None else _place_shape(place, mean, _PERCENT)
+    shape = None if mean is None else place_shape(place, mean, _PERCENT)
     return element("svg", _grid(_PERCENT), strokes, shape, class_=f"plot {('pass', 'fail')[place]}", aria_hidden="true")
 
 
@@ -216,32 +177,12 @@ def _render_line(name: str, mark: Mark, scale: Scale, places: Places, show: Show
 
 
 def _join_line(place: int, name: str, plot: Html, *figures: str) -> Html:
-    label = element("span", _render_key(place), name, class_="name")
+    label = element("span", render_key(place), name, class_="name")
     return element("div", label, plot, element("span", figures, class_="figure"), class_="line")
 
 
 def _mark(effect: Effect) -> Mark:
     return Mark(effect.mean, effect.low, effect.high, effect.paper, effect.paper_low, effect.paper_high)
-
-
-def _class_of(place: int | None) -> str:
-    return "paper" if place is None else f"c{place % _COLOURS}"
-
-
-def _render_shape(place: int | None, **attributes: Attribute) -> Html:
-    """The mark of the scheme at this place; None is the paper."""
-    path = _PAPER if place is None else _SHAPES[place % len(_SHAPES)]
-    return element("svg", element("path", d=path, class_=_class_of(place)), **attributes)
-
-
-def _render_key(place: int | None) -> Html:
-    """The mark to put next to a name."""
-    return _render_shape(place, class_="key", viewBox="-7 -7 14 14", aria_hidden="true")
-
-
-def _place_shape(place: int | None, value: float, scale: Scale) -> Html:
-    # An inner svg can be placed in percent, a path cannot.
-    return _render_shape(place, x=scale.place(value), y="50%", overflow="visible")
 
 
 def _grid(scale: Scale) -> Html:

@@ -3,7 +3,7 @@
 A list that is too long for a page is cut, and the page says where the rest is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from prorubric.aggregate.items import FEWEST_RESPONSES, describe_items, rank_items
 from prorubric.audit.cases import ANSWER
@@ -13,7 +13,20 @@ from prorubric.audit.records import AuditResult, Hack, NamingPrice
 from prorubric.report.audit_cases import Shown, Survey, render_others, reward
 from prorubric.report.audit_folder import AuditFolder, StoredCase
 from prorubric.report.numbers import UNKNOWN, interval, percent, plain, signed
-from prorubric.report.page import NOTES, Cell, Html, bullets, element, figure, fold, join, note, own_words, table
+from prorubric.report.page import (
+    NOTES,
+    Cell,
+    Html,
+    bullets,
+    element,
+    figure,
+    fold,
+    join,
+    note,
+    own_words,
+    render_facts,
+    table,
+)
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Verdict, parse_verdict
 from prorubric.runs.folder import REJECTS
@@ -22,12 +35,6 @@ from prorubric.text.show import shorten
 MOST_PRICES = 150
 MOST_HACKS = 30
 MOST_ITEMS = 100
-
-
-def render_facts(facts: Iterable[tuple[str, str]]) -> Html:
-    """Short facts, each with its name."""
-    pairs = [element("div", element("dt", name), own_words(text, "dd")) for name, text in facts]
-    return element("dl", pairs, class_="facts")
 
 
 def render_fixed(result: AuditResult) -> Html | None:

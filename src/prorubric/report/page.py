@@ -96,6 +96,12 @@ def bullets(lines: Iterable[Child]) -> Html:
     return element("ul", [element("li", line) for line in lines])
 
 
+def render_facts(facts: Iterable[tuple[str, str]]) -> Html:
+    """Short facts, each with its name."""
+    pairs = [element("div", element("dt", name), own_words(text, "dd")) for name, text in facts]
+    return element("dl", pairs, class_="facts")
+
+
 def table(label: str, heads: Sequence[str], rows: Iterable[Row], *, sortable: bool = False) -> Html:
     """A table that scrolls inside its own box; if the first row has a `Cell` in a column, the column holds figures.
 

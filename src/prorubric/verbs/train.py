@@ -8,7 +8,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -17,11 +17,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from prorubric.datasets.load import load_responses, load_tasks
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, ProRubricError
+from prorubric.evaluate.training import TrainingFigures, analyse_training
 from prorubric.files.json import parse_json, render_json
 from prorubric.files.write import open_rows, write_json
 from prorubric.llm.accounting import estimate_cost, load_prices
 from prorubric.llm.journal import Journal
+from prorubric.report.train_page import write_train_page
 from prorubric.reward.monitor import StepRecord
 from prorubric.reward.reward import RubricReward
 from prorubric.rubric.base import Record, config_record, render_config, split_commas
@@ -35,7 +37,7 @@ from prorubric.train.best_of import choose_best
 from prorubric.train.commands import render_command
 from prorubric.train.plan import Plan, brief_task, lay_rows, plan_training, split_tasks
 from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
-from prorubric.train.supervise import Supervisor
+from prorubric.train.supervise import STATE, State, Supervisor
 from prorubric.train.validate import Validated, Validator
 
 PLAN, RUN, ROWS, COMMAND, BEST = "plan.json", "run.json", "rows.jsonl", "command.txt", "best.jsonl"
@@ -83,6 +85,8 @@ class TrainResult(Record):
     cost: float | None
     """US dollars at list price for these; None if a price is not known."""
     departures: tuple[str, ...]
+    analysis: TrainingFigures
+    """What the runs did; `report.html` shows it all."""
     seconds: float
 
 
@@ -109,7 +113,12 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
                 run = replace(run, reward=reward)  # noqa: PLW2901 - with its place
             made = _Made(recipe, run, out / run.name, held_out, journal, interrupted, on_progress)
             _write_run(made)
-            reports.append(_choose_best(made) if run.settings.kind == "best-of-n" else _train(made))
+            try:
+                reports.append(_choose_best(made) if run.settings.kind == "best-of-n" else _train(made))
+            except ProRubricError:
+                with suppress(ProRubricError):  # the run's own line is the one to show
+                    _write_page(out)
+                raise
             if interrupted():
                 break
         calls, cost = _count_cost(recipe, journal)
@@ -119,6 +128,7 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
             calls=calls,
             cost=cost,
             departures=plan.departures,
+            analysis=_write_page(out),
             seconds=round(time.monotonic() - started, 3),
         )
         write_json(out / SUMMARY, result.model_dump(mode="json"))
@@ -267,7 +277,15 @@ def _choose_best(made: _Made) -> RunReport:
             raise KeyboardInterrupt
     found = choose_best(answers, values)
     save_responses(made.folder / BEST, found.chosen)
+    write_json(made.folder / STATE, State(state="done").model_dump())
     return RunReport(name=run.name, state="done", step=0, chosen=len(found.chosen), left_out=len(found.left_out))
+
+
+def _write_page(out: Path) -> TrainingFigures:
+    """Show what all runs of the folder did, and give the main figures."""
+    analysis = analyse_training(out)
+    write_train_page(out, analysis)
+    return analysis.select_figures()
 
 
 def _count_cost(recipe: Recipe, journal: Path) -> tuple[int, float | None]:

@@ -1,0 +1,161 @@
+"""The parts that plots share, as inline SVG: scales, marks, and curves over the steps of a training.
+
+Places are percentages of the width, so a plot fits a phone without shrinking its text. What is compared has a colour
+from the Okabe-Ito palette, its own shape and its name in a legend: no reading depends on colour.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from prorubric.report.page import Attribute, Html, element, own_words
+
+_COLOURS = 7
+_SHAPES = (
+    "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+    "M-4 -4h8v8h-8z",
+    "M0 -5.2L5 4H-5z",
+    "M0 -5.8L5.8 0L0 5.8L-5.8 0z",
+    "M0 5.2L5 -4H-5z",
+    "M-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
+)
+_PAPER = "M0 -6.2L6.2 0L0 6.2L-6.2 0z"
+_MOST_MARKS = 12
+
+Show = Callable[[float | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The axis that all lines of a plot share."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def share(self, value: float) -> float:
+        """How far along a value is, in percent."""
+        return 100 * (value - self.low) / (self.high - self.low)
+
+    def place(self, value: float) -> str:
+        """The place of a value, in percent of the width."""
+        return f"{self.share(value):.2f}%"
+
+
+def make_scale(values: Iterable[float | None], *, zero: bool = True) -> Scale:
+    """A scale with round ticks that holds those of these values that are known, and 0 unless that is not wanted."""
+    known = [*([0.0] if zero else []), *(value for value in values if value is not None)]
+    low, high = min(known), max(known)
+    if low == high:
+        low, high = low - 1.0, high + 1.0
+    rough = (high - low) / 5
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(step * size for step in (1, 2, 5, 10) if step * size >= rough * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Scale(first * step, last * step, tuple(number * step for number in range(first, last + 1)))
+
+
+def class_of(place: int | None) -> str:
+    """The class that colours what is at this place; None is the paper."""
+    return "paper" if place is None else f"c{place % _COLOURS}"
+
+
+def render_key(place: int | None) -> Html:
+    """The mark to put next to a name."""
+    return _render_shape(place, class_="key", viewBox="-7 -7 14 14", aria_hidden="true")
+
+
+def place_shape(place: int | None, value: float, scale: Scale, y: str = "50%") -> Html:
+    """The mark of what is at this place, at a value."""
+    # An inner svg can be placed in percent, a path cannot.
+    return _render_shape(place, x=scale.place(value), y=y, overflow="visible")
+
+
+def _render_shape(place: int | None, **attributes: Attribute) -> Html:
+    path = _PAPER if place is None else _SHAPES[place % len(_SHAPES)]
+    return element("svg", element("path", d=path, class_=class_of(place)), **attributes)
+
+
+class CurvePoint(NamedTuple):
+    """One point of a curve, with its interval if it has one."""
+
+    step: float
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class CurveLine(NamedTuple):
+    """A curve, and the thinner ones that it is the mean of."""
+
+    name: str
+    place: int
+    points: Sequence[CurvePoint]
+    parts: Sequence[Sequence[CurvePoint]] = ()
+
+
+def render_curves(label: str, lines: Sequence[CurveLine], end: float, show: Show, *, zero: bool = False) -> Html:
+    """Curves over steps up to `end`: seeds thin, means thick with a mark, intervals as bands."""
+    across = make_scale([end, *(point.step for line in lines for point in line.points)])
+    points = [point for line in lines for point in chain(line.points, *line.parts)]
+    up = make_scale(chain.from_iterable((point.value, point.low, point.high) for point in points), zero=zero)
+    shapes = [shape for line in lines for shape in _draw_line(line, across, up)]
+    drawing = element("svg", shapes, viewBox="0 0 100 100", preserveAspectRatio="none", width="100%", height="100%")
+    marks = [mark for line in lines for mark in _place_marks(line, across, up)]
+    plot = element("svg", _draw_axes(across, up, show), drawing, marks, class_="curves", role="img", aria_label=label)
+    return element("div", render_legend({line.name: line.place for line in lines}), plot, class_="chart")
+
+
+def render_legend(places: Mapping[str, int]) -> Html:
+    """Names with their marks."""
+    names = [element("span", render_key(place), own_words(name)) for name, place in places.items()]
+    return element("div", names, class_="legend")
+
+
+def _draw_line(line: CurveLine, across: Scale, up: Scale) -> list[Html]:
+    """The band and the lines, in a square of 100 by 100 that the browser stretches."""
+
+    def trace(ends: Iterable[tuple[float, float]]) -> str:
+        return " ".join(f"{across.share(step):.2f},{100 - up.share(value):.2f}" for step, value in ends)
+
+    colour = class_of(line.place)
+    band = [(point.step, point.low, point.high) for point in line.points]
+    known = [(step, low, high) for step, low, high in band if low is not None and high is not None]
+    shapes = []
+    if len(known) > 1:
+        outline = [*((step, high) for step, _, high in known), *((step, low) for step, low, _ in reversed(known))]
+        shapes.append(element("polygon", points=trace(outline), class_=f"band {colour}"))
+    for part in line.parts:
+        shapes.append(element("polyline", points=trace(point[:2] for point in part), class_=f"part {colour}"))
+    shapes.append(element("polyline", points=trace(point[:2] for point in line.points), class_=f"mean {colour}"))
+    return shapes
+
+
+def _place_marks(line: CurveLine, across: Scale, up: Scale) -> list[Html]:
+    """Marks on the mean; if there are many points, on some of them. A point alone has its interval as a line."""
+    marks = []
+    for point in line.points[:: math.ceil(len(line.points) / _MOST_MARKS)]:
+        if len(line.points) == 1 and point.low is not None and point.high is not None:
+            ends = {"y1": _height(up, point.low), "y2": _height(up, point.high)}
+            x = across.place(point.step)
+            marks.append(element("line", x1=x, x2=x, **ends, class_=f"span {class_of(line.place)}"))
+        marks.append(place_shape(line.place, point.step, across, _height(up, point.value)))
+    return marks
+
+
+def _draw_axes(across: Scale, up: Scale, show: Show) -> list[Html]:
+    shapes = []
+    for tick in up.ticks:
+        y = _height(up, tick)
+        shapes.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid" if tick else "zero"))
+        shapes.append(element("text", show(tick), x="-8", y=y, dy=".32em", text_anchor="end"))
+    for tick in across.ticks:
+        shown, anchor = (f"{tick:,.0f}", "middle") if tick < across.high else (f"step {tick:,.0f}", "end")
+        shapes.append(element("text", shown, x=across.place(tick), y="100%", dy="1.5em", text_anchor=anchor))
+    return shapes
+
+
+def _height(up: Scale, value: float) -> str:
+    return f"{100 - up.share(value):.2f}%"
