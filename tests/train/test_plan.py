@@ -173,6 +173,12 @@ def test_the_paper_s_run_takes_the_paper_s_calls_and_validations() -> None:
     assert list_validations(run, 300) == [0, 50, 100, 150, 200, 250, 300]
 
 
+def test_some_of_the_runs_can_be_planned(write: Write) -> None:
+    path = write(SMALL + "seeds: [42, 43]\nvalidate: no\n")
+    assert (plan_training(path).calls, plan_training(path, only=["43"]).calls) == (48, 24)
+    assert [run.name for run in plan_training(path, only=["43"]).runs] == ["prorubric-seed-43"]
+
+
 def test_best_of_n_judges_n_answers_to_each_prompt(write: Write, tmp_path: Path) -> None:
     path, samples = tmp_path / "tasks.jsonl", tmp_path / "samples.jsonl"
     save_tasks(path, [make_task("one"), make_task("two"), make_task("three")])

@@ -16,6 +16,7 @@ from prorubric import Response, load_responses, save_responses, save_tasks
 from prorubric.cli.app import run as run_cli
 from prorubric.errors import ConfigError, ProRubricError
 from prorubric.train import plan_training
+from prorubric.train.methods import METHODS
 from prorubric.verbs.train import TrainConfig, TrainResult, train_policies
 from tests.patience import PATIENCE
 from tests.train.counting_judge import CountingJudge, find_answer, serve_judge
@@ -156,6 +157,22 @@ def test_only_some_runs_can_be_chosen(trial: Trial) -> None:
     assert trial.starts == ["rubric-rl-seed-43", "length-matched-seed-43", "length-matched-seed-42"]
     with pytest.raises(ConfigError, match="--only 44: no run has it; known: 42, rubric-rl, rubric-rl-seed-42, "):
         train_policies(TrainConfig(path, only=("44",)))
+
+
+def test_methods_and_their_settings_are_shown_as_text_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["train", "--list", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == list(METHODS)
+    assert run_cli(["train", "--show", "opsd", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["opsd"]["distillation"]["beta"] == 0.5
+    assert run_cli(["train", "--show", "opsd"]) == 0
+    assert capsys.readouterr().out.startswith("method: opsd\nrollouts: 485\nprompts: 128\n")
+
+
+def test_a_run_without_a_judge_shows_its_steps(trial: Trial) -> None:
+    seen: list[tuple[int, int | None]] = []
+    path = trial.write(method="opsd", judge=None, rollouts=3, validate="no")
+    train_policies(TrainConfig(path), lambda progress: seen.append((progress.done, progress.total)))
+    assert seen[-1] == (3, 3)
 
 
 def test_a_fall_of_appropriateness_stops_the_run_at_the_predicted_validation(trial: Trial) -> None:

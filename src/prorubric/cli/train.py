@@ -7,7 +7,15 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from prorubric.cli.output import JsonFlag, make_console, make_table, print_line, show_figure, show_result
+from prorubric.cli.output import (
+    JsonFlag,
+    make_console,
+    make_table,
+    print_line,
+    show_figure,
+    show_result,
+    write_json_line,
+)
 from prorubric.cli.progress import show_progress
 from prorubric.errors import ConfigError
 from prorubric.rubric.base import render_config
@@ -31,17 +39,20 @@ def train(
     json: JsonFlag = False,
 ) -> int:
     """Train every run of a recipe, or what is missing of it."""
-    if list:
-        print_methods(make_console())
-        return 0
-    if show is not None:
-        print_settings(show, make_console())
+    if list or show is not None:
+        shown = METHODS if show is None else {show: find_method(show)}
+        if json:
+            write_json_line({name: render_config(method) for name, method in shown.items()})
+        elif show is None:
+            print_methods(make_console())
+        else:
+            print_settings(show, make_console())
         return 0
     if recipe is None:
         raise ConfigError("no recipe is named; write one, or see the methods with: prorubric train --list")
     config = TrainConfig(recipe, set=set, only=only)
     if dry_run:
-        show_result(plan_training(config.recipe, config.set), print_plan, json=json)
+        show_result(plan_training(config.recipe, config.set, config.only), print_plan, json=json)
         return 0
     with show_progress("train", "step") as on_progress:
         result = train_policies(config, on_progress)

@@ -39,7 +39,7 @@ from prorubric.runs.estimate import CHARACTERS_PER_TOKEN
 from prorubric.text.show import count
 from prorubric.train.commands import render_command
 from prorubric.train.methods import SEEDS, Settings
-from prorubric.train.recipe import Recipe, TrainRun, list_departures, list_runs, load_recipe
+from prorubric.train.recipe import Recipe, TrainRun, choose_runs, list_departures, list_runs, load_recipe
 from prorubric.train.resources import FORMULAS, Resources, estimate_resources
 
 HELD_OUT = 300
@@ -107,10 +107,10 @@ class Plan(Record):
     formulas: tuple[str, ...] = FORMULAS
 
 
-def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = ()) -> Plan:
-    """The plan of a recipe file; raises `ConfigError` in one line if it cannot be run."""
+def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = (), only: Sequence[str] = ()) -> Plan:
+    """The plan of a recipe file, or of some of its runs; raises `ConfigError` in one line if it cannot be run."""
     loaded = recipe if isinstance(recipe, Recipe) else load_recipe(recipe, changes)
-    runs = list_runs(loaded)
+    runs = choose_runs(list_runs(loaded), only)
     split = split_tasks(loaded, _read_briefly(loaded, runs))
     _check_tasks(loaded, runs, split.training)
     steps = [_count_steps(run, split) for run in runs]
@@ -458,5 +458,5 @@ def _plan_run(recipe: Recipe, run: TrainRun, steps: int, asked: Sequence[Asked])
         calls=sum(one.calls for one in asked if one.in_training),
         validation_calls=sum(one.calls for one in asked if not one.in_training),
         command=tuple(render_command(run, Path(recipe.out or "runs") / run.name, recipe.python)),
-        resources=estimate_resources(run.model, run.settings, run.processes * run.nodes, tokens),
+        resources=estimate_resources(run.model, run.settings, run.processes * run.nodes, tokens, steps),
     )

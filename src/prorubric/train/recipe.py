@@ -279,6 +279,15 @@ def list_runs(recipe: Recipe) -> tuple[TrainRun, ...]:
     return tuple(runs)
 
 
+def choose_runs(runs: Sequence[TrainRun], only: Sequence[str]) -> list[TrainRun]:
+    """The runs of some seeds or methods, or of some names; all of them if none is given."""
+    known = [str(name) for run in runs for name in (run.seed, run.method, run.name)]
+    for name in only:
+        if name not in known:
+            raise ConfigError(f"--only {name}: no run has it", remedy=f"known: {', '.join(dict.fromkeys(known))}")
+    return [run for run in runs if not only or {str(run.seed), run.method, run.name} & {*only}]
+
+
 def _make_run(recipe: Recipe, chosen: _Chosen, seed: int) -> TrainRun:
     settings, reward = chosen.settings, None
     if settings.is_judged and recipe.judge is not None:

@@ -77,8 +77,8 @@ def find_shape(model: str) -> Shape | None:
     return Shape(float(figure[1]) * (1e9 if figure[2] in "bB" else 1e6)) if figure else None
 
 
-def estimate_resources(model: str, settings: Settings, cards: int, tokens: int) -> Resources | None:
-    """Memory and time of a run whose responses have so many tokens; None if the size of the policy is not known."""
+def estimate_resources(model: str, settings: Settings, cards: int, tokens: int, steps: int) -> Resources | None:
+    """Memory and time of so many steps and tokens a response; None if the size of the policy is not known."""
     shape = find_shape(model)
     if shape is None or settings.kind == "best-of-n":
         return None
@@ -98,5 +98,5 @@ def estimate_resources(model: str, settings: Settings, cards: int, tokens: int) 
         parameters=shape.parameters,
         gigabytes=round(size / 1e9, 1),
         seconds_a_step=round(seconds, 1),
-        hours=round(seconds * settings.rollouts / 3600, 1),
+        hours=round(seconds * steps / 3600, 1),
     )

@@ -36,8 +36,8 @@ from prorubric.text.show import shorten
 from prorubric.train.best_of import choose_best
 from prorubric.train.commands import render_command
 from prorubric.train.plan import Plan, brief_task, lay_rows, plan_training, split_tasks
-from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
-from prorubric.train.supervise import STATE, State, Supervisor
+from prorubric.train.recipe import Recipe, TrainRun, choose_runs, list_runs, load_recipe
+from prorubric.train.supervise import STATE, State, Supervisor, read_state
 from prorubric.train.validate import Validated, Validator
 
 PLAN, RUN, ROWS, COMMAND, BEST = "plan.json", "run.json", "rows.jsonl", "command.txt", "best.jsonl"
@@ -99,19 +99,19 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
     started = time.monotonic()
     recipe = load_recipe(config.recipe, config.set)
     plan = plan_training(recipe)
-    runs, out = _choose(list_runs(recipe), config.only), Path(plan.out)
+    runs, out = choose_runs(list_runs(recipe), config.only), Path(plan.out)
     journal = out / JOURNAL
     tasks = {task.id: task for task in load_tasks(recipe.tasks, recipe.format)}
     inputs = {"tasks": recipe.tasks, "validate.tasks": recipe.validate.tasks if recipe.validate else None}
     with claim_folder(out, Setting("train", config, {}, inputs)) as begin, _count_signals() as interrupted:
         begin()
         held_out = _write_inputs(recipe, plan, tasks, config.recipe, out)
-        reports = []
+        reports, steps = [], {run.name: run.steps for run in plan.runs}
         for run in runs:
             if run.reward is not None:
                 reward = replace(run.reward, tasks=str((out / "tasks.jsonl").absolute()), journal=journal.absolute())
                 run = replace(run, reward=reward)  # noqa: PLW2901 - with its place
-            made = _Made(recipe, run, out / run.name, held_out, journal, interrupted, on_progress)
+            made = _Made(recipe, run, out / run.name, steps[run.name], held_out, journal, interrupted, on_progress)
             _write_run(made)
             try:
                 reports.append(_choose_best(made) if run.settings.kind == "best-of-n" else _train(made))
@@ -137,15 +137,6 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
     return result
 
 
-def _choose(runs: Sequence[TrainRun], only: Sequence[str]) -> list[TrainRun]:
-    """The runs of some seeds or methods."""
-    known = [str(name) for run in runs for name in (run.seed, run.method, run.name)]
-    for name in only:
-        if name not in known:
-            raise ConfigError(f"--only {name}: no run has it", remedy=f"known: {', '.join(dict.fromkeys(known))}")
-    return [run for run in runs if not only or {str(run.seed), run.method, run.name} & {*only}]
-
-
 @dataclass(frozen=True, slots=True)
 class _Made:
     """One run of a recipe, and what it needs."""
@@ -153,6 +144,7 @@ class _Made:
     recipe: Recipe
     run: TrainRun
     folder: Path
+    steps: int
     held_out: Mapping[str, Task]
     journal: Path
     interrupted: Callable[[], int]
@@ -218,7 +210,8 @@ def _train(made: _Made) -> RunReport:
             seen, spent = (len(steps), len(validations)), _count_cost(recipe, made.journal)[1]
         if made.on_progress:
             note = _describe(run.name, steps, validations, spent)
-            made.on_progress(Progress(steps[-1].step if steps else 0, run.settings.rollouts, note))
+            # Without a judge there are no records of steps.
+            made.on_progress(Progress(steps[-1].step if steps else read_state(folder).step, made.steps, note))
         if recipe.budget is not None and spent is not None and spent >= recipe.budget:
             return f"the budget of {recipe.budget:g} $ is used up"
         return ""
