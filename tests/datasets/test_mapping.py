@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -226,6 +226,75 @@ class TestMapping:
         row = {"ask": "Why?", "checks": [{"what": "a b", "worth": 3}, {"what": "c d", "worth": 1}]}
         assert parse(row, **SIMPLE, shares=True).rubric.weights == (0.75, 0.25)
 
+    SECTIONS: ClassVar[dict[str, Any]] = {
+        "ask": "Why?",
+        "parts": [
+            {"title": "Law", "share": 0.75, "checks": [{"what": "Cites it", "share": 1}]},
+            {
+                "title": "Tone",
+                "share": 0.25,
+                "checks": [{"what": "Is calm", "share": 0.5}, {"what": "Is kind", "share": 0.5}],
+            },
+        ],
+    }
+
+    def test_the_key_of_a_list_leads_back_to_the_same_entry(self) -> None:
+        task = parse(
+            self.SECTIONS,
+            prompt="ask",
+            criteria="parts.*.checks",
+            text="what",
+            weight=["share", "/parts.{key}.share"],
+            group="/parts.{key}.title",
+        )
+        assert describe(task) == [
+            ("Cites it", 0.75, ("dimension:Law",)),
+            ("Is calm", 0.125, ("dimension:Tone",)),
+            ("Is kind", 0.125, ("dimension:Tone",)),
+        ]
+
+    def test_a_tree_with_several_roots_shares_among_them_and_keeps_what_it_does_not_use(self) -> None:
+        fields = {"prompt": "ask", "criteria": "parts", "text": "what", "weight": "share", "children": "checks"}
+        source = MappedSource(make_mapping({**fields, "shares": True}, "here"))
+        assert describe(source.parse(self.SECTIONS)) == [
+            ("Cites it", 0.75, ("title:Law",)),
+            ("Is calm", 0.125, ("title:Tone",)),
+            ("Is kind", 0.125, ("title:Tone",)),
+        ]
+        assert dict(source.unused) == {"criteria: title": 3}
+
+    def test_fields_next_to_the_lists_of_criteria_are_kept_and_counted(self) -> None:
+        source = MappedSource(make_mapping({"prompt": "ask", "criteria": "parts.*.checks", "text": "what"}, "here"))
+        task = source.parse(self.SECTIONS)
+        assert task.meta == {
+            "parts.0.title": "Law",
+            "parts.0.share": 0.75,
+            "parts.1.title": "Tone",
+            "parts.1.share": 0.25,
+        }
+        assert dict(source.unused) == {"parts.*.title": 1, "parts.*.share": 1, "criteria: share": 3}
+
+    def test_the_rows_of_a_table_that_are_criteria_become_one_task_for_each_id(self, tmp_path: Path) -> None:
+        path = tmp_path / "tickets.csv"
+        lines = ("ticket,said,check,worth,by", "T1,Late?,Says when,3,ann", "T2,Lost?,Says where,1,bob")
+        path.write_text("\n".join((*lines, "T1,Late?,Says sorry,2,bob\n")))
+        mapping = ("id=ticket", "prompt=said", "criteria=.", "text=check", "weight=worth")
+        stream = load_tasks(path, map=mapping, strict=True)
+        assert [(task.id, describe(task)) for task in stream] == [
+            ("T1", [("Says when", 3.0, ("by:ann",)), ("Says sorry", 2.0, ("by:bob",))]),
+            ("T2", [("Says where", 1.0, ("by:bob",))]),
+        ]
+
+    def test_a_task_of_a_table_is_rejected_if_one_of_its_rows_is(self, tmp_path: Path) -> None:
+        path, rejects = tmp_path / "tickets.csv", list[Any]()
+        path.write_text("id,said,check\na,One?,Says so\nb,Two?,Says it\na,One?\nb,Three?,Says why\nc,Four?,Says how\n")
+        stream = load_tasks(path, map=("id=id", "prompt=said", "criteria=.", "text=check"), on_reject=rejects.append)
+        assert [task.id for task in stream] == ["c"]
+        assert [(reject.line, reject.kind) for reject in rejects] == [
+            (2, "wrong number of cells"),
+            (3, "two prompts have the same id"),
+        ]
+
     def test_a_constant_is_a_prompt_where_the_file_has_none(self) -> None:
         task = parse({"checks": ["Says why"]}, prompt="=Reproduce the paper.", criteria="checks")
         assert task.messages[0].content == "Reproduce the paper."
@@ -279,6 +348,17 @@ class TestMapping:
             ConfigError, match=r"--map wieght=w: a mapping has no field 'wieght'; did you mean weight\?"
         ):
             load_mapping(("wieght=w",))
+
+    @pytest.mark.parametrize(
+        ("pairs", "expected"),
+        [
+            (("prompt=ask",), "a mapping needs criteria"),
+            (("prompt=ask", "criteria=checks", "shares=perhaps"), "shares: Input should be a valid boolean"),
+        ],
+    )
+    def test_pairs_that_are_wrong_or_too_few_are_refused(self, pairs: tuple[str, ...], expected: str) -> None:
+        with pytest.raises(ConfigError, match=expected):
+            load_mapping(pairs)
 
     def test_pairs_change_a_file(self, tmp_path: Path) -> None:
         path = tmp_path / "mapping.yaml"

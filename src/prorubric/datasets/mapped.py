@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,13 +10,15 @@ from prorubric.datasets.ids import make_id
 from prorubric.datasets.listed import split_listed
 from prorubric.datasets.mapping import Flag, RowMapping
 from prorubric.datasets.shapes import make_meta, parse_id, parse_messages, parse_tags, unwrap_json
-from prorubric.errors import RubricError
+from prorubric.errors import RowError, RubricError
 from prorubric.files.json import render_json
+from prorubric.files.read import Row
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
 from prorubric.text.pitfalls import UNDECIDED_TAG, read_pitfall
 from prorubric.text.show import shorten
 
 _GROUP_TAG = "dimension:"
+_GATHERED = "rows of the table"
 
 
 @dataclass
@@ -77,18 +79,16 @@ class MappedSource:
     def _count_unused(self, row: Mapping[str, Any], entries: list["_Entry"]) -> dict[str, Any]:
         """Count what is not used, and give the fields of the row that go into its meta."""
         mapping = self.mapping
-        named = [*mapping.prompt, mapping.criteria, *mapping.reference, *mapping.meta, *mapping.drop]
-        named += mapping.response
-        named += [path for path in (mapping.id, mapping.domain, mapping.source, mapping.system) if path]
+        named = [*_list_outer(mapping), mapping.criteria]
         # A criterion may be the row itself.
         named += [path.strip("/") for path in _list_inner(mapping) if path.startswith("/") or mapping.criteria == "."]
         paths = [path.split(".") for path in named if not path.startswith("=")]
         rest = dict(_list_unused(row, paths))
         self.characters += len(render_json(make_meta(row)))
         self.unused_characters += len(render_json(make_meta(rest)))
-        self.unused.update(rest.keys())
+        self.unused.update({re.sub(r"\.\d+\.", ".*.", key) for key in rest})
         for entry in entries:
-            self.unused.update(f"criteria: {key}" for key in _list_rest(entry, mapping))
+            self.unused.update(f"criteria: {key}" for part in (*entry.rest, _list_rest(entry, mapping)) for key in part)
         self.dropped.update(path for path in mapping.drop if next(_find(row, path), None))
         kept = {path: found.value for path in mapping.meta for found in _find(row, path)}
         return make_meta(rest | kept)
@@ -105,6 +105,42 @@ class MappedSource:
                     for place in (mapping.verdict, mapping.label)
                 ]
                 yield Answer(task, _read_answer(found.value), key, *said)
+
+
+def gather_criteria(rows: Iterable[Row], mapping: RowMapping) -> tuple[Iterator[Row], RowMapping]:
+    """The rows of a table, one for each criterion, as one row for each task, and the mapping that reads those.
+
+    A column that the mapping names for criteria, or that differs within a task, belongs to the criteria.
+    """
+    groups: dict[str | None, list[Row]] = {}
+    for row in rows:
+        name = _find_text(row.value or row.partial or {}, mapping.id or mapping.prompt[0])
+        groups.setdefault(name, []).append(row)
+    used = {path.split(".")[0] for path in _list_outer(mapping)}
+    own = {path.strip("/").split(".")[0] for path in _list_inner(mapping)}
+    for group in groups.values():
+        values = [row.value for row in group if row.value]
+        own |= {key for value in values for key in value if value[key] != values[0].get(key) and key not in used}
+    return (_join_rows(group, own, mapping) for group in groups.values()), mapping.model_copy(
+        update={"criteria": _GATHERED}
+    )
+
+
+def _join_rows(group: list[Row], own: set[str], mapping: RowMapping) -> Row:
+    entries = []
+    for row in group:
+        if row.value is None:  # a task without one of its criteria is another task
+            return Row(group[0].line, fault=row.explain().at(f"line {row.line} of this task"))
+        entries.append({key: cell for key, cell in row.value.items() if key in own})
+    first = group[0].value or {}
+    for row in group:
+        if [_find_text(row.value, path) for path in mapping.prompt] != [
+            _find_text(first, path) for path in mapping.prompt
+        ]:
+            detail = f"line {row.line}, id {_find_text(first, mapping.id or '')!r}"
+            fault = RowError("two prompts have the same id", detail, remedy="give each prompt its own id")
+            return Row(group[0].line, fault=fault)
+    return Row(group[0].line, value={key: first[key] for key in first if key not in own} | {_GATHERED: entries})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +191,8 @@ class _Entry:
     """What its ancestors in a tree leave it, or what its text says it weighs."""
     above: tuple[str, ...] = ()
     """The texts of its ancestors, from the outside in, without the root."""
+    rest: tuple[Mapping[str, Any], ...] = ()
+    """The fields of its ancestors that the mapping does not name."""
 
 
 def _find(value: Any, path: str, keys: tuple[str, ...] = ()) -> Iterator[_Found]:
@@ -166,7 +204,7 @@ def _find(value: Any, path: str, keys: tuple[str, ...] = ()) -> Iterator[_Found]
     value = unwrap_json(value)
     if isinstance(value, list):
         if step == "*":
-            for position, inner in enumerate(value, 1):
+            for position, inner in enumerate(value):
                 yield from _find(inner, rest, (*keys, str(position)))
         elif step.isdigit() and int(step) < len(value):
             yield from _find(value[int(step)], rest, keys)
@@ -223,8 +261,8 @@ def _list_entries(row: Mapping[str, Any], mapping: RowMapping) -> list[_Entry]:
         if isinstance(value, str):
             entries += [_Entry(text, key, index, weight) for index, (text, weight) in enumerate(split_listed(value))]
         elif mapping.children:
-            for root in value if isinstance(value, list) else [value]:
-                entries += _list_leaves(root, mapping, key)
+            root = {mapping.children: value} if isinstance(value, list) else value
+            entries += _list_leaves(root, mapping, key)
         else:
             values = value if isinstance(value, list) else [value]
             entries += [_Entry(unwrap_json(entry), key, index) for index, entry in enumerate(values)]
@@ -235,22 +273,27 @@ def _list_entries(row: Mapping[str, Any], mapping: RowMapping) -> list[_Entry]:
 
 
 def _list_leaves(
-    node: Any, mapping: RowMapping, key: str, share: float = 1.0, above: tuple[str, ...] = ()
+    node: Any, mapping: RowMapping, key: str, above: tuple[_Entry, ...] = (), share: float = 1.0
 ) -> Iterator[_Entry]:
     """The leaves of a tree, each with the product of the shares, or of the weights, from the root down to it."""
     inner = unwrap_json(node.get(mapping.children)) if isinstance(node, Mapping) else None
     if not inner:
-        yield _Entry(node, key, 0, share, above[1:])
+        texts = (
+            ": ".join(filter(None, (_find_text(entry.value, path) for path in mapping.text))) for entry in above[1:]
+        )
+        # The fields of a root that is the row are the row's.
+        rest = tuple(_list_rest(entry, mapping) for entry in above[mapping.criteria == "." :])
+        yield _Entry(node, key, 0, share, tuple(filter(None, texts)), rest)
         return
     if not isinstance(inner, list):
         raise RubricError(f"{mapping.children} is not a list", shorten(repr(inner)), remedy="list the parts of a node")
     sizes = [_read_weight(_Entry(child, key, 0), {}, mapping) for child in inner]
     if mapping.shares and not sum(sizes) > 0:
         raise RubricError("the weights below a node add up to 0", remedy="give one of them a weight")
-    text = ": ".join(filter(None, (_find_text(node, path) for path in mapping.text)))
     for number, (child, size) in enumerate(zip(inner, sizes, strict=True), 1):
         part = size / sum(sizes) if mapping.shares else size
-        yield from _list_leaves(child, mapping, key if above else str(number), share * part, (*above, text))
+        nearer = (*above, _Entry(node, key, 0))
+        yield from _list_leaves(child, mapping, key if above else str(number), nearer, share * part)
 
 
 def _make_criterion(
@@ -347,7 +390,8 @@ def _list_tags(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> It
         if found is not None:
             values = parse_tags(found.value)
             yield from values if name == "tags" else (f"{name}:{value}" for value in values)
-    yield from parse_tags(make_meta(_list_rest(entry, mapping)))
+    for rest in (*entry.rest, _list_rest(entry, mapping)):
+        yield from parse_tags(make_meta(rest))
 
 
 def _list_rest(entry: _Entry, mapping: RowMapping) -> dict[str, Any]:
@@ -357,6 +401,13 @@ def _list_rest(entry: _Entry, mapping: RowMapping) -> dict[str, Any]:
         return {}
     named = [path.split(".") for path in (*_list_inner(mapping), *mapping.drop) if not path.startswith("/")]
     return dict(_list_unused(entry.value, named, deep=False))
+
+
+def _list_outer(mapping: RowMapping) -> list[str]:
+    """The paths of a mapping that start at the row, other than the criteria."""
+    single = (mapping.id, mapping.domain, mapping.source, mapping.system)
+    several = (*mapping.prompt, *mapping.reference, *mapping.meta, *mapping.drop, *mapping.response)
+    return [*several, *filter(None, single)]
 
 
 def _list_inner(mapping: RowMapping) -> list[str]:
@@ -375,8 +426,11 @@ def _list_unused(
         through = [path[1:] for path in named if re.fullmatch(re.escape(path[0]).replace(r"\*", ".*"), str(key))]
         if not through and inner not in (None, "", [], {}):
             yield f"{place}{key}", inner
-        elif deep and through and all(through) and isinstance(opened := unwrap_json(inner), Mapping):
-            yield from _list_unused(opened, through, deep, f"{place}{key}.")
+        elif deep and through and all(through) and isinstance(opened := unwrap_json(inner), Mapping | list):
+            fields = (
+                opened if isinstance(opened, Mapping) else {str(position): one for position, one in enumerate(opened)}
+            )
+            yield from _list_unused(fields, through, deep, f"{place}{key}.")
 
 
 def _make_dimensions(rubric: Rubric) -> ProtocolRubric:

@@ -92,6 +92,8 @@ class RowMapping(Record):
                 raise InvalidValueError(
                     "a mapping has no such field", repr(name), remedy=f"{hint}known: {', '.join(cls.model_fields)}"
                 )
+        if missing := [name for name in ("prompt", "criteria") if name not in value]:
+            raise InvalidValueError(f"a mapping needs {' and '.join(missing)}", remedy="say where a row has them")
         return value
 
     @model_validator(mode="after")
@@ -110,7 +112,7 @@ def load_mapping(given: tuple[str, ...]) -> RowMapping:
         key, equals, path = part.partition("=")
         if equals and key in RowMapping.model_fields:
             listed = tuple(path.split("+")) if "+" in path else path
-            fields[key] = path == "true" if key in ("shares", "dimensions") else listed
+            fields[key] = listed
         elif equals and not Path(part).exists():
             close = get_close_matches(key, RowMapping.model_fields, 1)
             hint = f"did you mean {close[0]}? " if close else ""

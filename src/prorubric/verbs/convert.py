@@ -227,5 +227,6 @@ def _read_verdict(said: object) -> Verdict:
 def _explain_nothing(stream: Stream[Task], rejects: Rejects, left_out: Rejects) -> SourceError:
     counts = f"{stream.read:,} read, {rejects.count:,} rejected, {left_out.count + stream.skipped:,} left out"
     first = "".join(f"; the first: {line}" for line in (*rejects.show(), *left_out.show())[:1])
-    example = f"; {show_example(stream.path)}" if rejects.count else ""
+    mapped = isinstance(stream.source, MappedSource) and stream.source.NAME == MappedSource.NAME  # not a known format
+    example = f"; {show_example(stream.path)}" if rejects.count and not mapped else ""
     return SourceError(f"{stream.path}: no task to write (rows: {counts}){first}{example}")
