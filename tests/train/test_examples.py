@@ -1,5 +1,6 @@
 """Every recipe of `examples/recipes` loads and is planned on the sample pack, and the one for a CPU trains."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (tmp_path / "samples.jsonl", best):
         answers = (Response(task_id=task.id, text="Yes.", sample=k) for task in tasks[:10] for k in range(8))
         save_responses(path, answers)
+    shutil.copy(RECIPES / "short-answers.jsonl", tmp_path)
     monkeypatch.chdir(tmp_path)
 
 
@@ -43,6 +45,7 @@ def plan(name: str) -> Plan:
         ("sft", 1, 3, 2 * 2),
         ("sweep", 12, 300, 12 * (153_600 + 7 * 2)),
         ("cpu-trial", 1, 20, 20 * 2 * 8 + 3 * 2),
+        ("short-answers", 1, 60, 0),
     ],
 )
 def test_a_recipe_is_planned(name: str, runs: int, steps: int, calls: int) -> None:
@@ -52,7 +55,7 @@ def test_a_recipe_is_planned(name: str, runs: int, steps: int, calls: int) -> No
 
 def test_every_recipe_is_planned_here() -> None:
     (mark,) = (mark for mark in test_a_recipe_is_planned.pytestmark if mark.name == "parametrize")  # type: ignore[attr-defined]
-    assert sorted(case[0] for case in mark.args[1]) == sorted(path.stem for path in RECIPES.iterdir())
+    assert sorted(case[0] for case in mark.args[1]) == sorted(path.stem for path in RECIPES.glob("*.yaml"))
 
 
 def test_recipes_of_the_paper_depart_from_it_only_in_what_they_say() -> None:
@@ -65,7 +68,8 @@ def test_recipes_of_the_paper_depart_from_it_only_in_what_they_say() -> None:
 def test_the_recipe_for_a_cpu_takes_a_step_with_smollm2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, value in list_variables().items():
         monkeypatch.setenv(variable, value)
-    small = ("rollouts=1", "prompts=1", "mini_batch=1", "responses=2", "response_limit=8", "validate=no")
+    sizes = ("rollouts=1", "prompts=1", "mini_batch=1", "responses=2", "response_limit=8", "validate=no")
+    small = ("model=smollm2", "rate=2e-5", *sizes)
     config = TrainConfig(RECIPES / "cpu-trial.yaml", set=(*small, f"python={find_python('trl')}"))
     (run,) = train_policies(config).runs
     assert (run.state, run.step) == ("done", 1)
