@@ -283,7 +283,7 @@ class TestItems:
         listed = {reading: len(list_items(TASK, reading)) for reading in READINGS if reading != "criteria-rewritten"}
         assert listed == {
             "criteria": 3, "groups": 2, "dimensions": 2, "dimensions-no-failure": 2, "one-dimension": 1,
-            "levels": 2, "mark": 3, "appropriateness": 1, "redundancy": 1,
+            "levels": 2, "mark": 3, "appropriateness": 1, "redundancy": 1, "probe": 4,
         }  # fmt: skip
 
     def test_groups_show_criteria_word_for_word_and_turn_penalties_around(self) -> None:

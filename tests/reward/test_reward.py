@@ -87,6 +87,7 @@ def test_a_reward_says_how_it_came_about(judging_server: MisbehavingServer, tmp_
             "characters": 8,
             "turns_left_out": 0,
             "addressing": {},
+            "sent_on": {},
         },
     }
     assert Reward(**json.loads(reward.model_dump_json())) == reward

@@ -139,7 +139,7 @@ def print_runs(result: TrainResult, console: Console) -> None:
         for line in _describe_run(run):
             print_line(console, f"{run.name}: {line}", "yellow")
     cost = "price not known" if result.cost is None else f"{result.cost:,.2f} $"
-    print_line(console, f"{count(result.calls, 'reply')} of judges so far, {cost}; everything is in {result.out}")
+    print_line(console, f"{count(result.calls, 'reply')} of judges so far, {cost}; see {result.out}/report.html")
 
 
 def _describe_run(run: RunReport) -> list[str]:

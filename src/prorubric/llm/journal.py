@@ -151,13 +151,15 @@ class Journal:
         try:
             with _transaction(self._connection):
                 for row, reply in rows:
-                    if self._connection.execute(_PUT, row).rowcount == 1:
-                        kept.append(reply)
-                        continue
-                    first = _read_row(row[0], self._connection.execute(_GET, row[:1]).fetchone())
-                    if first is None:  # damaged
-                        self._connection.execute(_REPLACE, row)
-                    kept.append(replace(reply, text=first.text, finish=first.finish) if first else reply)
+                    found = None
+                    for statement in (_PUT, _REPLACE):  # the second if what is there is damaged
+                        self._connection.execute(statement, row)
+                        found = _read_row(row[0], self._connection.execute(_GET, row[:1]).fetchone())
+                        if found is not None:
+                            break
+                    if found is None:
+                        raise SourceError(f"{self.path}: the journal does not return what it keeps; {_MOVE_AWAY}")
+                    kept.append(replace(reply, text=found.text, finish=found.finish))
         except _ERRORS as error:
             raise _explain(self.path, "the journal cannot keep a reply", error) from None
         return kept
