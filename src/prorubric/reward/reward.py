@@ -68,6 +68,8 @@ class RewardConfig:
     """The column of a row that names the task, or carries it."""
     overlong: Overlong | None = None
     """What length costs; nothing by default, and never in validation."""
+    addressing_penalty: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """What text addressed to the judge costs a response; never in validation."""
     shadow: tuple[str, ...] = ()
     """Schemes to watch: scored from the same verdicts if possible, otherwise judged too."""
     shadow_every: Annotated[int, Field(ge=1)] = 1
@@ -82,6 +84,10 @@ class RewardConfig:
     """How the judge is asked."""
     http: HttpConfig = field(default_factory=HttpConfig)
     """Limits and retries for its endpoint."""
+
+    def __post_init__(self) -> None:
+        if self.addressing_penalty and self.judging.addressing == "ignore":
+            raise ConfigError("addressing_penalty needs what addressing='ignore' does not look for; use 'flag'")
 
 
 class RewardParts(Record):
@@ -115,24 +121,26 @@ class RewardParts(Record):
     """Turns of a long transcript that the judge was not shown."""
     addressing: dict[str, str] = Field(default_factory=dict)
     """What the response says to its judge, by kind; empty if nothing."""
+    penalty: float = 0.0
+    """What that added: 0 or less."""
 
 
 class Reward(Record):
     """One number for a response, or None, and how it came about."""
 
     value: float | None
-    """Score plus what length adds; None if the score is unknown."""
+    """Score plus what length and addressing the judge add; None if the score is unknown."""
     parts: RewardParts
 
     @property
     def low(self) -> float:
         """The lowest that the reward could be; its value if that is known."""
-        return self.parts.low + self.parts.overlong
+        return self.parts.low + self.parts.overlong + self.parts.penalty
 
     @property
     def high(self) -> float:
         """The highest that the reward could be; its value if that is known."""
-        return self.parts.high + self.parts.overlong
+        return self.parts.high + self.parts.overlong + self.parts.penalty
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +281,9 @@ class RubricReward:
                 line = "overlong is set and the length of the response is not known; pass tokens, its number of tokens"
                 raise ConfigError(line, place=f"task {task.id!r}")
             penalty = overlong_penalty(tokens, charge.limit, charge.buffer, charge.factor)
-        return _Asked(RewardRequest(task, answer, tokens), 0.0 - penalty)
+        return _Asked(
+            RewardRequest(task, answer, tokens), 0.0 - penalty, 0.0 if validation else self.config.addressing_penalty
+        )
 
     async def _reward_batch(self, batch: "Sequence[_Asked]") -> list[Reward]:
         engines, judging = self._find_engines(), self.config.judging
@@ -291,6 +301,8 @@ class RubricReward:
         verdicts: Readings = {name: judgement.verdicts for name, judgement in judged.items()}
         scores = score_readings(verdicts, one.task, schemes, length=asked.length, step=asked.step)
         score = scores[self.config.scheme]
+        addressing = {**next(iter(judged.values())).addressing}
+        penalty = 0.0 - asked.addressing_penalty if addressing else 0.0
         own = [row for reading in self._readings if not are_boolean(row := verdicts[reading.name])]
         reasons = [verdict.reason for row in own for verdict in row if isinstance(verdict, Unknown)]
         parts = RewardParts(
@@ -313,9 +325,10 @@ class RubricReward:
             tokens=one.tokens,
             characters=_count_characters(one.text),
             turns_left_out=max(judgement.turns_left_out for judgement in judged.values()),
-            addressing={**next(iter(judged.values())).addressing},
+            addressing=addressing,
+            penalty=penalty,
         )
-        return Reward(value=None if score.value is None else score.value + overlong, parts=parts)
+        return Reward(value=None if score.value is None else score.value + overlong + penalty, parts=parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +338,8 @@ class _Asked:
     request: RewardRequest
     overlong: float
     """What length adds: 0 or less."""
+    addressing_penalty: float
+    """What text addressed to the judge costs."""
     length: float | None = None
     """Its length as a multiple of its group's mean, for `focused(…)`."""
     step: int | None = None
