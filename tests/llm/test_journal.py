@@ -39,6 +39,12 @@ def test_a_reply_comes_back_as_it_was_and_marked_as_cached(journal: Journal) -> 
     assert count_replies(journal) == 1
 
 
+def test_replies_are_counted_by_the_model_that_gave_them(journal: Journal) -> None:
+    for key, model in (("a", "m"), ("b", "m"), ("c", "ü")):
+        journal.put(key, Reply("Yes.", 7, 3), {"model": model})
+    assert [(used.model, used.calls, used.prompt_tokens) for used in journal.count()] == [("m", 2, 14), ("ü", 1, 7)]
+
+
 @given(text=ANY_TEXT, finish=st.none() | ANY_TEXT)
 def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, text: str, finish: str | None) -> None:
     with Journal(tmp_path_factory.getbasetemp() / "texts.sqlite") as journal:

@@ -119,7 +119,7 @@ class Journal:
         """Replies and tokens by model, over everything that is kept."""
         rows = self._connection.execute(_COUNT).fetchall()
         return [
-            Usage(str(model), calls, prompt_tokens=prompt, completion_tokens=made)
+            Usage(str(model or b"", "utf-8"), calls, prompt_tokens=prompt, completion_tokens=made)
             for model, calls, prompt, made in rows
         ]
 
