@@ -130,6 +130,39 @@ def test_prompts_far_above_the_limit_are_left_out_and_counted(write: Write, tmp_
     assert (plan.tasks, plan.left_out) == (1, {"prompt of more than 100 tokens at 4 characters each": 1})
 
 
+def test_rows_that_cannot_be_read_and_taken_ids_are_left_out_and_counted(write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    save_tasks(path, [make_task("one"), make_task("two"), make_task("one", prompt="Again?")])
+    row = json.loads(path.read_text().splitlines()[0])
+    row |= {"id": "weightless", "rubric": [{**row["rubric"][0], "weight": 0}]}
+    with path.open("a") as stream:
+        stream.write(json.dumps(row) + "\n{half")
+    plan = plan_training(write(SMALL + "held_out: 0\n", method="rubric-rl", tasks=path))
+    assert (plan.tasks, plan.left_out["rejected, the id is taken already"], sum(plan.left_out.values())) == (2, 1, 3)
+    with pytest.raises(ProRubricError, match=r"tasks\.jsonl:3: the id is taken already"):
+        plan_training(write(SMALL + f"validate: {{tasks: {path}}}\n", method="rubric-rl"))
+
+
+def test_all_methods_of_a_sweep_leave_the_same_long_prompts_out(write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    save_tasks(path, [make_task("long", prompt="word " * 3600), make_task("short")])  # about 4,500 tokens
+    recipe = write(SMALL + "held_out: 0\nsweep: {method: [rubric-rl, ruscarl]}\n", method="rubric-rl", tasks=path)
+    assert plan_training(recipe).tasks == 1
+
+
+def test_a_cascade_is_planned_as_the_most_it_can_ask(write: Write) -> None:
+    more = SMALL + "judging: {cascade: 0.9, votes: 3}\nvalidate: no\n"
+    plan = plan_training(write(more, method="rubric-rl", judge=f"[{HTTP}, {HTTP}2]"))
+    assert (plan.calls, plan.is_exact) == (24 * (3 + 1), False)
+
+
+def test_the_size_of_a_policy_that_does_not_say_it_is_not_known(write: Write, tmp_path: Path) -> None:
+    for text in ("{", "[]", '{"text_config": {}}'):
+        (tmp_path / "config.json").write_text(text)
+        plan = plan_training(write(SMALL.replace("rollouts", f"sweep: {{model: [{tmp_path}]}}\nrollouts")))
+        assert plan.runs[0].resources is None
+
+
 def test_rows_fill_every_rollout_and_every_epoch_has_every_task_once() -> None:
     tasks = [f"t{number}" for number in range(10)]
     rows = list(lay_rows(tasks, Settings(rollouts=5, prompts=4, mini_batch=2), 42))
@@ -195,6 +228,26 @@ def test_best_of_n_judges_n_answers_to_each_prompt(write: Write, tmp_path: Path)
         ("k1", "", "2 tasks of 2 cannot be trained on (task 'one': "),
         ("rewritten", "", "2 tasks of 2 cannot be trained on (task 'one': rewritten needs one restated text"),
         ("rubric-rl", "prices: 1,1\nbudget: 0.001\n", "the plan costs about "),
+        (
+            "rubric-rl",
+            "budget: 9\n",
+            "a budget is set, and the price of a judge is not known; give prices, as in prices: ",
+        ),
+        (
+            "rubric-rl",
+            "judging: {cascade: 0.9}\n",
+            "judging.cascade needs two judges, the first of which knows how sure",
+        ),
+        (
+            "rubric-rl",
+            "held_out: 1\nvalidate: {criteria: tasks, scheme: focused(additive)}\n",
+            "focused(additive) compares the length of an answer with the others of its group, and here there is no",
+        ),
+        (
+            "rubric-rl",
+            "held_out: 1\nvalidate: {criteria: tasks, scheme: prorubric}\n",
+            "task 'two': prorubric needs dimensions and",
+        ),
         ("sft", "", "sft.data is missing; name a file of responses"),
         ("best-of-n", "", "best_of.samples is missing; name a file of responses"),
     ],
@@ -203,7 +256,9 @@ def test_what_is_missing_is_said_in_one_line(write: Write, tmp_path: Path, metho
     path = tmp_path / "tasks.jsonl"
     save_tasks(path, [make_task("one"), make_task("two")])
     with pytest.raises(ProRubricError) as refused:
-        plan_training(write(f"{SMALL}held_out: 0\n{more}", method=method, tasks=path))
+        plan_training(
+            write(SMALL + (more if "held_out" in more else f"held_out: 0\n{more}"), method=method, tasks=path)
+        )
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 

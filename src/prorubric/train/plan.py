@@ -8,24 +8,26 @@ responses. The plan reads files and nothing else: it needs no trainer and opens 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, chain, pairwise
-from math import ceil
+from math import ceil, isfinite
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from prorubric.aggregate.choose import READS_WORDS, check_judging, split_by_words
+from prorubric.aggregate.choose import READS_WORDS, check_alone, check_judging, split_by_words
 from prorubric.aggregate.schemes import find_scheme, list_readings
 from prorubric.datasets.ids import hash_prompt
-from prorubric.datasets.load import load_responses, load_tasks
+from prorubric.datasets.load import OnReject, load_responses, load_tasks
 from prorubric.datasets.prepare import HeldOut
+from prorubric.datasets.rejects import Reject, Rejects
 from prorubric.errors import ConfigError, SchemeError, SourceError
 from prorubric.files.read import read_rows
 from prorubric.judge.answer import show_answer
 from prorubric.judge.checks import run_checks
 from prorubric.judge.judge import JudgeConfig
-from prorubric.judge.panel import Judges, list_judges
+from prorubric.judge.panel import Judges, list_judges, split_config
 from prorubric.judge.readings import READINGS, Reading, list_items
 from prorubric.judge.render import load_judge_prompts, render_judge_prompt
 from prorubric.judge.texts import PROBE_TEXTS
@@ -97,6 +99,8 @@ class Plan(Record):
     """Tasks that are neither, by reason."""
     calls: int
     """To judges, in all runs: exact, unless replies have to be asked for again or responses are the same."""
+    is_exact: bool
+    """False with a cascade: nobody knows how often the first judge will not be sure; `calls` are then the most."""
     departures: tuple[str, ...]
     """What differs from the paper."""
     measured: tuple[str, ...]
@@ -111,11 +115,16 @@ def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = (), only
     """The plan of a recipe file, or of some of its runs; raises `ConfigError` in one line if it cannot be run."""
     loaded = recipe if isinstance(recipe, Recipe) else load_recipe(recipe, changes)
     runs = choose_runs(list_runs(loaded), only)
-    split = split_tasks(loaded, _read_briefly(loaded, runs))
-    _check_tasks(loaded, runs, split.training)
+    rejects = Rejects(keep=False)
+    split = split_tasks(loaded, _read_briefly(loaded, runs, rejects.add))
+    _check_judging(loaded)
+    _check_tasks(loaded, runs, split)
     steps = [_count_steps(run, split) for run in runs]
     questions = [_count_questions(loaded, run, split, last) for run, last in zip(runs, steps, strict=True)]
     low, usual, high = _price(loaded, runs, list(chain.from_iterable(questions)))
+    if loaded.budget is not None and usual.cost is None:
+        line = "a budget is set, and the price of a judge is not known"
+        raise ConfigError(line, remedy="give prices, as in prices: 0.15,0.60")
     if loaded.budget is not None and usual.cost is not None and usual.cost > loaded.budget:
         line = f"the plan costs about {usual.cost:.2f} $, and the budget is {loaded.budget:g} $"
         raise ConfigError(line, remedy="raise budget, or run fewer rollouts or seeds")
@@ -127,8 +136,9 @@ def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = (), only
         tasks=len(split.training),
         held_out=len(split.held_out),
         validations=max((len(list_validations(*one)) for one in zip(runs, steps, strict=True)), default=0),
-        left_out=split.left_out,
+        left_out={f"rejected, {kind}": number for kind, number in rejects.kinds.items()} | split.left_out,
         calls=sum(run.calls + run.validation_calls for run in planned),
+        is_exact=loaded.judging.cascade is None,
         departures=tuple(list_departures(loaded)),
         measured=tuple(list_questions(loaded)),
         low=low,
@@ -165,12 +175,12 @@ class Split:
 
 def split_tasks(recipe: Recipe, briefs: Iterable[Brief]) -> Split:
     """Hold tasks out by seed 42, and leave out what cannot be trained on."""
-    tasks, limit = list(briefs), max(run.settings.prompt_limit for run in list_runs(recipe))
+    tasks, limit = list(briefs), min(run.settings.prompt_limit for run in list_runs(recipe))
     left_out: dict[str, int] = {}
     own: list[Brief] = []
     if recipe.validate is not None and recipe.validate.tasks is not None:
-        readings = [READINGS["criteria"], *find_scheme(recipe.validate.scheme).readings]
-        own = [brief_task(task, readings) for task in load_tasks(recipe.validate.tasks)]
+        readings, schemes = _list_second(recipe)
+        own = [brief_task(task, readings, schemes) for task in read_held_out(recipe.validate.tasks)]
         held = {brief.prompt for brief in own}
     elif recipe.validate is None and recipe.held_out is None:
         held = set()
@@ -226,18 +236,46 @@ def count_steps(settings: Settings, rows: int) -> int:
     return 0 if settings.kind == "best-of-n" else settings.rollouts
 
 
-def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun]) -> list[Brief]:
+def read_tasks(recipe: Recipe, on_reject: OnReject) -> Iterable[Task]:
+    """The tasks of the recipe, the first with each id."""
+    stream = load_tasks(recipe.tasks, recipe.format, on_reject=on_reject)
+    stream.identify = attrgetter("id")
+    return stream
+
+
+def read_held_out(path: str) -> Iterable[Task]:
+    """The tasks of a file to validate on; a row that cannot be read would shift every curve, so it is an error."""
+    stream = load_tasks(path, on_reject=_refuse)
+    stream.identify = attrgetter("id")
+    return stream
+
+
+def _refuse(reject: Reject) -> None:
+    raise SourceError(str(reject))
+
+
+def _list_second(recipe: Recipe) -> tuple[list[Reading], list[str]]:
+    """What is read at validations, and the schemes that score it."""
+    asked = list_questions(recipe).values()
+    schemes = dict.fromkeys(one.scheme for one in asked if one.scheme is not None)
+    readings = dict.fromkeys(reading for one in asked for reading in one.readings if reading.name != "probe")
+    return [READINGS["criteria"], *readings], [*schemes]
+
+
+def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun], on_reject: OnReject) -> list[Brief]:
     """The tasks of the recipe; rows in our own form are not made into records, which would take most of the time."""
-    wanted = [*dict.fromkeys(chain([READINGS["criteria"]], *map(_list_readings, runs)))]
-    schemes = [*dict.fromkeys(name for run in runs if run.reward for name in (run.reward.scheme, *run.reward.shadow))]
+    second, scored = ([], []) if recipe.validate and recipe.validate.tasks else _list_second(recipe)
+    wanted = [*dict.fromkeys(chain([READINGS["criteria"]], second, *map(_list_readings, runs)))]
+    rewarded = (name for run in runs if run.reward for name in (run.reward.scheme, *run.reward.shadow))
+    schemes = [*dict.fromkeys(chain(rewarded, scored))]
     path = Path(recipe.tasks)
     if path.suffix == ".jsonl" and path.is_file() and {reading.name for reading in wanted} <= _PLAIN_READINGS:
         briefs = [_brief_row(row.value, wanted) for row in read_rows(path)]
-        if briefs and all(brief is not None for brief in briefs):
+        if briefs and all(briefs) and len({brief.id for brief in briefs if brief}) == len(briefs):
             return cast("list[Brief]", briefs)
     if path.suffix and not path.exists():
         raise SourceError(f"{recipe.tasks}: no such file; check the path")
-    return [brief_task(task, wanted, schemes) for task in load_tasks(recipe.tasks, recipe.format)]
+    return [brief_task(task, wanted, schemes) for task in read_tasks(recipe, on_reject)]
 
 
 def _brief_row(row: Any, wanted: Sequence[Reading]) -> Brief | None:
@@ -246,12 +284,20 @@ def _brief_row(row: Any, wanted: Sequence[Reading]) -> Brief | None:
         messages = [Message.model_construct(**turn) for turn in row["messages"]]
         sizes = {"criteria": len(row["rubric"]), "dimensions": len(row.get("protocol") or ())}
         asked = {reading.name: sizes[reading.name] for reading in wanted}
-        if not all(asked.values()) or any("check" in item for item in row["rubric"]):
+        if not all(asked.values()) or not all(map(_is_plain, row["rubric"])) or not all(m.content for m in messages):
+            return None
+        placed = sorted(index for part in row.get("protocol") or () for index in part["indices"])
+        if placed and placed != list(range(1, len(row["rubric"]) + 1)):
             return None
         characters = sum(len(message.content) for message in messages)
-        return Brief(row["id"], hash_prompt(messages), characters, asked, row=row)
+        return Brief(str(row["id"]), hash_prompt(messages), characters, asked, row=row)
     except (KeyError, TypeError, AttributeError):
         return None
+
+
+def _is_plain(item: Any) -> bool:
+    """True for a criterion that can be read, and has no check."""
+    return "check" not in item and bool(item["criterion"].strip()) and isfinite(item["weight"]) and item["weight"] != 0
 
 
 def brief_task(task: Task, wanted: Sequence[Reading] = (), schemes: Sequence[str] = ()) -> Brief:
@@ -273,11 +319,32 @@ def _list_readings(run: TrainRun) -> Sequence[Reading]:
     return [] if run.reward is None else list_readings((run.reward.scheme, *run.reward.shadow))
 
 
-def _check_tasks(recipe: Recipe, runs: Sequence[TrainRun], briefs: Sequence[Brief]) -> None:
+def find_judging(judging: JudgeConfig, judges: Judges) -> JudgeConfig:
+    """How these judges are asked: a cascade is the two training judges', and a second judge alone has none."""
+    return judging if len(list_judges(judges)) > 1 else replace(judging, cascade=None)
+
+
+def _check_judging(recipe: Recipe) -> None:
+    """Raise in one line if the judges cannot be asked as the recipe says."""
+    asked = list_questions(recipe).values()
+    for scheme in (one.scheme for one in asked if one.scheme is not None):
+        check_alone(scheme)
+    if recipe.judging.cascade is not None and recipe.judge is not None:
+        names = list_judges(recipe.judge)
+        if len(names) != 2 or (recipe.judging.votes == 1 and not _gives_probabilities(names[0])):
+            remedy = "name the cheap one first, and set judging.votes to 3 or more unless it gives probabilities"
+            raise ConfigError(
+                "judging.cascade needs two judges, the first of which knows how sure it is", remedy=remedy
+            )
+
+
+def _check_tasks(recipe: Recipe, runs: Sequence[TrainRun], split: Split) -> None:
     """Raise in one line if tasks lack what a scheme needs, or the judge cannot read it."""
-    if lacking := [brief for brief in briefs if brief.problem]:
-        line = f"{count(len(lacking), 'task')} of {len(briefs):,} cannot be trained on ({lacking[0].problem})"
-        raise ConfigError(line, remedy="compile them, or leave them out", place=recipe.tasks)
+    own = recipe.validate.tasks if recipe.validate else None
+    for briefs, what, place in ((split.training, "trained", recipe.tasks), (split.held_out, "validated", own)):
+        if lacking := [brief for brief in briefs if brief.problem]:
+            line = f"{count(len(lacking), 'task')} of {len(briefs):,} cannot be {what} on ({lacking[0].problem})"
+            raise ConfigError(line, remedy="compile them, or leave them out", place=place or recipe.tasks)
     if recipe.judge is not None and READS_WORDS in list_judges(recipe.judge):
         schemes = [run.reward.scheme for run in runs if run.reward]
         for scheme, reason in split_by_words(schemes)[1].items():
@@ -336,7 +403,7 @@ def _count_steps(run: TrainRun, split: Split) -> int:
     if sft.data is None:
         raise ConfigError("sft.data is missing", remedy="name a file of responses, such as one of best-of-n")
     trained = {brief.id for brief in split.training}
-    rows = sum(answer.task_id in trained for answer in load_responses(Path(sft.data)))
+    rows = sum(answer.task_id in trained for answer in load_responses(Path(sft.data), strict=True))
     if rows < sft.batch:
         line = f"{sft.data}: {count(rows, 'row')} to training tasks, and a batch has {sft.batch}"
         raise ConfigError(line, remedy="lower sft.batch")
@@ -362,7 +429,7 @@ def _count_training(recipe: Recipe, run: TrainRun, split: Split) -> list[Asked]:
     if settings.kind == "best-of-n":
         if best is None or best.samples is None:
             raise ConfigError("best_of.samples is missing", remedy="name a file of responses, several to a prompt")
-        given = Counter(response.task_id for response in load_responses(Path(best.samples)))
+        given = Counter(response.task_id for response in load_responses(Path(best.samples), strict=True))
         tasks = [brief for brief in split.training if brief.id in given]
         sizes = [min(best.n, given[brief.id]) for brief in tasks]
     else:
@@ -384,11 +451,12 @@ def _ask(
 ) -> list[Asked]:
     """Ask each judge about a reading, so many times of each task."""
     sizes = [len(PROBE_TEXTS) if reading.name == "probe" else brief.asked[reading.name] for brief in tasks]
-    most = recipe.judging.max_items
+    judging = find_judging(recipe.judging, judges)
+    configs, most = split_config(list_judges(judges), judging), judging.max_items
     mean = {size: size / ceil(size / (most or size)) if size else 0 for size in {*sizes}}
     found = []
     for judge in list_judges(judges):
-        calls = {size: _count_calls(judge, recipe.judging, reading, size) for size in mean}
+        calls = {size: _count_calls(judge, configs[judge], reading, size) for size in mean}
         total = sum(calls[size] * number for size, number in zip(sizes, times, strict=True))
         items = sum(map(mean.__getitem__, sizes)) / max(1, len(sizes))
         found.append(Asked(judge, reading, total, items, tasks, in_training))

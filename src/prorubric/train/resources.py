@@ -63,10 +63,15 @@ def find_shape(model: str) -> Shape | None:
     """The size of a policy from what is known of it: its folder, its name, or the figure in its name."""
     config = Path(model) / "config.json"
     if config.is_file():
-        said = json.loads(config.read_bytes())
+        try:
+            said = dict(json.loads(config.read_bytes()))
+        except (ValueError, TypeError):
+            return None
         layers, hidden, vocabulary = (
             int(said.get(name) or 0) for name in ("num_hidden_layers", "hidden_size", "vocab_size")
         )
+        if not layers * hidden * vocabulary:
+            return None
         inner = int(said.get("intermediate_size") or 4 * hidden)
         return Shape(layers * (4 * hidden**2 + 3 * hidden * inner) + vocabulary * hidden, layers, hidden, vocabulary)
     name = model.rstrip("/").rpartition("/")[2].lower()
