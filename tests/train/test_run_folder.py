@@ -11,9 +11,8 @@ from prorubric.train import worker_trl
 from prorubric.train.methods import METHODS, Sft
 from prorubric.train.plan import count_steps
 from prorubric.train.recipe import TrainRun
-from prorubric.train.run_folder import Checkpoint, RunFolder
+from prorubric.train.run_folder import Checkpoint, RunFolder, read_state
 from prorubric.train.sft import make_rows, order_rows
-from prorubric.train.supervise import read_state
 from tests.train.training import write_run
 
 

@@ -17,7 +17,7 @@ from prorubric.files.read import read_rows
 from prorubric.reward.monitor import load_steps
 from prorubric.reward.reward import Overlong, RewardConfig, RewardRequest, RubricReward
 from prorubric.train.methods import METHODS
-from prorubric.train.supervise import read_state
+from prorubric.train.run_folder import read_state
 from prorubric.train.trl import GrpoScale, SecondOpinion, TrlReward, make_dataset, make_grpo_config
 from tests.train.parity import SCHEMES, expect, expect_transcripts, load_pairs, render_rewards
 from tests.train.running import SCRIPTS, find_python, run_in, start_in, trainers

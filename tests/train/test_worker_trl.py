@@ -12,8 +12,8 @@ from prorubric.datasets.load import load_responses
 from prorubric.files.read import read_rows
 from prorubric.reward.monitor import load_steps
 from prorubric.train.methods import METHODS
+from prorubric.train.run_folder import read_state
 from prorubric.train.scaffold import scaffold_counts
-from prorubric.train.supervise import read_state
 from tests.patience import PATIENCE
 from tests.reward.serving import HELD, JudgeAt, wait_until
 from tests.train.running import ROOT, find_python, list_variables, run_in, trainers

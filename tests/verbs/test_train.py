@@ -1,7 +1,9 @@
 """`prorubric train` around its trainers: folders, resuming, stopping, validating; a stand-in writes what they write."""
 
+import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +17,13 @@ import pytest
 from prorubric import Response, load_responses, save_responses, save_tasks
 from prorubric.cli.app import run as run_cli
 from prorubric.errors import ConfigError, ProRubricError
+from prorubric.reward.engine import run_blocking
 from prorubric.train import plan_training
 from prorubric.train.methods import METHODS
+from prorubric.train.recipe import list_runs, load_recipe
+from prorubric.train.run_folder import RunFolder
+from prorubric.train.supervise import Supervisor
+from prorubric.train.validate import Validator
 from prorubric.verbs.train import TrainConfig, TrainResult, train_policies
 from tests.patience import PATIENCE
 from tests.train.counting_judge import CountingJudge, find_answer, serve_judge
@@ -145,9 +152,68 @@ def test_a_changed_recipe_is_refused_by_its_field(trial: Trial) -> None:
     assert trial.starts == ["rubric-rl-seed-42"]
 
 
-def test_endpoint_settings_may_change(trial: Trial) -> None:
+def test_endpoint_settings_and_rules_for_stopping_may_change(trial: Trial) -> None:
     trial.train()
-    assert trial.train(http={"retries": 0, "concurrency": 2}).runs[0].state == "done"
+    assert trial.train(http={"retries": 0, "concurrency": 2}, keep="last", stop="alarm").runs[0].state == "done"
+
+
+def test_a_folder_is_left_as_it_is_if_it_is_of_another_training_or_damaged(trial: Trial) -> None:
+    (run,) = trial.train().runs
+    assert (trial.out / "tasks.jsonl").exists()
+    before = {path: path.read_bytes() for path in trial.out.rglob("*.json*")}
+    with pytest.raises(ConfigError, match=r"another held_out \(2, not 5\)"):
+        trial.train(held_out=5)
+    path = trial.out / run.name / "run.json"
+    path.write_text("{")
+    with pytest.raises(ProRubricError, match=r"run\.json: not JSON \(.*\); put it back"):
+        trial.train(held_out=2)
+    path.unlink()
+    (path.parent / "checkpoints").mkdir()
+    with pytest.raises(ConfigError, match=r"holds checkpoints and no run\.json"):
+        trial.train()
+    path.write_bytes(before[path])
+    assert {path: path.read_bytes() for path in trial.out.rglob("*.json*")} == before
+    damaged = path.parent / "validation/step-0002/summary.json"
+    damaged.write_text("{")
+    assert len(trial.train().runs[0].validations) == 5  # judged again, from the journal
+    assert damaged.read_bytes() == before[damaged]
+
+
+def test_files_of_the_user_are_not_overwritten(trial: Trial) -> None:
+    before = (trial.folder / "tasks.jsonl").read_bytes()
+    with pytest.raises(ConfigError, match=r"holds files that are not a run of train \(tasks\.jsonl\)"):
+        trial.train(out=str(trial.folder))
+    with pytest.raises(ProRubricError, match=r"try\.yaml"):
+        trial.train(out=str(trial.path))
+    assert (trial.folder / "tasks.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("/no/such/python", "/no/such/python: no such program; python names the Python of the trainer"),
+        ("/bin/true", "run rubric-rl-seed-42: the trainer ended with its work not done (no output); see "),
+    ],
+)
+def test_a_trainer_that_cannot_start_or_does_nothing_is_an_error(trial: Trial, python: str, said: str) -> None:
+    with pytest.raises(ProRubricError, match=re.escape(said)):
+        trial.train(python=python)
+
+
+def test_an_interrupt_does_not_wait_for_a_judge(trial: Trial) -> None:
+    class Slow(Validator):
+        def judge_answers(self, folder: Path, step: int) -> None:
+            run_blocking(asyncio.sleep(PATIENCE))
+
+    recipe = load_recipe(trial.write())
+    folder = RunFolder(trial.out / "run")
+    for step in (0, 1):
+        save_responses(folder.name_answers(step), [Response(task_id="t1", text="good")])
+    folder.save_state("done", 4)
+    started = time.monotonic()
+    asked = Slow(recipe, {}, trial.out / "journal.sqlite")
+    state = Supervisor(list_runs(recipe)[0], folder.path, [], asked, None, lambda *_: "", lambda: 1).follow()
+    assert (state.state, time.monotonic() - started < PATIENCE / 2) == ("done", True)
 
 
 def test_only_some_runs_can_be_chosen(trial: Trial) -> None:
@@ -195,11 +261,21 @@ def test_a_fall_that_recovers_does_not_stop_the_run(trial: Trial) -> None:
     assert (run.state, run.step) == ("done", 4)
 
 
+def test_a_budget_stops_the_run_if_the_judge_does_not_count_its_tokens(trial: Trial, judge: CountingJudge) -> None:
+    judge.tokens = 0
+    result = trial.train(prices="1,1", budget=0.5, prompts=1, responses=2)
+    assert result.runs[0].reason == "the budget cannot be kept: a judge does not say how many tokens it uses"
+    assert result.cost is None
+
+
 def test_a_budget_stops_the_run_and_a_larger_one_goes_on(trial: Trial, judge: CountingJudge) -> None:
     judge.tokens = 100_000  # far more than planned: a validation of four calls costs 0.40 $
     (run,) = trial.train(prices="1,1", budget=0.5, prompts=1, responses=2).runs
     assert (run.state, run.reason) == ("stopped", "the budget of 0.5 $ is used up")
     assert run.step < 4
+    starts = trial.starts
+    (run,) = trial.train().runs
+    assert (run.state, trial.starts) == ("stopped", starts)  # nothing more is spent
     (run,) = trial.train(budget=10.0).runs
     assert (run.state, run.step) == ("done", 4)
 
@@ -286,12 +362,14 @@ def test_two_commands_cannot_train_into_one_folder(trial: Trial) -> None:
 def test_the_best_of_n_answers_are_kept_and_unknown_scores_never_win(trial: Trial, judge: CountingJudge) -> None:
     samples = trial.folder / "samples.jsonl"
     texts = {"t1": ["bad", "good one", "good two"], "t2": ["bad"], "t3": ["bad", "worse", "worst", "good but fourth"]}
+    texts["elsewhere"] = ["good"]
     save_responses(
         samples, [Response(task_id=t, text=text, sample=k) for t, row in texts.items() for k, text in enumerate(row)]
     )
     best = {"samples": str(samples), "n": 3}
     (run,) = trial.train(method="best-of-n", best_of=best, held_out=0).runs
-    assert (run.state, run.chosen, run.left_out) == ("done", 3, 0)
+    assert (run.state, run.chosen, run.left_out, run.unknown) == ("done", 3, 0, 0)
+    assert run.not_judged == {"more than 3 to its prompt": 1, "to a prompt that is not trained on": 1}
     kept = {found.task_id: found.text for found in load_responses(trial.out / run.name / "best.jsonl")}
     assert kept == {"t1": "good one", "t2": "bad", "t3": "bad"}
     assert judge.calls.total() == plan_training(trial.path).calls == 7

@@ -101,7 +101,10 @@ def print_plan(plan: Plan, console: Console) -> None:
         sizes = ("–", "–") if found is None else (f"{found.gigabytes:,.0f}", f"{found.hours:,.1f}")
         table.add_row(run.name, f"{run.steps:,}", f"{run.calls:,}", f"{run.validation_calls:,}", *sizes)
     console.print(table)
-    print_line(console, f"{count(plan.calls, 'judge call')} in all (exact, unless replies have to be asked for again)")
+    how = (
+        "exact, unless replies have to be asked for again" if plan.is_exact else "the second judge is asked if need be"
+    )
+    print_line(console, f"{'' if plan.is_exact else 'at most '}{count(plan.calls, 'judge call')} in all ({how})")
     for name, money in (("short", plan.low), ("usual", plan.usual), ("longest", plan.high)):
         print_line(console, f"  {_describe_money(name, money)}")
     print_line(console, "memory and hours are an order of magnitude, without the judge:")
@@ -146,5 +149,7 @@ def _describe_run(run: RunReport) -> list[str]:
     said = [f"stopped: {run.reason}"] if run.state == "stopped" else []
     if run.chosen is not None:
         said.append(f"the best answer to {count(run.chosen, 'prompt')}, {run.left_out} without a known score")
+        said += [f"{count(run.unknown, 'answer')} without a known score"] if run.unknown else []
+        said += [f"{count(number, 'answer')} not judged: {reason}" for reason, number in run.not_judged.items()]
     late = f"{count(len(run.late), 'validation')} could not be judged ({next(iter(run.late.values()), '')})"
     return [*said, f"{late}; run the same command again"] if run.late else said

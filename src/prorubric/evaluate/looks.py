@@ -13,8 +13,8 @@ from prorubric.datasets.load import load_responses
 from prorubric.errors import ConfigError, SourceError
 from prorubric.rubric.verdict import Verdict
 from prorubric.runs.verdicts import SCORES, read_stored_scores, read_verdicts
-from prorubric.train.supervise import VALIDATION
-from prorubric.train.validate import ANSWERS, FILES
+from prorubric.train.run_folder import ANSWERS, VALIDATION
+from prorubric.train.validate import FILES
 
 Measure = Literal["g", "c", "characters"]
 """Coverage, appropriateness, and the length of the answer."""

@@ -36,10 +36,9 @@ from prorubric.rubric.records import Task
 from prorubric.text.show import count
 from prorubric.train.plan import Plan
 from prorubric.train.recipe import TrainRun
-from prorubric.train.run_folder import RunFolder
-from prorubric.train.supervise import VALIDATION, State, read_state
+from prorubric.train.run_folder import HELD_OUT, RUN, VALIDATION, RunFolder, State, read_state
 
-_PLAN, _RUN = "plan.json", "run.json"
+_PLAN = "plan.json"
 MEASURES: tuple[Measure, ...] = ("c", "g", "characters")
 
 RolloutMeasure = Literal["reward", "tokens", "equal_groups", "loss"]
@@ -190,7 +189,7 @@ def analyse_training(folder: Path, resamples: int = RESAMPLES) -> TrainingAnalys
     runs = _load_runs(folder, plan)
     looked = [run.looks for run in runs if run.looks.looks]
     comparable = [run.looks for run in runs if run.has_criteria and run.has_start]
-    held_out = folder / "held-out.jsonl"
+    held_out = folder / HELD_OUT
     tasks = {task.id: task for task in load_tasks(held_out)} if looked and held_out.is_file() else {}
     curves = [curve for measure in MEASURES for curve in trace_curves(looked, measure, resamples)]
     curves = [curve for curve in curves if any(point.mean is not None for point in curve.points)]
@@ -227,7 +226,7 @@ def _load_plan(folder: Path) -> Plan:
 def _load_runs(folder: Path, plan: Plan) -> list[_Run]:
     """The runs of the plan in its order, and others that the folder holds."""
     planned = {run.name: (run.seed, run.steps) for run in plan.runs}
-    for path in sorted(folder.glob(f"*/{_RUN}")):
+    for path in sorted(folder.glob(f"*/{RUN}")):
         if path.parent.name not in planned:
             own = RunFolder(path.parent).load_run()
             planned[path.parent.name] = own.seed, own.settings.rollouts
@@ -237,7 +236,7 @@ def _load_runs(folder: Path, plan: Plan) -> list[_Run]:
 def _load_run(folder: RunFolder, seed: int, planned: int) -> _Run:
     name = folder.path.name
     method = name.removesuffix(f"-seed-{seed}")
-    settings = folder.load_run() if (folder.path / _RUN).is_file() else None
+    settings = folder.load_run() if (folder.path / RUN).is_file() else None
     is_rewarded = settings is not None and settings.reward is not None
     losses: dict[int, float] = {}
     if settings is not None and not is_rewarded and folder.steps.is_file():

@@ -50,6 +50,8 @@ def claim_folder(folder: Path, setting: Setting) -> Iterator[Callable[..., None]
     """Hold a folder for one run, and give the function that begins it: earlier results go, `config.json` is written."""
     described = describe_run(setting)
     _check_folder(folder, setting, described)  # before a lock is left in a folder that is not ours
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: not a folder; choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
 
     def begin(**about: Any) -> None:
@@ -97,7 +99,7 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> Non
             was = f"{shorten(str(was))}, not {shorten(str(value))}"
             raise ConfigError(f"{folder}: holds a run of {setting.verb} with another {name} ({was}); {instead}")
     for name, held in now["inputs"].items() if "content" not in loose else ():
-        if held != before["inputs"][name]:
+        if held != before["inputs"].get(name):
             what = f"the content of {name} ({setting.inputs[name]})"
             raise ConfigError(f"{folder}: holds a run of {setting.verb}, and {what} has changed since; {instead}")
 

@@ -17,9 +17,8 @@ from prorubric.rubric.save import save_responses
 from prorubric.train.adapter import load_trainer
 from prorubric.train.guidance import list_items
 from prorubric.train.recipe import TrainRun
-from prorubric.train.run_folder import RunFolder
+from prorubric.train.run_folder import STOP, RunFolder
 from prorubric.train.scaffold import scaffold_counts
-from prorubric.train.supervise import STOP
 from prorubric.train.trl import TrlReward, encode_prompt
 
 

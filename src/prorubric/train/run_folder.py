@@ -12,15 +12,42 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from prorubric.errors import SourceError
+from prorubric.errors import ProRubricError, SourceError
 from prorubric.files.json import parse_json, render_json
 from prorubric.files.read import read_rows
 from prorubric.files.write import open_rows, open_whole, write_json
+from prorubric.rubric.base import Record
+from prorubric.runs.folder import TASKS
 from prorubric.train.recipe import TrainRun
-from prorubric.train.supervise import STATE, STEPS, STOP, VALIDATION
-from prorubric.train.validate import ANSWERS
 
+RUN, ROWS, STEPS, STATE, STOP = "run.json", "rows.jsonl", "steps.jsonl", "state.json", "stop"
+CHECKPOINTS, VALIDATION, ANSWERS = "checkpoints", "validation", "answers.jsonl"
+HELD_OUT = "held-out.jsonl"
+"""Next to the folders of the runs, as are the training tasks."""
 _SEAL = "rollout.json"
+
+
+class State(Record):
+    """How far a run is."""
+
+    state: Literal["new", "running", "done", "stopped", "failed"] = "new"
+    step: int = 0
+    reason: str = ""
+    """Why it stopped or failed."""
+
+
+def read_state(folder: Path) -> State:
+    """The state of a run; `new` if it has none."""
+    path = folder / STATE
+    if not path.is_file():
+        return State()
+    try:
+        found = parse_json(path.read_bytes())
+        return State(**{name: found[name] for name in State.model_fields if name in found})
+    except (ValueError, TypeError, ProRubricError) as error:
+        raise SourceError(
+            f"{path}: not the state of a run ({error}); remove the file, the checkpoints are kept"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -40,12 +67,12 @@ class RunFolder:
     @property
     def tasks(self) -> Path:
         """The training tasks, shared by all runs of a recipe."""
-        return self.path.parent / "tasks.jsonl"
+        return self.path.parent / TASKS
 
     @property
     def held_out(self) -> Path:
         """The tasks whose prompts are answered at a validation; the file is missing if there is none."""
-        return self.path.parent / "held-out.jsonl"
+        return self.path.parent / HELD_OUT
 
     @property
     def policies(self) -> Path:
@@ -60,11 +87,11 @@ class RunFolder:
     @property
     def checkpoints(self) -> Path:
         """The trainer's checkpoints."""
-        return self.path / "checkpoints"
+        return self.path / CHECKPOINTS
 
     def load_run(self) -> TrainRun:
         """The run itself."""
-        path = self.path / "run.json"
+        path = self.path / RUN
         try:
             return TrainRun(**parse_json(path.read_bytes()))
         except (OSError, ValueError, TypeError) as error:
@@ -72,11 +99,11 @@ class RunFolder:
 
     def load_rows(self) -> list[str]:
         """The task ids of all rows in order."""
-        return [str(row.value["task_id"]) for row in read_rows(self.path / "rows.jsonl") if row.value]
+        return [str(row.value["task_id"]) for row in read_rows(self.path / ROWS) if row.value]
 
     def save_state(self, state: Literal["running", "done", "stopped", "failed"], step: int, reason: str = "") -> None:
         """Say how the run is, after so many rollouts."""
-        write_json(self.path / STATE, {"state": state, "step": step, "reason": reason})
+        write_json(self.path / STATE, State(state=state, step=step, reason=reason).model_dump())
 
     def read_stop(self) -> str | None:
         """Why the run is to end after this rollout, or None."""

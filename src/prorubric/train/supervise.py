@@ -6,6 +6,7 @@ notices the end of its standard input and ends as well.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,18 +16,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
-from prorubric.errors import ProRubricError, SourceError
-from prorubric.files.json import parse_json
+from prorubric.errors import ConfigError, ProRubricError
 from prorubric.files.write import write_json
+from prorubric.reward.engine import stop_background
 from prorubric.reward.monitor import StepRecord, load_steps
-from prorubric.rubric.base import Record
 from prorubric.train.recipe import StopRule, TrainRun
-from prorubric.train.validate import ANSWERS, SUMMARY, Validated, Validator
+from prorubric.train.run_folder import ANSWERS, STATE, STEPS, STOP, VALIDATION, State, read_state
+from prorubric.train.validate import Validated, Validator, load_validated
 from prorubric.train.verl_files import collect_answers
 
-STEPS, STATE, LOG, STOP, VALIDATION = "steps.jsonl", "state.json", "log.txt", "stop", "validation"
+LOG = "log.txt"
 _WATCHED = "PRORUBRIC_ENDS_WITH_STDIN"
 _POLL_SECONDS = 0.3
 _RETRY_SECONDS = 30.0
@@ -44,27 +45,6 @@ def end_with_parent() -> None:
             os._exit(1)
 
         threading.Thread(target=wait, daemon=True).start()
-
-
-class State(Record):
-    """How far a run is."""
-
-    state: Literal["new", "running", "done", "stopped", "failed"] = "new"
-    step: int = 0
-    reason: str = ""
-    """Why it stopped or failed."""
-
-
-def read_state(folder: Path) -> State:
-    """The state of a run; `new` if it has none."""
-    path = folder / STATE
-    if not path.is_file():
-        return State()
-    try:
-        found = parse_json(path.read_bytes())
-        return State(**{name: found[name] for name in State.model_fields if name in found})
-    except (ValueError, TypeError, ProRubricError) as error:
-        raise SourceError(f"{path}: not the state of a run ({error}); remove the folder to train it again") from None
 
 
 def find_fall(validations: Sequence[Validated], rule: StopRule) -> str:
@@ -108,18 +88,36 @@ class Supervisor:
         """
         code = 0
         with ThreadPoolExecutor(1) as judge:
+            (self.folder / STOP).unlink(missing_ok=True)
             self._look(judge)
             if not self._has_ended():
-                (self.folder / STOP).unlink(missing_ok=True)
-                code = self._run_child(judge)
+                if reason := self._read_stop():  # such as a budget that other runs have used up
+                    stopped = State(state="stopped", step=read_state(self.folder).step, reason=reason)
+                    write_json(self.folder / STATE, stopped.model_dump())
+                else:
+                    code = self._run_child(judge)
             self._retry_at = 0.0
             self._look(judge, ended=True)
             while self._pending:  # the last answers are judged after the child has ended
+                if self.is_interrupted():
+                    self._give_up()
                 time.sleep(_POLL_SECONDS)
                 self._collect()
-        stopped = (self.folder / STOP).read_text(encoding="utf-8") if (self.folder / STOP).exists() else ""
+        reason = self._read_stop()
         (self.folder / STOP).unlink(missing_ok=True)
-        return self._finish(code, stopped)
+        return self._finish(code, reason)
+
+    def _read_stop(self) -> str:
+        """Why the child was asked to stop; empty if it was not."""
+        path = self.folder / STOP
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    def _give_up(self) -> None:
+        """Stop judging; the replies so far are in the journal, and the same command asks for the others."""
+        for future in self._pending.values():
+            future.cancel()
+        self._pending.clear()
+        stop_background()
 
     def _has_ended(self) -> bool:
         """True if the run is done, or was stopped by a rule that would stop it again."""
@@ -130,6 +128,8 @@ class Supervisor:
         return state.state == "done" or (state.state == "stopped" and (has_fallen or has_alarm))
 
     def _run_child(self, judge: ThreadPoolExecutor) -> int:
+        if shutil.which(self.command[0]) is None:
+            raise ConfigError(f"{self.command[0]}: no such program", remedy="python names the Python of the trainer")
         with (self.folder / LOG).open("ab") as log:
             if self.run.trainer == "verl":  # its rows, with the tokenizer of its environment
                 prepare = [self.command[0], "-m", "prorubric.train.verl_files", str(self.folder)]
@@ -153,6 +153,7 @@ class Supervisor:
                     self._look(judge)
                     if self.is_interrupted() > 1:
                         _end(child, signal.SIGKILL)
+                        self._give_up()
                         raise KeyboardInterrupt
                     if self.run.trainer == "verl" and (self.folder / STOP).exists():
                         _end(child, signal.SIGTERM)  # it knows no file; the last checkpoint is kept
@@ -176,8 +177,8 @@ class Supervisor:
                 and step not in self.validations | self._pending
                 and is_due
             ):
-                if (folder / SUMMARY).is_file():
-                    self.validations[step] = Validated(**parse_json((folder / SUMMARY).read_bytes()))
+                if found := load_validated(folder):
+                    self.validations[step] = found
                 else:
                     self._pending[step] = judge.submit(self.validator.judge_answers, folder, step)
         curve = [self.validations[step] for step in sorted(self.validations)]
@@ -211,7 +212,7 @@ class Supervisor:
             write_json(self.folder / STATE, told.model_dump())
             return told
         state = read_state(self.folder)
-        if code == 0:
+        if code == 0 and state.state in ("done", "stopped"):
             return state
         reason = state.reason if state.state == "failed" else _describe_end(code, self.folder / LOG)
         write_json(self.folder / STATE, {**state.model_dump(), "state": "failed", "reason": reason})
@@ -232,7 +233,7 @@ def _end(child: "subprocess.Popen[Any]", number: signal.Signals) -> None:
 
 def _describe_end(code: int, log: Path) -> str:
     """Why a child ended that did not say so itself: the last line of its output."""
-    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}" if code else "its work not done"
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
     return f"the trainer ended with {how} ({last[:200]}); see {log}"

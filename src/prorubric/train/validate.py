@@ -14,20 +14,22 @@ from statistics import fmean
 from prorubric.aggregate.choose import score_readings
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_responses
-from prorubric.errors import BreakerError
+from prorubric.errors import BreakerError, RubricError
+from prorubric.files.json import parse_json
 from prorubric.files.write import open_rows, write_json
 from prorubric.judge.judge import Judgement
-from prorubric.judge.panel import Panel, list_judges
+from prorubric.judge.panel import join_judges, list_judges, split_config
 from prorubric.llm.together import run_in_order
 from prorubric.reward.engine import find_engine, run_blocking
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Response, Task
+from prorubric.runs.folder import SUMMARY
 from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_score_row, render_verdict_row
 from prorubric.text.show import count
-from prorubric.train.plan import Question, list_questions
+from prorubric.train.plan import Question, find_judging, list_questions
 from prorubric.train.recipe import Recipe
+from prorubric.train.run_folder import ANSWERS
 
-ANSWERS, SUMMARY = "answers.jsonl", "summary.json"
 FILES = {"coverage": VERDICTS, "appropriateness": "second.jsonl"}
 """Where the verdicts behind each measure are kept."""
 _AT_ONCE = 256
@@ -60,7 +62,7 @@ class Validator:
 
         Raises `BreakerError` if a judge leaves too much unknown; nothing is written then.
         """
-        answers = [answer for answer in load_responses(folder / ANSWERS) if answer.task_id in self.tasks]
+        answers = [answer for answer in load_responses(folder / ANSWERS, strict=True) if answer.task_id in self.tasks]
         questions = list_questions(self.recipe)
         if not questions or not answers:
             return None
@@ -86,11 +88,13 @@ class Validator:
     def _judge(self, asked: Question, answers: Sequence[Response]) -> list[dict[str, Judgement]]:
         """What the judges say about each answer, by reading."""
         recipe = self.recipe
+        judging = find_judging(recipe.judging, asked.judge)
         engines = {name: find_engine(name, recipe.http, self.journal) for name in list_judges(asked.judge)}
+        configs = split_config([*engines], judging)
 
         async def judge_all() -> list[dict[str, Judgement]]:
-            found = {name: engine.find_judge(recipe.judging) for name, engine in engines.items()}
-            judge = Panel(found) if len(found) > 1 else next(iter(found.values()))
+            found = {name: engine.find_judge(configs[name]) for name, engine in engines.items()}
+            judge = join_judges(found, judging)
             work = (judge.judge_all(self.tasks[answer.task_id], answer.answer, asked.readings) for answer in answers)
             return [judged async for judged in run_in_order(work, _AT_ONCE)]
 
@@ -105,6 +109,14 @@ class Validator:
         unknown = tuple(index for index, verdict in enumerate(held, 1) if not isinstance(verdict, bool))
         low = sum(verdict is True for verdict in held) / len(held)
         return Score(value=None if unknown else low, low=low, high=low + len(unknown) / len(held), unknown=unknown)
+
+
+def load_validated(folder: Path) -> Validated | None:
+    """What the answers of a checkpoint are worth, if they have been judged; what cannot be read is judged again."""
+    try:
+        return Validated(**parse_json((folder / SUMMARY).read_bytes()))
+    except (OSError, ValueError, TypeError, RubricError):
+        return None
 
 
 def _save(path: Path, answers: Sequence[Response], judged: Sequence[Mapping[str, Judgement]]) -> None:

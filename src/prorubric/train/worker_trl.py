@@ -27,11 +27,11 @@ from prorubric.train.follow_trl import make_follower, share
 from prorubric.train.plan import count_steps
 from prorubric.train.policies import keep_policy, load_tokenizer
 from prorubric.train.recipe import TrainRun
-from prorubric.train.run_folder import Checkpoint, RunFolder
+from prorubric.train.run_folder import Checkpoint, RunFolder, read_state
 from prorubric.train.scaffold import scaffold_prompt
 from prorubric.train.self_distillation import render_teacher_text
 from prorubric.train.sft import make_rows, order_rows
-from prorubric.train.supervise import end_with_parent, read_state
+from prorubric.train.supervise import end_with_parent
 from prorubric.train.trl import GrpoScale, TrlReward, encode_prompt, list_rollout_settings, make_grpo_config
 from prorubric.train.trl_distillation import list_sdft_settings, make_distillation_trainer
 from prorubric.train.trl_scaffold import ScaffoldRollout

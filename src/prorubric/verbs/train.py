@@ -7,6 +7,7 @@ is not made again, and seeds or values of a sweep that were added are trained.
 import shlex
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, replace
@@ -17,10 +18,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from prorubric.datasets.load import load_responses, load_tasks
-from prorubric.errors import ConfigError, ProRubricError
+from prorubric.datasets.rejects import Rejects
+from prorubric.errors import ConfigError, ProRubricError, SourceError
 from prorubric.evaluate.training import TrainingFigures, analyse_training
 from prorubric.files.json import parse_json, render_json
 from prorubric.files.write import open_rows, write_json
+from prorubric.judge.checks import check_functions
+from prorubric.judge.panel import list_judges
 from prorubric.llm.accounting import estimate_cost, load_prices
 from prorubric.llm.journal import Journal
 from prorubric.report.train_page import write_train_page
@@ -29,18 +33,19 @@ from prorubric.reward.reward import RubricReward
 from prorubric.rubric.base import Record, config_record, render_config, split_commas
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_responses, save_tasks
-from prorubric.runs.folder import JOURNAL, SUMMARY, Setting, claim_folder
+from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
 from prorubric.runs.run import OnProgress, Progress
 from prorubric.runs.verdicts import ROW_SCHEMA
 from prorubric.text.show import shorten
 from prorubric.train.best_of import choose_best
 from prorubric.train.commands import render_command
-from prorubric.train.plan import Plan, brief_task, lay_rows, plan_training, split_tasks
+from prorubric.train.plan import Plan, brief_task, lay_rows, plan_training, read_held_out, read_tasks, split_tasks
 from prorubric.train.recipe import Recipe, TrainRun, choose_runs, list_runs, load_recipe
-from prorubric.train.supervise import STATE, State, Supervisor, read_state
+from prorubric.train.run_folder import CHECKPOINTS, HELD_OUT, ROWS, RUN, STATE, State, read_state
+from prorubric.train.supervise import Supervisor
 from prorubric.train.validate import Validated, Validator
 
-PLAN, RUN, ROWS, COMMAND, BEST = "plan.json", "run.json", "rows.jsonl", "command.txt", "best.jsonl"
+PLAN, COMMAND, BEST = "plan.json", "command.txt", "best.jsonl"
 _BATCH = 256
 
 
@@ -73,6 +78,10 @@ class RunReport(Record):
     """Best-of-n: prompts with a best answer."""
     left_out: int | None = None
     """Best-of-n: prompts without an answer of known score."""
+    unknown: int | None = None
+    """Best-of-n: answers without a known score."""
+    not_judged: dict[str, int] = Field(default_factory=dict)
+    """Best-of-n: answers that took no part, by reason."""
 
 
 class TrainResult(Record):
@@ -100,17 +109,18 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
     recipe = load_recipe(config.recipe, config.set)
     plan = plan_training(recipe)
     runs, out = choose_runs(list_runs(recipe), config.only), Path(plan.out)
-    journal = out / JOURNAL
-    tasks = {task.id: task for task in load_tasks(recipe.tasks, recipe.format)}
-    inputs = {"tasks": recipe.tasks, "validate.tasks": recipe.validate.tasks if recipe.validate else None}
-    with claim_folder(out, Setting("train", config, {}, inputs)) as begin, _count_signals() as interrupted:
+    journal, rejects = out / JOURNAL, Rejects()
+    tasks = {task.id: task for task in read_tasks(recipe, rejects.add)}
+    check_functions(tasks.values(), python=recipe.judging.python_checks)
+    with claim_folder(out, _identify(config, recipe)) as begin, _count_signals() as interrupted:
+        runs = [_place(run, out) for run in runs]
+        for run in runs:
+            _check_run(run, out / run.name)
         begin()
+        rejects.save(out / REJECTS)
         held_out = _write_inputs(recipe, plan, tasks, config.recipe, out)
         reports, steps = [], {run.name: run.steps for run in plan.runs}
         for run in runs:
-            if run.reward is not None:
-                reward = replace(run.reward, tasks=str((out / "tasks.jsonl").absolute()), journal=journal.absolute())
-                run = replace(run, reward=reward)  # noqa: PLW2901 - with its place
             made = _Made(recipe, run, out / run.name, steps[run.name], held_out, journal, interrupted, on_progress)
             _write_run(made)
             try:
@@ -154,30 +164,64 @@ class _Made:
 def _write_inputs(recipe: Recipe, plan: Plan, tasks: Mapping[str, Task], source: Path, out: Path) -> dict[str, Task]:
     """The recipe, its plan and its tasks, as the trainers read them; gives the held-out tasks."""
     split = split_tasks(recipe, map(brief_task, tasks.values()))
-    save_tasks(out / "tasks.jsonl", (tasks[brief.id] for brief in split.training))
+    save_tasks(out / TASKS, (tasks[brief.id] for brief in split.training))
     own = recipe.validate.tasks if recipe.validate else None
-    every = tasks if own is None else {task.id: task for task in load_tasks(own)}
+    every = tasks if own is None else {task.id: task for task in read_held_out(own)}
     held_out = {brief.id: every[brief.id] for brief in split.held_out}
     if held_out:
-        save_tasks(out / "held-out.jsonl", held_out.values())
+        save_tasks(out / HELD_OUT, held_out.values())
     (out / f"recipe{source.suffix}").write_bytes(source.read_bytes())
     write_json(out / PLAN, plan.model_dump(mode="json"))
     return held_out
 
 
-def _write_run(made: _Made) -> None:
-    """What the trainer of a run reads; `ConfigError` if the folder holds the same run with another setting."""
-    run, folder = made.run, made.folder
-    described = parse_json(render_json(render_config(run)))
-    if (folder / RUN).is_file():
-        before = parse_json((folder / RUN).read_bytes())
-        for name, (was, now) in _compare(before, described).items():
-            line = f"holds this run with another {name} ({shorten(str(was))}, not {shorten(str(now))})"
+def _identify(config: TrainConfig, recipe: Recipe) -> Setting:
+    """What makes it another training, apart from the settings of each run."""
+    parts = {name: recipe.settings.get(name) for name in ("sft", "best_of")}
+    sft, best = ({} if not isinstance(part, Mapping) else part for part in parts.values())
+    inputs = {
+        "tasks": recipe.tasks,
+        "validate.tasks": recipe.validate.tasks if recipe.validate else None,
+        "sft.data": sft.get("data"),
+        "best_of.samples": best.get("samples"),
+    }
+    asked = {f"judging.{name}": value for name, value in render_config(recipe.judging).items()}
+    identity = {"held_out": recipe.held_out, "judge": recipe.judge, **asked}
+    return Setting("train", config, parse_json(render_json(identity)), inputs, files=(TASKS, HELD_OUT, PLAN, SUMMARY))
+
+
+def _place(run: TrainRun, out: Path) -> TrainRun:
+    """A run whose reward finds its tasks and its journal in the folder."""
+    if run.reward is None:
+        return run
+    places: dict[str, Any] = {"tasks": str((out / TASKS).absolute()), "journal": (out / JOURNAL).absolute()}
+    return replace(run, reward=replace(run.reward, **places))
+
+
+def _check_run(run: TrainRun, folder: Path) -> None:
+    """Raise `ConfigError` if the folder holds the same run with another setting."""
+    path = folder / RUN
+    if not path.is_file():
+        if (folder / CHECKPOINTS).exists():
+            line = f"holds checkpoints and no {RUN}, which says what they are of"
             raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
+        return
+    try:
+        before = parse_json(path.read_bytes())
+    except ValueError as error:
+        raise SourceError(f"not JSON ({shorten(str(error))})", remedy="put it back", place=path) from None
+    for name, (was, now) in _compare(before, parse_json(render_json(render_config(run)))).items():
+        line = f"holds this run with another {name} ({shorten(str(was))}, not {shorten(str(now))})"
+        raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
+
+
+def _write_run(made: _Made) -> None:
+    """What the trainer of a run reads."""
+    run, folder = made.run, made.folder
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / RUN, described)
+    write_json(folder / RUN, render_config(run))
     if run.settings.kind in ("grpo", "distillation"):
-        names = [task.id for task in load_tasks(folder.parent / "tasks.jsonl")]
+        names = [task.id for task in load_tasks(folder.parent / TASKS)]
         with open_rows(folder / ROWS, ROW_SCHEMA) as write:
             for row in lay_rows(names, run.settings, run.seed):
                 write(row)
@@ -185,7 +229,18 @@ def _write_run(made: _Made) -> None:
     (folder / COMMAND).write_text(shlex.join(command) + "\n", encoding="utf-8")
 
 
-_MAY_DIFFER = ("reward.http.", "reward.tasks", "reward.journal", "processes", "nodes")
+_MAY_DIFFER = (
+    "reward.http.",
+    "reward.tasks",
+    "reward.journal",
+    "reward.max_unknown",
+    "processes",
+    "nodes",
+    "stop_on_alarm",
+    "keep",
+    "rollouts_kept",
+)
+"""Where and how a run is made, and when it is ended; not what it learns from."""
 
 
 def _compare(before: Any, now: Any, name: str = "") -> dict[str, tuple[Any, Any]]:
@@ -212,9 +267,10 @@ def _train(made: _Made) -> RunReport:
             note = _describe(run.name, steps, validations, spent)
             # Without a judge there are no records of steps.
             made.on_progress(Progress(steps[-1].step if steps else read_state(folder).step, made.steps, note))
-        if recipe.budget is not None and spent is not None and spent >= recipe.budget:
-            return f"the budget of {recipe.budget:g} $ is used up"
-        return ""
+        if recipe.budget is not None and spent is None:
+            return "the budget cannot be kept: a judge does not say how many tokens it uses"
+        is_used = recipe.budget is not None and spent is not None and spent >= recipe.budget
+        return f"the budget of {recipe.budget:g} $ is used up" if is_used else ""
 
     command = render_command(run, folder, recipe.python)
     follower = Supervisor(run, folder, command, validator, recipe.stop, tell, made.interrupted)
@@ -252,11 +308,15 @@ def _choose_best(made: _Made) -> RunReport:
     if run.reward is None or best is None or best.samples is None:
         raise ConfigError("best-of-n needs a judge and best_of.samples", place=run.name)
     reward = RubricReward(run.reward)
-    seen: dict[str, int] = {}
+    seen, not_judged = Counter[str](), Counter[str]()
     answers = []
-    for answer in load_responses(Path(best.samples)):
-        seen[answer.task_id] = seen.get(answer.task_id, 0) + 1
-        if answer.task_id in reward.tasks and seen[answer.task_id] <= best.n:
+    for answer in load_responses(Path(best.samples), strict=True):
+        seen[answer.task_id] += 1
+        if answer.task_id not in reward.tasks:
+            not_judged["to a prompt that is not trained on"] += 1
+        elif seen[answer.task_id] > best.n:
+            not_judged[f"more than {best.n} to its prompt"] += 1
+        else:
             answers.append(answer)
     if not answers:
         raise ConfigError("no answer is to one of the tasks", place=best.samples)
@@ -271,7 +331,15 @@ def _choose_best(made: _Made) -> RunReport:
     found = choose_best(answers, values)
     save_responses(made.folder / BEST, found.chosen)
     write_json(made.folder / STATE, State(state="done").model_dump())
-    return RunReport(name=run.name, state="done", step=0, chosen=len(found.chosen), left_out=len(found.left_out))
+    return RunReport(
+        name=run.name,
+        state="done",
+        step=0,
+        chosen=len(found.chosen),
+        left_out=len(found.left_out),
+        unknown=found.unknown,
+        not_judged=dict(not_judged),
+    )
 
 
 def _write_page(out: Path) -> TrainingFigures:
@@ -288,7 +356,12 @@ def _count_cost(recipe: Recipe, journal: Path) -> tuple[int, float | None]:
     with Journal(journal) as opened:
         used = opened.count()
     prices = load_prices(recipe.prices)
-    costs = [estimate_cost(usage, prices) if usage.prompt_tokens else 0.0 for usage in used]
+    second = recipe.validate.judge if recipe.validate else None
+    judges = [name for judge in (recipe.judge, second) if judge for name in list_judges(judge)]
+    paid = tuple(name for name in judges if name.startswith("http"))  # every other judge is free
+    for usage in used:
+        usage.unmetered = int(not usage.prompt_tokens)
+    costs = [estimate_cost(usage, prices) if usage.model in paid else 0.0 for usage in used]
     return sum(usage.calls for usage in used), None if None in costs else sum(cost or 0.0 for cost in costs)
 
 

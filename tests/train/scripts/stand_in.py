@@ -10,8 +10,8 @@ from pathlib import Path
 
 from prorubric import Response, save_responses
 from prorubric.datasets.load import load_tasks
-from prorubric.train.run_folder import RunFolder
-from prorubric.train.supervise import end_with_parent, read_state
+from prorubric.train.run_folder import RunFolder, read_state
+from prorubric.train.supervise import end_with_parent
 
 
 def main() -> int:
