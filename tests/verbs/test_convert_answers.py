@@ -123,3 +123,21 @@ def test_an_answer_that_is_not_text_is_listed_and_its_task_stays(tmp_path: Path)
     result = convert(tmp_path, row, map=mapping, responses=tmp_path / "answers.jsonl")
     assert (result.written, result.answers, result.left_out) == (1, 0, {"the response is not text": 1})
     assert result.dropped == {"note": 1}
+
+
+LABELLED = {"q": "Is it hot?", "items": [{"what": "Says yes", "by": {"bob": "maybe", "ann": "yes"}}], "a": "Yes."}
+
+
+def test_labels_by_person_are_read_in_the_order_of_their_names_and_others_counted(tmp_path: Path) -> None:
+    fields = ("prompt=q", "criteria=items", "text=what", "response=a", "label=by")
+    result = convert(tmp_path, LABELLED, map=fields, labels=tmp_path / "labels.jsonl")
+    (item,) = load_labels(tmp_path / "labels.jsonl")
+    assert (item.labels, result.unread_labels) == ((True, None), {"'maybe'": 1})
+
+
+@pytest.mark.parametrize(("name", "field"), [("labels", "label"), ("verdicts", "verdict")])
+def test_a_path_to_no_verdict_or_label_of_any_answer_is_refused(tmp_path: Path, name: str, field: str) -> None:
+    fields = ("prompt=q", "criteria=items", "text=what", "response=a", f"{field}=nowhere")
+    with pytest.raises(ConfigError, match=f"--{name}: the mapping finds none of any answer; correct {field}"):
+        convert(tmp_path, LABELLED, map=fields, **{name: tmp_path / "said.jsonl"})
+    assert not list(tmp_path.glob("*said*"))

@@ -40,6 +40,9 @@ def _print_result(result: ConvertResult, console: Console) -> None:
     for kind, reasons in (("rejected", result.rejected), ("left out", result.left_out)):
         for reason, found in reasons.items():
             print_line(console, f"  {found:,} {kind}: {reason}")
+    if result.unread_labels:
+        shown = ", ".join(f"{value} ({number:,})" for value, number in result.unread_labels.items())
+        print_line(console, f"labels that are neither true nor false, written as no opinion: {shown}")
     _print_unused(result.unused, result.unused_share, console)
     for name, path in result.files.items():
         print_line(console, f"{name.replace('_', '-')}: {path}")

@@ -7,7 +7,7 @@ input and of each output. Rows that were rejected, or that preparation left out,
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
@@ -79,6 +79,8 @@ class ConvertResult(Record):
     held_out: int
     answers: int
     """Answers of the rows that were written to a file of responses, verdicts or labels."""
+    unread_labels: dict[str, int]
+    """Labels that are neither true nor false, as the file has them; they are written as no opinion."""
     rejected: dict[str, int]
     """Rows that could not be read, by reason."""
     left_out: dict[str, int]
@@ -103,7 +105,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     outputs = _name_outputs(config, config.out)
     counts = {outcome: Rejects(shown=1, keep=False) for outcome in ("rejected", "left out")}
     written = held_out = answers = 0
-    samples: Counter[str] = Counter()
+    samples, said, unread = Counter[str](), Counter[str](), Counter[str]()
 
     def list_row(reject: Reject, outcome: str = "rejected") -> None:
         counts[outcome].add(reject)
@@ -115,7 +117,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_rows(outputs["rejects"], _LISTED_SCHEMA) as write_listed,
-        _open_answers(outputs, stream, samples) as write_answers,
+        _open_answers(outputs, stream, samples, said, unread) as write_answers,
     ):
         # The held-out part is known only at the end of the stream, so the tasks first go to a temporary file.
         first = Path(folder) / "tasks.jsonl" if config.held_out else outputs["tasks"]
@@ -135,6 +137,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
                         list_row(Reject.of(config.tasks, stream.line, error), "left out")
             if stream.read and not written:  # raised here, so no empty file appears
                 raise _explain_nothing(stream, *counts.values())
+            _check_said(outputs, answers, said)
         if config.held_out:
             if not draw.leaves_some:
                 prompts = f"{count(len(draw.chosen()), 'distinct prompt')} ({count(written, 'task')})"
@@ -150,6 +153,7 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
         written=written,
         held_out=held_out,
         answers=answers,
+        unread_labels=dict(unread.most_common()),
         rejected=dict(rejected.most_common()),
         left_out=dict(left_out.most_common()),
         unused=dict(stream.unused.most_common()),
@@ -183,11 +187,12 @@ def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
 
 @contextmanager
 def _open_answers(
-    outputs: dict[str, Path], stream: Stream[Task], samples: Counter[str]
+    outputs: dict[str, Path], stream: Stream[Task], samples: Counter[str], said: Counter[str], unread: Counter[str]
 ) -> Iterator[Callable[[Task], int]]:
     """A function that writes the answers that a task's row carries, and gives how many there are.
 
-    `samples` counts the answers of each task that is known by its content, to which later rows may add.
+    `samples` counts the answers of each task that is known by its content, to which later rows may add, `said` the
+    verdicts and labels that were found, and `unread` the labels that are neither true nor false.
     """
     wanted, source = [name for name in ANSWER_FILES if name in outputs], stream.source
     if wanted and not isinstance(source, MappedSource):
@@ -206,17 +211,34 @@ def _open_answers(
                 if "responses" in write:
                     write["responses"](render_response(response))
                 if "verdicts" in write:
-                    verdicts = [_read_verdict(said) for said in answer.verdicts]
+                    said["verdicts"] += sum(one is not None for one in answer.verdicts)
+                    verdicts = [_read_verdict(one) for one in answer.verdicts]
                     write["verdicts"](render_verdict_row(task.id, sample, {"criteria": verdicts}))
                 if "labels" in write:
-                    for criterion, said in zip(task.rubric.criteria, answer.labels, strict=True):
-                        labels = [read_boolean(one) for one in (said if isinstance(said, list) else [said])]
+                    for criterion, given in zip(task.rubric.criteria, answer.labels, strict=True):
+                        # By person, in the order of their names, so a place stands for the same person in every row.
+                        people = [one for _, one in sorted(given.items())] if isinstance(given, Mapping) else given
+                        people = people if isinstance(people, list) else [people]
+                        labels = [read_boolean(one) for one in people]
+                        said["labels"] += sum(one is not None for one in people)
+                        unread.update(
+                            shorten(repr(one))
+                            for one, label in zip(people, labels, strict=True)
+                            if one is not None and label is None
+                        )
                         write["labels"](render_label(task.messages, response, criterion, labels))
             if found and isinstance(source, MappedSource) and source.mapping.id is None:
                 samples[task.id] += len(found)
             return len(found)
 
         yield write_answers
+
+
+def _check_said(outputs: dict[str, Path], answers: int, said: Counter[str]) -> None:
+    for name in ("verdicts", "labels"):
+        if name in outputs and answers and not said[name]:
+            remedy = f"correct {ANSWER_FILES[name]} in the mapping, or leave --{name} out"
+            raise ConfigError(f"--{name}: the mapping finds none of any answer", remedy=remedy)
 
 
 def _read_verdict(said: object) -> Verdict:
