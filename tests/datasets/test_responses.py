@@ -165,3 +165,10 @@ def test_a_transcript_with_an_image_is_a_reject(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", {"task_id": "t", "messages": [*MESSAGES, image]})
     said = "1: turn 4: a part cannot be judged (type image_url); leave out what is not text"
     assert read_all(path) == ([], [said])
+
+
+@pytest.mark.parametrize("turns", [[], [{"role": "user", "content": "Can it wait?"}]])
+def test_a_transcript_without_a_turn_of_the_assistant_is_a_reject(tmp_path: Path, turns: list[Any]) -> None:
+    row = {"task_id": "a", "messages": turns, "text": "No."}
+    said = "1: the transcript has no turn of the assistant (in messages); add its turns, or give the answer as response"
+    assert read_all(write_jsonl(tmp_path / "in.jsonl", row)) == ([], [said])

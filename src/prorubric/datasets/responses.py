@@ -43,10 +43,14 @@ def parse_response(row: Mapping[str, Any], seen: Counter[str]) -> Response:
     model = row[keys["model"]] if isinstance(row.get(keys.get("model", "")), str) else None
     used = {key for field, key in keys.items() if field != "meta" and (field != "model" or model is not None)}
     is_text = "response" in keys
+    turns = None if is_text else parse_transcript(unwrap_json(row[keys["messages"]]))
+    if turns is not None and not any(turn.role == "assistant" for turn in turns):
+        remedy = "add its turns, or give the answer as response"
+        raise RubricError("the transcript has no turn of the assistant", f"in {keys['messages']}", remedy=remedy)
     response = Response(
         task_id=task_id,
         text=row[keys["response"]] if is_text else None,
-        messages=None if is_text else parse_transcript(unwrap_json(row[keys["messages"]])),
+        messages=turns,
         sample=seen[task_id] if numbers.get("sample") is None else numbers["sample"],
         model=model or None,
         tokens=numbers.get("tokens"),
