@@ -130,7 +130,7 @@ def test_transcripts_are_counted_with_what_the_judge_saw_of_them(
     run_program([*told, "--out", str(files / "full"), "--view", "full", "--max-transcript-characters", "400"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:4] == [
-        "2 transcripts: the judge saw all turns",
+        "2 transcripts: the judge saw all turns of 1",
         "1 transcript cut, 4 turns left out; --max-transcript-characters allows more",
     ]
     summary = json.loads((files / "full/summary.json").read_text())

@@ -52,6 +52,22 @@ class TestVotes:
         assert row == [True, tie, False, False]
         assert result.unknown_reasons == {"the votes have no majority: 2 x false, 2 x true": 3}
 
+    def test_nobody_is_told_to_ask_again_because_of_a_tie(
+        self, files: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        told = [
+            "judge",
+            str(files / "tasks.jsonl"),
+            str(files / "responses.jsonl"),
+            "--judge",
+            WAVERING,
+            "--votes",
+            "4",
+        ]
+        assert run_program([*told, "--scheme", "additive", "--out", str(files / "run")]) == 1
+        printed = capsys.readouterr().out
+        assert ("3 x the votes have no majority" in printed, "--reasks" in printed) == (True, False)
+
     def test_agreement_can_be_a_filter(self, files: Path) -> None:
         judge_responses(make_config(files, judging=JudgeConfig(votes=5, min_agreement=0.7)))
         kinds = [

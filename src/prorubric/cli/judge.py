@@ -93,7 +93,8 @@ def _print_transcripts(result: JudgeResult, console: Console) -> None:
         saw = "the judge saw the last turn of each; --view full shows it all turns"
         console.print(f"{count(result.transcripts, 'transcript')}: {saw}")
     elif result.transcripts:
-        console.print(f"{count(result.transcripts, 'transcript')}: the judge saw all turns")
+        whole = f" of {result.transcripts - result.cut_transcripts:,}" if result.cut_transcripts else ""
+        console.print(f"{count(result.transcripts, 'transcript')}: the judge saw all turns{whole}")
     if result.cut_transcripts:
         cut = f"{count(result.cut_transcripts, 'transcript')} cut, {count(result.turns_left_out, 'turn')} left out"
         console.print(f"[yellow]{cut}[/]; --max-transcript-characters allows more")
@@ -109,7 +110,12 @@ def _print_faults(result: JudgeResult, console: Console) -> None:
             console.print(f"  and {count(len(reasons) - _SHOWN_REASONS, 'more reason')}, in summary.json")
         if result.failed_calls:
             console.print("  the same command again makes the calls that failed, and no others")
-        elif result.reasks is not None and result.reasks < MOST_REASKS:
+        # If every vote was read, what is unknown is a tie, and asking again would not change it.
+        elif (
+            result.reasks is not None
+            and result.reasks < MOST_REASKS
+            and (result.agreement is None or result.unknown_votes)
+        ):
             more = f"--reasks {result.reasks + 1}"
             console.print(f"  the same command with {more} asks once more for these, and no others")
     for reject in result.rejects:
