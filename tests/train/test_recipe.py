@@ -80,7 +80,10 @@ def test_validation_can_be_left_out_and_stop_can_be_a_word(write: Any) -> None:
         (NEEDED + "sweep: {klo: [0]}\n", "sweep: 'klo' is not a setting; did you mean kl? "),
         (NEEDED + "sweep: {kl: []}\n", "sweep: kl has no values; give a list of values"),
         (NEEDED + "seeds: [42, 42]\n", "two runs are called prorubric-seed-42; name each seed and each value of a "),
-        (NEEDED + "validate: {limits: 4}\n", "validate.limits"),
+        (NEEDED + "validate: {limits: 4}\n", "validate has no field 'limits'; did you mean limit?"),
+        (NEEDED + "overlong: {bufer: 1}\n", "overlong has no field 'bufer'; did you mean buffer?"),
+        (NEEDED + "judging: {vote: 3}\n", "judging has no field 'vote'; did you mean votes?"),
+        (NEEDED + "validate: no\nstop: {fall: 0.1}\n", "stop.fall needs validations; set validate and held_out, or "),
         ("method: [", "not readable as yaml"),
         ("just text\n", "not a recipe; write one field to a line, for example method: prorubric"),
     ],
@@ -161,3 +164,9 @@ def test_a_run_survives_its_file(write: Any) -> None:
 
 def test_a_recipe_is_a_record() -> None:
     assert Recipe("prorubric", "tiny", "tasks.jsonl", judge="lexical").seeds == (42,)
+
+
+def test_without_held_out_tasks_there_is_no_validation(write: Any) -> None:
+    assert load_recipe(write(NEEDED + "held_out: 0\n")).validate is None
+    kept = load_recipe(write(NEEDED + "held_out: 0\nvalidate: {tasks: own.jsonl}\n"))
+    assert kept.validate == Validation(tasks="own.jsonl")

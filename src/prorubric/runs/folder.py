@@ -41,6 +41,8 @@ class Setting:
     """Parts of the identity that may be larger than before; None means no limit."""
     until_finished: Sequence[str] = ()
     """Parts of the identity that may differ until the run has finished; `content` is that of the inputs."""
+    option: str = "--out"
+    """What names the folder."""
     overwrite: bool | None = None
     """Whether to replace an earlier run; None if the verb has no --overwrite."""
 
@@ -51,7 +53,7 @@ def claim_folder(folder: Path, setting: Setting) -> Iterator[Callable[..., None]
     described = describe_run(setting)
     _check_folder(folder, setting, described)  # before a lock is left in a folder that is not ours
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder}: not a folder; choose another --out")
+        raise ConfigError(f"{folder}: not a folder; choose another {setting.option}")
     folder.mkdir(parents=True, exist_ok=True)
 
     def begin(**about: Any) -> None:
@@ -83,10 +85,12 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> Non
     before, names = read_setting(folder), (CONFIG, *setting.files)
     found = next((name for name in names if os.path.lexists(folder / name)), None)
     if found and before.get("verb") != setting.verb:
-        raise ConfigError(f"{folder}: holds files that are not a run of {setting.verb} ({found}); choose another --out")
+        raise ConfigError(
+            f"{folder}: holds files that are not a run of {setting.verb} ({found}); choose another {setting.option}"
+        )
     if not found or setting.overwrite:
         return
-    instead = "choose another --out" + ("" if setting.overwrite is None else ", or pass --overwrite")
+    instead = f"choose another {setting.option}" + ("" if setting.overwrite is None else ", or pass --overwrite")
     if not isinstance(before.get("identity"), dict) or not isinstance(before.get("inputs"), dict):
         raise ConfigError(f"{folder / CONFIG}: does not say which run this is; {instead}")
     paths = [{name: (held or {}).get("path") for name, held in run["inputs"].items()} for run in (before, now)]

@@ -185,7 +185,8 @@ def split_tasks(recipe: Recipe, briefs: Iterable[Brief]) -> Split:
     elif recipe.validate is None and recipe.held_out is None:
         held = set()
     else:
-        size = min(HELD_OUT, len(tasks) // _HELD_OUT_SHARE) if recipe.held_out is None else recipe.held_out
+        share = max(1, len(tasks) // _HELD_OUT_SHARE)
+        size = min(HELD_OUT, share) if recipe.held_out is None else recipe.held_out
         drawn = HeldOut(size, SEEDS[0])
         for brief in tasks:
             drawn.offer_prompt(brief.prompt)

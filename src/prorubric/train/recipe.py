@@ -23,7 +23,9 @@ from prorubric.judge.panel import Judges
 from prorubric.llm.http import HttpConfig
 from prorubric.reward.reward import RewardConfig
 from prorubric.rubric.base import config_record, render_config
-from prorubric.train.methods import SEEDS, Settings, find_method, read_switch
+from prorubric.train.methods import SEEDS, BestOfN, Settings, Sft, Shaping, find_method, read_switch
+from prorubric.train.scaffold import Scaffold
+from prorubric.train.self_distillation import Distillation
 
 Trainer = Literal["trl", "verl"]
 
@@ -85,8 +87,8 @@ class Recipe:
     judge: Judges | None = None
     format: Format = "auto"
     held_out: Annotated[int, Field(ge=0)] | None = None
-    """How many tasks are left out of training, chosen by seed 42; by default 300 or a tenth, whichever is less, and
-    none if `validate` has tasks."""
+    """How many tasks are left out of training, chosen by seed 42; by default 300 or a tenth (at least one), whichever
+    is less, and none if `validate` has tasks."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
     max_unknown: Annotated[float, Field(ge=0, le=1)] = 0.2
@@ -204,11 +206,10 @@ def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
     if isinstance(values.get("method"), Mapping):  # a method with fields of its own
         own = dict(values["method"])
         values = {**{name: value for name, value in own.items() if name != "base"}, **values, "method": own.get("base")}
-    for name in values:
-        if name not in RECIPE_FIELDS and name not in SETTING_FIELDS:
-            close = get_close_matches(str(name), (*RECIPE_FIELDS, *SETTING_FIELDS), 1)
-            hint = f"did you mean {close[0]}?" if close else "prorubric train --show prorubric lists the fields"
-            raise ConfigError(f"a recipe has no field {name!r}", remedy=hint)
+    _check_names(values, (*RECIPE_FIELDS, *SETTING_FIELDS), "a recipe")
+    for name, part in _PARTS.items():
+        if isinstance(values.get(name), Mapping):
+            _check_names(values[name], [option.name for option in fields(part)], name)
     for name in ("method", "model", "tasks"):
         if values.get(name) is None:
             raise ConfigError(f"{name} is missing", remedy="a recipe needs method, model, tasks and judge")
@@ -224,10 +225,29 @@ def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
         raise ConfigError(
             "judge is missing", remedy=f"{named} rewards responses: name a judge, http://host:port/v1#name"
         )
+    if recipe.held_out == 0 and recipe.validate is not None and recipe.validate.tasks is None:
+        recipe = replace(recipe, validate=None)  # there is nothing to validate on
+    if recipe.stop is not None and recipe.stop.fall is not None and recipe.validate is None:
+        raise ConfigError("stop.fall needs validations", remedy="set validate and held_out, or leave out stop.fall")
     return recipe if recipe.out else replace(recipe, out=Path("runs") / path.stem)
 
 
-_SWITCHES = ("overlong", "scaffold", "distillation", "sft", "best_of")
+def _check_names(given: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+    for name in given:
+        if name not in known:
+            close = get_close_matches(str(name), known, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+            raise ConfigError(f"{place} has no field {name!r}", remedy=hint)
+
+
+_SWITCHES: dict[str, Any] = {
+    "overlong": Shaping,
+    "scaffold": Scaffold,
+    "distillation": Distillation,
+    "sft": Sft,
+    "best_of": BestOfN,
+}
+_PARTS = {**_SWITCHES, "validate": Validation, "stop": StopRule, "judging": JudgeConfig, "http": HttpConfig}
 
 
 @config_record

@@ -187,7 +187,9 @@ def _identify(config: TrainConfig, recipe: Recipe) -> Setting:
     }
     asked = {f"judging.{name}": value for name, value in render_config(recipe.judging).items()}
     identity = {"held_out": recipe.held_out, "judge": recipe.judge, **asked}
-    return Setting("train", config, parse_json(render_json(identity)), inputs, files=(TASKS, HELD_OUT, PLAN, SUMMARY))
+    return Setting(
+        "train", config, parse_json(render_json(identity)), inputs, files=(TASKS, HELD_OUT, PLAN, SUMMARY), option="out"
+    )
 
 
 def _place(run: TrainRun, out: Path) -> TrainRun:
