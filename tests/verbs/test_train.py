@@ -108,6 +108,7 @@ def test_every_checkpoint_is_judged_twice_and_the_curve_is_kept(trial: Trial, ju
     assert first["verdicts"] == {"probe": [True] * 4}
 
 
+@pytest.mark.extended
 def test_the_page_and_the_summary_show_what_the_runs_did(trial: Trial) -> None:
     trial.script["answers"] = ["bad", "good"]
     result = trial.train(rollouts=2)
@@ -120,6 +121,7 @@ def test_the_page_and_the_summary_show_what_the_runs_did(trial: Trial) -> None:
     assert "appropriateness peaked at <b>step 1</b> with 1.000" in page
 
 
+@pytest.mark.extended
 def test_a_second_judge_on_tasks_of_its_own_sees_their_criteria(trial: Trial, judge: CountingJudge) -> None:
     own = trial.folder / "own.jsonl"
     save_tasks(own, [make_task(f"own{number}", criteria=3) for number in range(3)])
@@ -130,6 +132,7 @@ def test_a_second_judge_on_tasks_of_its_own_sees_their_criteria(trial: Trial, ju
     assert json.loads(rows[0])["verdicts"] == {"criteria": [True] * 3}
 
 
+@pytest.mark.extended
 def test_a_run_that_is_done_is_not_made_again_and_added_seeds_are(trial: Trial, judge: CountingJudge) -> None:
     trial.train(seeds=[42, 43])
     assert trial.starts == ["rubric-rl-seed-42", "rubric-rl-seed-43"]
@@ -152,6 +155,7 @@ def test_a_changed_recipe_is_refused_by_its_field(trial: Trial) -> None:
     assert trial.starts == ["rubric-rl-seed-42"]
 
 
+@pytest.mark.extended
 def test_endpoint_settings_and_rules_for_stopping_may_change(trial: Trial) -> None:
     trial.train()
     assert trial.train(http={"retries": 0, "concurrency": 2}, keep="last", stop="alarm").runs[0].state == "done"
@@ -195,11 +199,13 @@ def test_files_of_the_user_are_not_overwritten(trial: Trial) -> None:
         ("/bin/true", "run rubric-rl-seed-42: the trainer ended with its work not done (no output); see "),
     ],
 )
+@pytest.mark.extended
 def test_a_trainer_that_cannot_start_or_does_nothing_is_an_error(trial: Trial, python: str, said: str) -> None:
     with pytest.raises(ProRubricError, match=re.escape(said)):
         trial.train(python=python)
 
 
+@pytest.mark.extended
 def test_an_interrupt_does_not_wait_for_a_judge(trial: Trial) -> None:
     class Slow(Validator):
         def judge_answers(self, folder: Path, step: int) -> None:
@@ -216,6 +222,7 @@ def test_an_interrupt_does_not_wait_for_a_judge(trial: Trial) -> None:
     assert (state.state, time.monotonic() - started < PATIENCE / 2) == ("done", True)
 
 
+@pytest.mark.extended
 def test_only_some_runs_can_be_chosen(trial: Trial) -> None:
     path = trial.write(seeds=[42, 43], sweep={"method": ["rubric-rl", "length-matched"]})
     train_policies(TrainConfig(path, only=("43",)))
@@ -234,6 +241,7 @@ def test_methods_and_their_settings_are_shown_as_text_and_as_json(capsys: pytest
     assert capsys.readouterr().out.startswith("method: opsd\nrollouts: 485\nprompts: 128\n")
 
 
+@pytest.mark.extended
 def test_a_run_without_a_judge_shows_its_steps(trial: Trial) -> None:
     seen: list[tuple[int, int | None]] = []
     path = trial.write(method="opsd", judge=None, rollouts=3, validate="no")
@@ -255,12 +263,14 @@ def test_a_fall_of_appropriateness_stops_the_run_at_the_predicted_validation(tri
     assert trial.starts == ["rubric-rl-seed-42"]
 
 
+@pytest.mark.extended
 def test_a_fall_that_recovers_does_not_stop_the_run(trial: Trial) -> None:
     trial.script["answers"] = ["good", "bad", "good", "bad", "good"]
     (run,) = trial.train(stop={"fall": 0.1, "after": 2}).runs
     assert (run.state, run.step) == ("done", 4)
 
 
+@pytest.mark.extended
 def test_a_budget_stops_the_run_if_the_judge_does_not_count_its_tokens(trial: Trial, judge: CountingJudge) -> None:
     judge.tokens = 0
     result = trial.train(prices="1,1", budget=0.5, prompts=1, responses=2)
@@ -293,6 +303,7 @@ def test_the_trainer_s_own_line_is_the_error_and_the_same_command_goes_on(
     assert (run.state, run.step, len(run.validations)) == ("done", 4, 5)
 
 
+@pytest.mark.extended
 def test_a_trainer_that_crashes_is_reported_with_its_last_line(trial: Trial) -> None:
     trial.script["crash_at"] = 1
     with pytest.raises(ProRubricError) as failed:
@@ -301,6 +312,7 @@ def test_a_trainer_that_crashes_is_reported_with_its_last_line(trial: Trial) -> 
     assert str(failed.value).startswith(said)
 
 
+@pytest.mark.extended
 def test_a_judge_that_is_down_delays_the_curve_and_not_the_training(trial: Trial, judge: CountingJudge) -> None:
     judge.down.set()
     trial.script["waits_for_judge"] = False
@@ -331,6 +343,7 @@ def read_step(trial: Trial) -> int:
     return int(json.loads(path.read_text())["step"]) if path.exists() else 0
 
 
+@pytest.mark.extended
 def test_ctrl_c_lets_the_rollout_finish_and_the_same_command_goes_on(trial: Trial) -> None:
     with start(trial) as running:
         wait_until(lambda: read_step(trial) >= 1)
@@ -340,6 +353,7 @@ def test_ctrl_c_lets_the_rollout_finish_and_the_same_command_goes_on(trial: Tria
     assert (state["state"], state["reason"]) == ("stopped", "interrupted")
 
 
+@pytest.mark.extended
 def test_a_trainer_ends_when_its_parent_is_killed(trial: Trial) -> None:
     with start(trial) as running:
         wait_until(lambda: read_step(trial) >= 1)
@@ -350,6 +364,7 @@ def test_a_trainer_ends_when_its_parent_is_killed(trial: Trial) -> None:
     assert read_step(trial) == step
 
 
+@pytest.mark.extended
 def test_two_commands_cannot_train_into_one_folder(trial: Trial) -> None:
     with start(trial) as running:
         wait_until(lambda: read_step(trial) >= 1)
@@ -390,6 +405,7 @@ def test_verl_s_dumps_are_judged_like_any_other_answers(verl: Trial) -> None:
     assert (verl.out / run.name / "rows.parquet").is_file()
 
 
+@pytest.mark.extended
 def test_verl_is_ended_by_a_rule_although_it_knows_no_stop_file(verl: Trial) -> None:
     verl.script |= {"answers": ["good", "bad"], "seconds": 2.0}
     (run,) = verl.train(stop={"fall": 0.1, "after": 2}, rollouts=100).runs

@@ -49,6 +49,7 @@ HELD_OUT = 300
 _HELD_OUT_SHARE = 10
 _SAMPLED = 40
 """Tasks whose prompts are rendered for the estimate of tokens."""
+_KEPT_EVERY = 50
 RESPONSE_TOKENS = (500, 1500)
 """Of a short and of a usual response, in estimates; the longest has as many as the limit."""
 _TOKENS_AROUND, _TOKENS_A_VERDICT = 8, 7
@@ -161,7 +162,7 @@ class Brief:
     problem: str = ""
     """Why it cannot be trained on."""
     row: Any = None
-    """What it was made from: a task, or a row in our own form."""
+    """What it was made from: a task, or of some tasks a row in our own form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +272,9 @@ def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun], on_reject: OnReject)
     schemes = [*dict.fromkeys(chain(rewarded, scored))]
     path = Path(recipe.tasks)
     if path.suffix == ".jsonl" and path.is_file() and {reading.name for reading in wanted} <= _PLAIN_READINGS:
-        briefs = [_brief_row(row.value, wanted) for row in read_rows(path)]
+        # To keep every row would take as long again as to read it.
+        kept = ((number < _SAMPLED or number % _KEPT_EVERY == 0, row) for number, row in enumerate(read_rows(path)))
+        briefs = [_brief_row(row.value, wanted, keep=keep) for keep, row in kept]
         if briefs and all(briefs) and len({brief.id for brief in briefs if brief}) == len(briefs):
             return cast("list[Brief]", briefs)
     if path.suffix and not path.exists():
@@ -279,7 +282,7 @@ def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun], on_reject: OnReject)
     return [brief_task(task, wanted, schemes) for task in read_tasks(recipe, on_reject)]
 
 
-def _brief_row(row: Any, wanted: Sequence[Reading]) -> Brief | None:
+def _brief_row(row: Any, wanted: Sequence[Reading], *, keep: bool) -> Brief | None:
     """A row in our own form; None if it has to be read in full."""
     try:
         messages = [Message.model_construct(**turn) for turn in row["messages"]]
@@ -291,7 +294,7 @@ def _brief_row(row: Any, wanted: Sequence[Reading]) -> Brief | None:
         if placed and placed != list(range(1, len(row["rubric"]) + 1)):
             return None
         characters = sum(len(message.content) for message in messages)
-        return Brief(str(row["id"]), hash_prompt(messages), characters, asked, row=row)
+        return Brief(str(row["id"]), hash_prompt(messages), characters, asked, row=row if keep else None)
     except (KeyError, TypeError, AttributeError):
         return None
 
@@ -487,7 +490,8 @@ def _price(recipe: Recipe, runs: Sequence[TrainRun], asked: Sequence[Asked]) -> 
     for one in asked:
         key = one.reading.name, one.in_training
         if key not in prompts:
-            prompts[key] = _measure_prompt(recipe.judging, one.reading, one.tasks)
+            kept = [[brief for brief in tasks if brief.row is not None] for tasks in (one.tasks, asked[0].tasks)]
+            prompts[key] = _measure_prompt(recipe.judging, one.reading, kept[0] or kept[1])
     found = []
     for tokens in (*(min(usual, longest) for usual in RESPONSE_TOKENS), longest):
         used: dict[str, Usage] = {}
