@@ -104,7 +104,9 @@ turns = st.builds(
     tool_call_id=st.none() | texts,
 )
 transcripts = st.lists(turns, max_size=4).map(tuple)
-_answers = st.fixed_dictionaries({"text": st.text(max_size=60)}) | st.fixed_dictionaries({"messages": transcripts})
+_last_turns = st.builds(Turn, role=st.just("assistant"), content=st.text(max_size=20))
+_answered = st.tuples(transcripts, _last_turns).map(lambda parts: (*parts[0], parts[1]))  # files refuse any other
+_answers = st.fixed_dictionaries({"text": st.text(max_size=60)}) | st.fixed_dictionaries({"messages": _answered})
 
 
 @st.composite
