@@ -99,8 +99,9 @@ def make_scoring_plan(task: Task, scheme: str | Scheme) -> ScoringPlan:
     found = find_scheme(scheme) if isinstance(scheme, str) else scheme
     if task.protocol is None and (found.groups_criteria or found.appropriateness):
         raise SchemeError(
-            f"task {task.id!r}: {found.name} needs dimensions and the task has none; "
-            "make dimensions with prorubric compile, or use --scheme additive"
+            f"{found.name} needs dimensions and the task has none",
+            remedy="make dimensions with prorubric compile, or use --scheme additive",
+            place=f"task {task.id!r}",
         )
     dimensions = task.protocol.dimensions if task.protocol else ()
     weights = found.weigh(task)

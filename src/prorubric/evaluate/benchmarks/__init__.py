@@ -1,0 +1,1 @@
+"""The benchmarks: what each one reads, asks and counts."""
