@@ -7,6 +7,8 @@ nowhere here: its run is not finished.
 
 from dataclasses import dataclass, field
 
+from pydantic import Field
+
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 
@@ -84,7 +86,7 @@ class ItemScore(Record):
     """How much it counts in a ratio (Arena-Hard: the rows of its two games)."""
     failure: str = ""
     """What the policy failed at: `no letter`, `cut off`, `empty`."""
-    unknown: dict[str, int] = {}
+    unknown: dict[str, int] = Field(default_factory=dict)
     """Verdicts that the judge did not give, by kind."""
     cluster: str = ""
     characters: int = 0
@@ -104,7 +106,7 @@ class Game(Record):
     sample: int = 0
     labels: tuple[str | None, str | None]
     """None where the judge gave none."""
-    unknown: dict[str, int] = {}
+    unknown: dict[str, int] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

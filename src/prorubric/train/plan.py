@@ -348,7 +348,11 @@ def _check_tasks(recipe: Recipe, runs: Sequence[TrainRun], split: Split) -> None
     for briefs, what, place in ((split.training, "trained", recipe.tasks), (split.held_out, "validated", own)):
         if lacking := [brief for brief in briefs if brief.problem]:
             line = f"{count(len(lacking), 'task')} of {len(briefs):,} cannot be {what} on ({lacking[0].problem})"
-            raise ConfigError(line, remedy="compile them with prorubric compile, or choose another method", place=place or recipe.tasks)
+            raise ConfigError(
+                line,
+                remedy="compile them with prorubric compile, or choose another method",
+                place=place or recipe.tasks,
+            )
     if recipe.judge is not None and READS_WORDS in list_judges(recipe.judge):
         schemes = [run.reward.scheme for run in runs if run.reward]
         for scheme, reason in split_by_words(schemes)[1].items():

@@ -5,7 +5,6 @@ as well; what is not given is the method's. `seeds` and `sweep` make several run
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, field, fields, replace
 from difflib import get_close_matches
@@ -16,7 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from prorubric.datasets.sources import Format
-from prorubric.errors import ConfigError, SourceError
+from prorubric.errors import ConfigError
+from prorubric.files.settings import check_names, read_settings
 from prorubric.files.yaml_rows import read_yaml
 from prorubric.judge.judge import JudgeConfig
 from prorubric.judge.panel import Judges
@@ -159,12 +159,7 @@ SETTING_FIELDS = tuple(option.name for option in fields(Settings) if option.name
 def load_recipe(path: Path | str, changes: Sequence[str] = ()) -> Recipe:
     """A recipe from a YAML or TOML file; `changes` are pairs that win, such as `validate.limit=20`."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise SourceError(f"{path}: {why}; give a recipe in YAML or TOML") from None
-    found = _parse(path, text)
+    found = read_settings(path, "recipe", "method: prorubric")
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals:
@@ -174,18 +169,6 @@ def load_recipe(path: Path | str, changes: Sequence[str] = ()) -> Recipe:
         return _make_recipe(found, path)
     except ConfigError as error:
         raise error.at(path) from None
-
-
-def _parse(path: Path, text: str) -> dict[str, Any]:
-    if path.suffix == ".toml":
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise SourceError(f"{path}: not readable as toml ({error}); check the text") from None
-    rows = list(read_yaml(path, text))
-    if len(rows) != 1 or rows[0].value is None:
-        raise SourceError(f"{path}: not a recipe; write one field to a line, for example method: prorubric")
-    return dict(rows[0].value)
 
 
 def _read_value(text: str) -> Any:
@@ -206,10 +189,10 @@ def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
     if isinstance(values.get("method"), Mapping):  # a method with fields of its own
         own = dict(values["method"])
         values = {**{name: value for name, value in own.items() if name != "base"}, **values, "method": own.get("base")}
-    _check_names(values, (*RECIPE_FIELDS, *SETTING_FIELDS), "a recipe")
+    check_names(values, (*RECIPE_FIELDS, *SETTING_FIELDS), "a recipe")
     for name, part in _PARTS.items():
         if isinstance(values.get(name), Mapping):
-            _check_names(values[name], [option.name for option in fields(part)], name)
+            check_names(values[name], [option.name for option in fields(part)], name)
     for name in ("method", "model", "tasks"):
         if values.get(name) is None:
             raise ConfigError(f"{name} is missing", remedy="a recipe needs method, model, tasks and judge")
@@ -230,14 +213,6 @@ def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
     if recipe.stop is not None and recipe.stop.fall is not None and recipe.validate is None:
         raise ConfigError("stop.fall needs validations", remedy="set validate and held_out, or leave out stop.fall")
     return recipe if recipe.out else replace(recipe, out=Path("runs") / path.stem)
-
-
-def _check_names(given: Mapping[str, Any], known: Sequence[str], place: str) -> None:
-    for name in given:
-        if name not in known:
-            close = get_close_matches(str(name), known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
-            raise ConfigError(f"{place} has no field {name!r}", remedy=hint)
 
 
 _SWITCHES: dict[str, Any] = {
