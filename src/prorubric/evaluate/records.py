@@ -137,3 +137,5 @@ class DataFile:
     """Other names that it goes by."""
     is_protected: bool = False
     """True if its text must not be copied into a run folder."""
+    is_optional: bool = False
+    """True if the benchmark can do without it and leaves out, counted, what needs it."""

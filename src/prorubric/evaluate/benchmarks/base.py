@@ -1,0 +1,119 @@
+"""What a benchmark is, and how the rows of its files become items.
+
+A row that cannot be read is a `SourceError` with its file and line, and so is an id that comes twice: a score over the
+rest would not be the benchmark's. What a benchmark leaves out on purpose is counted under its reason in
+`Loaded.left_out`. Items are ordered by their ids and chosen by a hash of them, so the order of rows changes nothing.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prorubric.errors import ProRubricError, RubricError, SourceError
+from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.files.read import read_rows
+from prorubric.text.show import is_blank, show
+
+
+@dataclass(slots=True)
+class Source:
+    """The files of a benchmark while it is loaded: their rows, and counts of rows and of what was left out."""
+
+    paths: Mapping[str, Path]
+    rows: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def read(self, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows of a file with their places."""
+        path = self.paths[name]
+        for row in read_rows(path):
+            place = f"{path}:{row.line}"
+            if row.value is None:
+                raise row.explain().turn_into(SourceError, place)
+            self.rows[name] += 1
+            yield place, row.value
+
+    def read_items(self, name: str, parse: Callable[[Mapping[str, Any]], Iterable[Item]]) -> list[Item]:
+        """The items of a file, ordered by id."""
+        found: dict[str, tuple[str, Item]] = {}
+        for place, row in self.read(name):
+            try:
+                for item in parse(row):
+                    if item.id in found:
+                        detail = f"{item.id}, first in line {found[item.id][0].rpartition(':')[2]}"
+                        raise RubricError("an id comes twice", detail, remedy="keep one of the rows")
+                    found[item.id] = place, item
+            except ProRubricError as error:
+                raise error.turn_into(SourceError, place) from None
+        if not found:
+            raise SourceError(f"{self.paths[name]}: no item could be read; is this the right file?")
+        return [found[name][1] for name in sorted(found)]
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark: its files, its items, how answers to them are asked for, and what judges them."""
+
+    name: str
+    title: str
+    domain: str
+    files: tuple[DataFile, ...]
+    load: Callable[[Source], list[Item]]
+    instrument: str
+    """A name in `INSTRUMENTS`."""
+    sampling: Sampling
+    """The published settings of policies."""
+    samples: int = 1
+    """How many answers to an item."""
+    budget: int | None = None
+    """The most tokens of an answer, if all policies get the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """A file as it was read."""
+
+    name: str
+    path: Path
+    sha256: str
+    rows: int
+    is_published: bool | None
+    """None if the checksum of the published file is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The items of a benchmark and where they come from."""
+
+    benchmark: Benchmark
+    items: tuple[Item, ...]
+    pool: int
+    """How many items there are without a limit."""
+    files: tuple[LoadedFile, ...]
+    left_out: Mapping[str, int]
+    """What the benchmark has and an evaluation cannot use, by reason."""
+
+
+def choose(items: Iterable[Item], limit: int | None) -> list[Item]:
+    """The items whose ids have the smallest hashes, ordered by id."""
+    ordered = sorted(items, key=lambda item: item.id)
+    if limit is None:
+        return ordered
+    kept = {item.id for item in sorted(ordered, key=_hash_id)[:limit]}
+    return [item for item in ordered if item.id in kept]
+
+
+def read_text(row: Mapping[str, Any], key: str) -> str:
+    """A text that a row must have."""
+    value = row.get(key)
+    if not isinstance(value, str) or is_blank(value):
+        found = f"{key} is {show(value)}" if key in row else f"{key} is missing"
+        raise RubricError("a field is not a text", found, remedy="is this the published file?")
+    return value
+
+
+def _hash_id(item: Item) -> bytes:
+    return hashlib.sha256(item.id.encode(errors="surrogatepass")).digest()
