@@ -11,7 +11,7 @@ from prorubric.rubric.records import Response
 
 
 class BestOf(Record):
-    """The chosen answers, and what was not chosen because nobody knows how good it is."""
+    """The chosen answers, and what was not chosen because its score is not known."""
 
     chosen: tuple[Response, ...]
     """One answer to a prompt, in the order in which the prompts first appear."""

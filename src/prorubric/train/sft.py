@@ -40,7 +40,7 @@ def make_rows(answers: Iterable[Response], tasks: Mapping[str, Task], tokenizer:
 
 
 def order_rows(count: int, sft: Sft, seed: int) -> list[int]:
-    """The places of rows in the order of training: every epoch in an order of its own, in whole batches."""
+    """The places of rows in the order of training: a different order every epoch, in whole batches."""
     order: list[int] = []
     for epoch in range(sft.epochs):
         # By hash, so the order is the same in every version of Python.

@@ -1,4 +1,4 @@
-"""One training in a process of its own: started, followed, stopped and resumed from outside.
+"""One training in a separate process: started, followed, stopped and resumed from outside.
 
 The supervisor never touches the trainer. It reads what the child writes into its folder (`steps.jsonl`, answers at
 validations, `state.json`), judges the answers, and asks the child to stop with a file. A child whose parent is killed

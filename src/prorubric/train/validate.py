@@ -58,7 +58,7 @@ class Validator:
     journal: Path
 
     def judge_answers(self, folder: Path, step: int) -> Validated | None:
-        """Judge `answers.jsonl` of a folder into files beside it; None if there is nothing to ask.
+        """Judge `answers.jsonl` of a folder into files next to it; None if there is nothing to ask.
 
         Raises `BreakerError` if a judge leaves too much unknown; nothing is written then.
         """

@@ -1,6 +1,6 @@
-"""`train_policies`: every run of a recipe is planned, trained in a process of its own, watched and validated.
+"""`train_policies`: every run of a recipe is planned, trained in a separate process, watched and validated.
 
-Each run has a folder of its own inside the recipe's, and the same command goes on where it stopped: a run that is done
+Each run has its own folder inside the recipe's, and the same command goes on where it stopped: a run that is done
 is not made again, and seeds or values of a sweep that were added are trained.
 """
 
