@@ -5,11 +5,12 @@ named in `failure`. What the judge left open is in `unknown`, with bounds and no
 nowhere here: its run is not finished.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated
 
 from pydantic import Field
 
-from prorubric.rubric.base import Record
+from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 
 _STAND_IN = (Criterion(text="The answer serves the person who asked.", weight=1.0),)
@@ -43,16 +44,25 @@ class Item:
         return Task(id=self.id, messages=self.messages, rubric=Rubric(criteria=self.criteria or _STAND_IN))
 
 
-class Sampling(Record):
-    """How a policy is sampled; all of it is part of the key under which the journal keeps an answer."""
+@config_record
+class Sampling:
+    """How policies are sampled; all of it is part of the key under which the journal keeps an answer."""
 
-    temperature: float = 0.7
-    top_p: float = 0.8
-    top_k: int | None = 20
-    min_p: float | None = None
-    max_tokens: int = 8192
+    _: KW_ONLY
+    temperature: Annotated[float, Field(ge=0)] = 0.7
+    """Temperature of the policies."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """Nucleus of the policies."""
+    top_k: Annotated[int, Field(ge=1)] | None = 20
+    """Most likely tokens that the policies choose from."""
+    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Smallest probability of a token, relative to the likeliest."""
+    max_tokens: Annotated[int, Field(ge=1)] = 8192
+    """Longest answer."""
     seed: int | None = None
+    """Seed that is sent to the policies' endpoints."""
     thinking: bool = False
+    """Let the policies think before they answer; what they think is not judged."""
 
 
 class PolicyAnswer(Record):

@@ -17,7 +17,10 @@ from prorubric.llm.model import Model, YesNoModel
 from prorubric.llm.own import import_model
 from prorubric.llm.scripted import load_script
 
-FORMS = "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object"
+FORMS = (
+    "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object, "
+    "the folder of a checkpoint"
+)
 _LOCAL = ("smollm2", "gguf:", "hf:")
 _ADDRESSES = {
     "gpt-": "https://api.openai.com/v1",
@@ -36,6 +39,10 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         from prorubric.llm.local import LocalModel  # noqa: PLC0415 - loads an optional library
 
         return LocalModel(spec)
+    if Path(spec).is_dir():
+        from prorubric.llm.checkpoint import CheckpointModel  # noqa: PLC0415 - loads an optional library
+
+        return CheckpointModel(spec)
     if spec.startswith("scripted:"):
         return load_script(Path(spec.removeprefix("scripted:")))
     if "#" in spec or "/v1" in spec or "://" in spec:

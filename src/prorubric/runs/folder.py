@@ -38,7 +38,8 @@ class Setting:
     files: Sequence[str] = ()
     """The names of its results."""
     grows: Sequence[str] = ()
-    """Parts of the identity that may be larger than before; None means no limit."""
+    """Parts of the identity that may be larger than before; None means no limit. Of a mapping, entries may come and go,
+    and those that stay must agree."""
     until_finished: Sequence[str] = ()
     """Parts of the identity that may differ until the run has finished; `content` is that of the inputs."""
     option: str = "--out"
@@ -98,7 +99,7 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> Non
     loose = () if _is_finished(folder) else setting.until_finished
     for name, value in new.items():
         was = old.get(name)
-        grew = name in setting.grows and was is not None and (value is None or value > was)
+        grew = name in setting.grows and was is not None and (value is None or _is_larger(value, was))
         if was != value and not grew and name not in loose:
             was = f"{shorten(str(was))}, not {shorten(str(value))}"
             raise ConfigError(f"{folder}: holds a run of {setting.verb} with another {name} ({was}); {instead}")
@@ -106,6 +107,12 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> Non
         if held != before["inputs"].get(name):
             what = f"the content of {name} ({setting.inputs[name]})"
             raise ConfigError(f"{folder}: holds a run of {setting.verb}, and {what} has changed since; {instead}")
+
+
+def _is_larger(value: Any, was: Any) -> bool:
+    if isinstance(value, dict) and isinstance(was, dict):
+        return all(was.get(name, part) == part for name, part in value.items())
+    return bool(value > was)
 
 
 def _is_finished(folder: Path) -> bool:

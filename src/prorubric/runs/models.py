@@ -120,7 +120,11 @@ class Models:
         return Redrawn(kept, draw) if draw else kept
 
     async def close(self, *, own: bool = True) -> None:
-        """Close every model; `own=False` leaves the user's own objects open, which another run may still use."""
+        """Close every model; `own=False` leaves the user's own objects open, which another run may still use.
+
+        A model that is asked for after that is made again.
+        """
         for model in self._made.values():
             if own or not isinstance(model, OwnModel):
                 await model.close()
+        self._made.clear()

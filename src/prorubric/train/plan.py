@@ -101,7 +101,7 @@ class Plan(Record):
     calls: int
     """To judges, in all runs: exact, unless replies have to be asked for again or responses are the same."""
     is_exact: bool
-    """False with a cascade, where it is not known how often the first judge will be unsure; `calls` is then the most."""
+    """False with a cascade: how often the first judge is unsure is not known, and `calls` is the most."""
     departures: tuple[str, ...]
     """What differs from the paper."""
     measured: tuple[str, ...]
