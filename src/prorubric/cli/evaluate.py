@@ -1,0 +1,121 @@
+"""`prorubric evaluate`."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
+from prorubric.cli.options import flatten, read_http
+from prorubric.cli.output import JsonFlag, make_console, make_table, print_line, show_figure, show_result, write_json_line
+from prorubric.cli.progress import show_progress
+from prorubric.evaluate.benchmarks import describe_benchmarks
+from prorubric.evaluate.compare import Comparisons, Table
+from prorubric.text.show import count
+from prorubric.verbs.evaluate import (
+    EvaluateConfig,
+    EvaluationEstimate,
+    EvaluationResult,
+    estimate_evaluation,
+    evaluate_policies,
+    load_suite,
+)
+
+flatten(EvaluateConfig)
+_SUITES = (".toml", ".yaml", ".yml")
+
+
+def evaluate(
+    config: Annotated[EvaluateConfig, Parameter(name="*")],
+    *,
+    dry_run: DryRun = False,
+    list: Annotated[bool, Parameter(help="List the benchmarks and where their files are looked for.")] = False,  # noqa: A002 - the name of the option
+    json: JsonFlag = False,
+) -> int:
+    """Compare policies on benchmarks, with paired statistics."""
+    if list:
+        _print_list(config.data_dir, json=json)
+        return 0
+    config = _read_suite(read_http(config))
+    if dry_run:
+        show_result(estimate_evaluation(config), _print_estimate, json=json)
+        return 0
+    models = [policy.spec for policy in config.policy] + [*(config.judge or ())]
+    if config.only != "report" and any(may_cost(model, config.prices) for model in models):
+        say_estimate("evaluation", estimate_evaluation(config), exact=False)
+    with show_progress("evaluating", "call") as on_progress:
+        result = evaluate_policies(config, on_progress)
+    show_result(result, _print_result, json=json)
+    return 1 if result.unfinished or result.stopped else 0
+
+
+def _read_suite(config: EvaluateConfig) -> EvaluateConfig:
+    """The suite that the one argument names, with the options that are not at their defaults."""
+    if len(config.benchmarks) != 1 or not config.benchmarks[0].lower().endswith(_SUITES):
+        return config
+    usual = EvaluateConfig()
+    names = [option.name for option in fields(EvaluateConfig) if option.name != "benchmarks"]
+    given = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name)}
+    return load_suite(Path(config.benchmarks[0]), **given)
+
+
+def _print_list(data_dir: Path, *, json: bool) -> None:
+    found = describe_benchmarks(data_dir)
+    if json:
+        write_json_line([one.model_dump(mode="json") for one in found])
+        return
+    console = make_console()
+    table = make_table("benchmark", "rows", "licence", "file")
+    for one in found:
+        state = "" if one.present else "[yellow]missing[/]"
+        table.add_row(one.name, f"{one.rows:,}", one.licence, state)
+    console.print(table)
+
+
+def _print_estimate(estimate: EvaluationEstimate, console: Console) -> None:
+    table = make_table("part", "calls", "prompt tokens", "reply tokens", "cost")
+    for name, part in estimate.parts.items():
+        cost = "not known" if part.cost is None else f"${part.cost:,.2f}"
+        table.add_row(name, f"{part.calls:,}", f"{part.prompt_tokens:,}", f"{part.completion_tokens:,}", cost)
+    console.print(table)
+    print_estimate(estimate, console)
+
+
+def _print_result(result: EvaluationResult, console: Console) -> None:
+    for benchmark, reasons in result.left_out.items():
+        for reason, number in reasons.items():
+            print_line(console, f"{benchmark}: {count(number, 'item')} left out: {reason}", "yellow")
+    for part in result.unfinished:
+        print_line(console, f"unfinished: {count(part.open, 'call')} of the stage {part.stage} failed:", "red")
+        for reason, number in part.reasons.items():
+            print_line(console, f"  {number:,} x {reason}")
+        print_line(console, "  the same command makes these calls again, and no others")
+    if result.comparisons is not None:
+        for table in result.comparisons.tables:
+            _print_table(table, console)
+    print_calls(result, console)
+    print_line(console, f"The run is in {result.folder}/." if result.page is None else f"The page is {result.page}.")
+
+
+def _print_table(table: Table, console: Console) -> None:
+    judge = f", judged by {table.judge}" if table.judge else ""
+    said = f"pool {table.pool:,} → answered {table.answered:,} → in common {table.common:,}"
+    print_line(console, f"\n{table.benchmark}{judge}: {said}")
+    shown = make_table("policy", "score", "95%", "failed", "lost", "characters")
+    for arm in table.arms:
+        interval = "–" if arm.low is None or arm.high is None else f"{arm.low:.1f} … {arm.high:.1f}"
+        failed, lost = sum(arm.failures.values()), arm.lost
+        length = show_figure(arm.characters, ",.0f")
+        shown.add_row(arm.policy, show_figure(arm.mean, ".1f"), interval, f"{failed:,}", f"{lost:,}", length)
+    console.print(shown)
+    if table.differences:
+        shown = make_table("difference", "points", "95%", "p (Holm)", "found from", "")
+        for one in table.differences:
+            interval = "–" if one.low is None or one.high is None else f"{one.low:+.1f} … {one.high:+.1f}"
+            mark = "[yellow]unknowns could turn it[/]" if one.could_flip else ""
+            name = f"{one.first} − {one.second}"
+            p, least = show_figure(one.p_holm, ".3f"), show_figure(one.smallest_found, ".1f")
+            shown.add_row(name, show_figure(one.mean, "+.1f"), interval, p, least, mark)
+        console.print(shown)

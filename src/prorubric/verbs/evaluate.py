@@ -1,0 +1,492 @@
+"""`evaluate_policies`: answers, then verdicts, then scores, comparisons and a page, all in one folder.
+
+Every answer is there before a judge is asked. What a stage has paid for is in the journal, so the same command goes on
+where it stopped, and policies, benchmarks and judges can be added to a folder later.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, aclosing
+from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.evaluate.answers import (
+    AnswerFile,
+    AnswerKey,
+    keep_answer,
+    list_keys,
+    list_wanted,
+    read_answers,
+    start_answering,
+)
+from prorubric.evaluate.benchmarks import find_benchmark
+from prorubric.evaluate.benchmarks.base import Loaded, load_benchmark
+from prorubric.evaluate.compare import Comparisons, CriterionVerdict, LabelledVerdict, compare_scores
+from prorubric.evaluate.instruments import INSTRUMENTS
+from prorubric.evaluate.judging import Seen, list_cases, list_pairs, record_game, score_case, start_seeing
+from prorubric.evaluate.records import Game, ItemScore, Policy, PolicyAnswer, Sampling
+from prorubric.files.json import parse_json
+from prorubric.files.settings import check_names, read_settings
+from prorubric.files.write import SUFFIXES, hash_file, open_rows, write_json
+from prorubric.judge.judge import JudgeConfig
+from prorubric.judge.panel import Judges, list_judges
+from prorubric.llm.http import HttpConfig
+from prorubric.llm.model import Model, Reply, Request
+from prorubric.llm.together import run_sync
+from prorubric.report.evaluation_page import write_evaluation_page
+from prorubric.rubric.base import Record, config_record, render_config
+from prorubric.rubric.verdict import Verdict, render_verdicts
+from prorubric.runs.engines import EngineOptions, run_job
+from prorubric.runs.estimate import Estimate, Questions, Replay, add_up, count_reasks, expect_reply, open_existing
+from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, Setting, claim_folder
+from prorubric.runs.run import OnProgress, Run, RunResult
+from prorubric.runs.stop import stop_on_signals
+from prorubric.runs.verdicts import ROW_SCHEMA
+from prorubric.text.show import count
+
+ANSWERS, VERDICTS, SCORES, GAMES = "answers.jsonl", "verdicts.jsonl", "scores.jsonl", "games.jsonl"
+REPEATS = "repeats.jsonl"
+DATA, COMPARISONS, PAGE = "data.json", "comparisons.json", "report.html"
+_FILES = (ANSWERS, VERDICTS, SCORES, GAMES, REPEATS, DATA, COMPARISONS, PAGE, SUMMARY, REJECTS)
+_ANSWER_SUFFIXES = (*SUFFIXES, ".csv", ".gz", ".zst")
+_USUAL_ANSWER, _USUAL_FREE_REPLY = 500, 700
+
+
+def _read_policies(value: object) -> object:
+    """`NAME=SPEC` as well as mappings with name, spec, group and seed."""
+    given = (value,) if isinstance(value, str | Mapping) else value
+    if not isinstance(given, list | tuple):
+        return value
+    read: list[object] = []
+    for one in given:
+        name, equals, spec = one.partition("=") if isinstance(one, str) else ("", "=", "")
+        if not equals or (isinstance(one, str) and not (name.strip() and spec.strip())):
+            raise ConfigError(f"the policy {one!r} has no name", remedy="write NAME=SPEC, as in base=answers.jsonl")
+        read.append({"name": name.strip(), "spec": spec.strip()} if isinstance(one, str) else one)
+    return tuple(read)
+
+
+def _read_compare(value: object) -> object:
+    """`first:second` as well as lists of two."""
+    given = (value,) if isinstance(value, str) else value
+    if not isinstance(given, list | tuple):
+        return value
+    return tuple(tuple(pair.split(":")) if isinstance(pair, str) else pair for pair in given)
+
+
+@config_record
+class EvaluateConfig(EngineOptions):
+    """Which policies, on which benchmarks, judged by whom, and how they are compared."""
+
+    benchmarks: tuple[str, ...] = ()
+    """Benchmarks, or one suite file (YAML or TOML) with these options as fields; `--list` shows the benchmarks."""
+    _: KW_ONLY
+    policy: Annotated[tuple[Policy, ...], BeforeValidator(_read_policies)] = ()
+    """NAME=SPEC, once for each policy: a file of answers, an endpoint, gguf:PATH or the folder of a checkpoint."""
+    judge: Judges | None = None
+    """Judge, or several: each judges everything by itself."""
+    data_dir: Path = Path("data")
+    """Folder with the files of the benchmarks."""
+    out: Path = Path("prorubric-evaluate")
+    """Run folder; running the same command again finishes what is missing."""
+    profile: Literal["shared", "upstream"] = "shared"
+    """Sample every policy in the same way on every benchmark, or by the settings that each benchmark was published
+    with."""
+    sampling: Sampling = field(default_factory=Sampling)
+    samples: Annotated[int, Field(ge=1)] | None = None
+    """Answers to each item; by default as many as the benchmark takes."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Use only N items of each benchmark, always the same ones."""
+    compare: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_read_compare)] = ()
+    """Policies or groups to compare, as in new:old; by default all with the baseline, or all with each other."""
+    baseline: str | None = None
+    """The policy that the others are compared with."""
+    pairing: Literal["table", "pair"] = "table"
+    """Compare on the items that all policies of a table have, or on those that two of them have."""
+    family: Literal["table", "judge"] = "table"
+    """Holm's correction is for the differences of one table, or for all of one judge."""
+    repeat_judging: Annotated[int, Field(ge=0)] = 0
+    """Judge this many answers of each benchmark twice, to see whether the judge repeats itself."""
+    resamples: Annotated[int, Field(ge=1)] = 10_000
+    """Bootstrap draws."""
+    only: Literal["answers", "judging", "report"] | None = None
+    """Stop after the answers, or after judging; or only compare and draw again what the folder has."""
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
+
+    def __post_init__(self) -> None:
+        names = [policy.name for policy in self.policy]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"two policies are called {twice[0]}", remedy="give each policy its own name")
+        known = {*names, *(policy.group for policy in self.policy if policy.group)}
+        for pair in self.compare:
+            if len(pair) != 2 or not set(pair) <= known:
+                listed = ", ".join(sorted(known)) or "none"
+                raise ConfigError(f"{':'.join(pair)} does not name two policies", remedy=f"the policies are {listed}")
+        if self.baseline is not None and self.baseline not in known:
+            raise ConfigError(f"no policy is called {self.baseline}", remedy=f"the policies are {', '.join(names)}")
+
+
+class Unfinished(Record):
+    """Calls that failed, so that a stage has to be run again."""
+
+    stage: str
+    open: int
+    reasons: dict[str, int]
+
+
+class EvaluationResult(RunResult):
+    """What an evaluation found."""
+
+    folder: str
+    policies: tuple[str, ...]
+    judges: tuple[str, ...]
+    answers: int
+    unfinished: tuple[Unfinished, ...] = ()
+    left_out: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """By benchmark, items that cannot be used, by reason."""
+    comparisons: Comparisons | None = None
+    """None if a stage is unfinished."""
+    page: str | None = None
+
+
+class EvaluationEstimate(Estimate):
+    """What an evaluation would take, and its parts by benchmark."""
+
+    parts: dict[str, Estimate]
+    """By benchmark and model."""
+
+
+def load_suite(path: Path, **options: Any) -> EvaluateConfig:
+    """The config in a suite file, with options that win over its fields."""
+    found = read_settings(path, "suite", "benchmarks: [medqa]")
+    try:
+        names = [option.name for option in fields(EvaluateConfig) if option.name != "_"]
+        check_names(found, names, "a suite")
+        for name, part in (("judging", JudgeConfig), ("http", HttpConfig)):
+            if isinstance(found.get(name), Mapping):
+                check_names(found[name], [option.name for option in fields(part)], name)
+        benchmarks = found.get("benchmarks", ())
+        found["benchmarks"] = (benchmarks,) if isinstance(benchmarks, str) else benchmarks
+        return EvaluateConfig(**{**found, **options})
+    except ConfigError as error:
+        raise error.at(path) from None
+
+
+def evaluate_policies(config: EvaluateConfig, on_progress: OnProgress | None = None) -> EvaluationResult:
+    """Answer, judge, compare and draw, or what is missing of it.
+
+    The first Ctrl-C lets the calls in flight finish and raises `KeyboardInterrupt`; the second ends the run at once.
+    """
+    with Run(config, on_progress) as run:
+        return run_sync(_evaluate(config, run))
+
+
+def estimate_evaluation(config: EvaluateConfig) -> EvaluationEstimate:
+    """Count the calls, tokens and money by benchmark without making a call."""
+    with Run(config) as run:
+        return run_sync(_estimate(config, run))
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What a run starts from, read and checked before anything is spent."""
+
+    loaded: tuple[Loaded, ...]
+    judges: tuple[str, ...]
+    asked: tuple[Policy, ...]
+    """Policies that are models."""
+    files: tuple[Policy, ...]
+    """Policies that are files of answers."""
+    sampling: Sampling | None
+    pairs: tuple[tuple[str, str], ...]
+    identity: dict[str, Any]
+
+    @property
+    def needs_policies(self) -> bool:
+        return any(item.answer is None for one in self.loaded for item in one.items[:1])
+
+
+def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
+    if not config.benchmarks:
+        raise ConfigError("no benchmark is named", remedy="prorubric evaluate --list shows them")
+    loaded = tuple(
+        load_benchmark(find_benchmark(name), config.data_dir, config.limit) for name in dict.fromkeys(config.benchmarks)
+    )
+    judges = list_judges(config.judge) if config.judge else ()
+    kinds = {one.benchmark.name: INSTRUMENTS[one.benchmark.instrument].kind for one in loaded}
+    if judged := [name for name, kind in kinds.items() if kind != "choice" and not judges]:
+        raise ConfigError(f"{judged[0]} needs a judge", remedy="name one with --judge, http://host:port/v1#name")
+    if asking := [name for name, kind in kinds.items() if kind != "labels" and not config.policy]:
+        raise ConfigError(f"{asking[0]} needs a policy", remedy="name one with --policy, as in base=answers.jsonl")
+    files = tuple(policy for policy in config.policy if policy.spec.lower().endswith(_ANSWER_SUFFIXES))
+    for policy in files:
+        if not Path(policy.spec).is_file():
+            raise SourceError(f"{policy.spec}: no such file; check the path of the policy {policy.name}")
+    asked = tuple(policy for policy in config.policy if policy not in files)
+    identities = {policy.name: str(hash_file(Path(policy.spec))) for policy in files}
+    identities |= {policy.name: run.models.make(policy.spec).identity for policy in asked}
+    start_answering([policy.name for policy in asked], *(run.models.make(policy.spec) for policy in asked))
+    for judge in judges:
+        start_seeing(config.judging, run.models.make(judge))  # a prompt file that cannot be used is found now
+    sampling = config.sampling if config.profile == "shared" else None
+    return _Inputs(
+        loaded=loaded,
+        judges=judges,
+        asked=asked,
+        files=files,
+        sampling=sampling,
+        pairs=tuple(list_pairs(config.policy, config.compare, config.baseline)),
+        identity={
+            "policy": identities,
+            "judge": {judge: run.models.make(judge).identity for judge in judges},
+            "data": {one.benchmark.name: [file.sha256 for file in one.files] for one in loaded},
+            "profile": config.profile,
+            "sampling": sampling and render_config(sampling),
+            "samples": config.samples,
+            "limit": config.limit,
+            **render_config(config.judging),
+        },
+    )
+
+
+async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
+    inputs = _open_inputs(config, run)
+    setting = Setting(
+        verb="evaluate",
+        config=config,
+        identity=inputs.identity,
+        files=_FILES if config.only != "report" else (COMPARISONS, PAGE, SUMMARY),
+        grows=("policy", "judge", "data", "limit", "reasks"),
+        until_finished=("limit",),
+    )
+    unfinished: list[Unfinished] = []
+    with claim_folder(config.out, setting) as begin:
+        begin()
+        write_json(config.out / DATA, _describe_data(inputs.loaded))
+        with stop_on_signals(run.stop):
+            if config.only != "report":
+                unfinished += await _answer(config, inputs, run)
+                if not unfinished and config.only != "answers":
+                    unfinished += await _judge(config, inputs, run)
+        comparisons, is_whole = None, not (unfinished or run.stop.asked or config.only in ("answers", "judging"))
+        if is_whole:
+            comparisons = _compare(config, inputs)
+            write_json(config.out / COMPARISONS, comparisons.model_dump(mode="json"))
+        run.rejects.save(config.out / REJECTS)
+        result = EvaluationResult(
+            folder=str(config.out),
+            policies=tuple(policy.name for policy in config.policy),
+            judges=inputs.judges,
+            answers=sum(1 for _ in (config.out / ANSWERS).open("rb")) if (config.out / ANSWERS).exists() else 0,
+            unfinished=tuple(unfinished),
+            left_out={one.benchmark.name: dict(one.left_out) for one in inputs.loaded if one.left_out},
+            comparisons=comparisons,
+            page=str(config.out / PAGE) if is_whole else None,
+            **run.describe(),
+        )
+        write_json(config.out / SUMMARY, result.model_dump(mode="json"))
+        if comparisons is not None:
+            about = {"settings": render_config(config), "data": _describe_data(inputs.loaded)}
+            write_evaluation_page(config.out, comparisons, about, result.model_dump(mode="json"))
+    if run.stop.asked and not run.stop.reason:
+        raise KeyboardInterrupt
+    return result
+
+
+async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
+    """Write every answer; calls that failed are left open."""
+    wanted = [*list_wanted(inputs.loaded, inputs.asked, inputs.sampling, config.samples)]
+    reasons, done = Counter[str](), 0
+    with open_rows(config.out / ANSWERS, ROW_SCHEMA) as write:
+        for policy in inputs.files:
+            keys = dict.fromkeys(
+                key for one in inputs.loaded for key, _ in list_keys(one, policy.name, config.samples)
+            )
+            for answer in read_answers(policy, keys, run.rejects):
+                write(answer.model_dump(mode="json"))
+        names, models = [policy.name for policy in inputs.asked], [policy.spec for policy in inputs.asked]
+        job = partial(start_answering, names)
+        async with aclosing(run_job(models, job, wanted, run, config, config.journal or config.out / JOURNAL)) as found:
+            async for asked in found:
+                done += 1
+                if (kept := keep_answer(asked)) is not None:
+                    write(kept.model_dump(mode="json"))
+                else:
+                    reasons[getattr(asked.outcome, "reason", "")] += 1
+                run.tell(done, len(wanted), f"answers, {reasons.total():,} calls failed")
+    if is_short := len(wanted) - done:
+        reasons[run.stop.reason or "stopped before it was asked"] += is_short
+    return [Unfinished(stage="answers", open=reasons.total(), reasons=dict(reasons))] if reasons else []
+
+
+async def _judge(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
+    """Write what every judge says about every answer; cases whose calls failed are left open."""
+    answers, open_cases = AnswerFile(config.out / ANSWERS), Counter[str]()
+    journal, done = config.journal or config.out / JOURNAL, 0
+    with ExitStack() as stack:
+        files = (VERDICTS, SCORES, GAMES, REPEATS)
+        write = {name: stack.enter_context(open_rows(config.out / name, ROW_SCHEMA)) for name in files}
+        for judge in ("", *inputs.judges):  # without a judge: multiple choice
+            cases = (
+                case
+                for one in inputs.loaded
+                if (INSTRUMENTS[one.benchmark.instrument].kind == "choice") == (judge == "")
+                for case in list_cases(
+                    one, answers, config.policy, inputs.pairs, config.samples, config.repeat_judging if judge else 0
+                )
+            )
+            if judge == "":
+                for case in cases:
+                    _record(Seen(case, ()), judge, write)
+                continue
+            async with aclosing(
+                run_job([judge], partial(start_seeing, config.judging), cases, run, config, journal)
+            ) as found:
+                async for seen in found:
+                    done += 1
+                    if seen.is_open:
+                        open_cases.update(seen.unknown.keys())
+                    else:
+                        _record(seen, judge, write)
+                    run.tell(done, None, f"judged, {run.count_failures():,} calls failed")
+    if run.stop.asked:
+        open_cases[run.stop.reason or "stopped before it was asked"] += 1
+    return [Unfinished(stage="judging", open=open_cases.total(), reasons=dict(open_cases))] if open_cases else []
+
+
+def _record(seen: Seen, judge: str, write: Mapping[str, Callable[[Mapping[str, Any]], None]]) -> None:
+    case = seen.case
+    if (game := record_game(seen, judge)) is not None and not case.repeat:
+        write[GAMES](game.model_dump(mode="json"))
+    elif game is None and judge:
+        said: list[Verdict] = [verdict for verdict in seen.verdicts if not isinstance(verdict, str)]
+        about = {"benchmark": case.benchmark, "judge": judge, "policy": case.answer.policy, "item": case.item.id}
+        again = {"repeat": case.repeat} if case.repeat else {}
+        write[VERDICTS](about | {"sample": case.answer.sample, "verdicts": render_verdicts(said)} | again)
+    if (score := score_case(seen, judge)) is not None:
+        write[REPEATS if case.repeat else SCORES](score.model_dump(mode="json"))
+
+
+def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
+    """Compare what the files of the folder hold."""
+    read = partial(_read_records, config.out)
+    verdicts, labelled = _read_verdicts(config.out, inputs.loaded)
+    return compare_scores(
+        read(SCORES, ItemScore),
+        config.policy,
+        compare=config.compare,
+        baseline=config.baseline,
+        pairing=config.pairing,
+        family=config.family,
+        resamples=config.resamples,
+        games=read(GAMES, Game),
+        verdicts=verdicts,
+        labelled=labelled,
+        repeats=read(REPEATS, ItemScore),
+    )
+
+
+def _read_records(folder: Path, name: str, record: type[RecordT]) -> Iterator[RecordT]:
+    path = folder / name
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file; run the command without --only first")
+    for row in read_rows(path):
+        if row.value is None:
+            raise SourceError(f"{path}:{row.line}: {row.fault}")
+        yield record(**row.value)
+
+
+def _read_verdicts(
+    folder: Path, benchmarks: Iterable[Loaded]
+) -> tuple[list[CriterionVerdict], list[LabelledVerdict]]:
+    """The first verdicts on criteria, for the disagreement of judges, and those on answers that people have judged."""
+    loaded = {one.benchmark.name: one.benchmark for one in benchmarks}
+    items = {(one.benchmark.name, item.id): item for one in benchmarks for item in one.items}
+    verdicts, labelled = [], []
+    for row in _read_rows(folder / VERDICTS):
+        item = items.get((row["benchmark"], row["item"]))
+        if item is None or row.get("repeat"):
+            continue
+        said = [verdict if isinstance(verdict, bool) else None for verdict in map(parse_verdict, row["verdicts"])]
+        if item.labels:
+            labels = tuple(label for _, label in item.labels)
+            found = LabelledVerdict(row["judge"], item.id, item.category, *item.tags[:1], item.cluster, said[0], labels)
+            labelled.append(found)
+            continue
+        criteria = INSTRUMENTS[loaded[row["benchmark"]].instrument].list_criteria(item)
+        about = (row["benchmark"], row["judge"], row["policy"], item.id, row["sample"])
+        verdicts += [CriterionVerdict(*about, *pair, met) for pair, met in zip(criteria, said, strict=False)]
+    return verdicts, labelled
+
+
+def _describe_data(benchmarks: Iterable[Loaded]) -> dict[str, Any]:
+    """What was read: never its text."""
+    return {
+        one.benchmark.name: {
+            "items": len(one.items),
+            "pool": one.pool,
+            "left_out": dict(one.left_out),
+            "files": [
+                {"name": file.name, "path": str(file.path), "sha256": file.sha256, "rows": file.rows}
+                | {"published": file.is_published}
+                for file in one.files
+            ],
+        }
+        for one in benchmarks
+    }
+
+
+class _Pretended(dict[AnswerKey, PolicyAnswer]):
+    """Answers as a dry run has them: those that exist, and texts of usual length in place of the others."""
+
+    def read(self, keys: Iterable[AnswerKey]) -> Iterator[PolicyAnswer]:
+        """Those of the answers that exist, in order."""
+        return (self[key] for key in keys if key in self)
+
+
+async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
+    inputs = _open_inputs(config, run)
+    answers, parts = _Pretended(), dict[str, Estimate]()
+    seen: dict[str, set[bytes]] = defaultdict(set)
+    specs = {policy.name: policy.spec for policy in inputs.asked}
+    with open_existing(config.journal or config.out / JOURNAL) as journal:
+        for one in inputs.loaded:
+            name = one.benchmark.name
+            asked = {spec: Questions(journal, _asked=seen[spec]) for spec in dict.fromkeys(specs.values())}
+            replays = [
+                Replay(
+                    require_text(run.models.make(spec)),
+                    asked[spec],
+                    usual=lambda _: _USUAL_ANSWER,
+                    retries=lambda _: 0,
+                    pretend=lambda _: "word " * _USUAL_ANSWER,
+                )
+                for spec in specs.values()
+            ]
+            answer = start_answering([*specs], *replays)
+            for wanted in list_wanted([one], inputs.asked, inputs.sampling, config.samples):
+                if (kept := keep_answer(await answer(wanted))) is not None:
+                    answers[wanted.key] = kept
+            for policy in inputs.files:
+                keys = [key for key, _ in list_keys(one, policy.name, config.samples)]
+                for kept in read_answers(policy, keys, Rejects()):
+                    answers[AnswerKey(policy.name, kept.item, kept.sample, kept.budget)] = kept
+            for spec, found in asked.items():
+                parts[f"{name}: answers of {spec}"] = Estimate(**found.price(run.models.make(spec).name, run.gate.prices))
+            if INSTRUMENTS[one.benchmark.instrument].kind == "choice":
+                continue
+            for judge in inputs.judges:
+                model, questions = run.models.make(judge), Questions(journal, _asked=seen[judge])
+                see = start_seeing(config.judging, replay_judge(model, questions, config.judging))
+                for case in list_cases(
+                    one, answers, config.policy, inputs.pairs, config.samples, config.repeat_judging
+                ):
+                    await see(case)
+                parts[f"{name}: {judge}"] = Estimate(**questions.price(model.name, run.gate.prices))
+    await run.models.close(own=False)
+    return EvaluationEstimate(parts=parts, **add_up(part.model_dump() for part in parts.values()))
