@@ -15,6 +15,7 @@ from typing import Any
 from prorubric.errors import ProRubricError, RubricError, SourceError
 from prorubric.evaluate.records import DataFile, Item, Sampling
 from prorubric.files.read import read_rows
+from prorubric.rubric.records import Message
 from prorubric.text.show import is_blank, show
 
 
@@ -49,7 +50,7 @@ class Source:
             except ProRubricError as error:
                 raise error.turn_into(SourceError, place) from None
         if not found:
-            raise SourceError(f"{self.paths[name]}: no item could be read; is this the right file?")
+            raise SourceError(f"{self.paths[name]}: no item is in it; is this the right file?")
         return [found[name][1] for name in sorted(found)]
 
 
@@ -65,7 +66,7 @@ class Benchmark:
     instrument: str
     """A name in `INSTRUMENTS`."""
     sampling: Sampling
-    """The published settings of policies."""
+    """The published settings of policies; the project's own where none are published."""
     samples: int = 1
     """How many answers to an item."""
     budget: int | None = None
@@ -113,6 +114,25 @@ def read_text(row: Mapping[str, Any], key: str) -> str:
         found = f"{key} is {show(value)}" if key in row else f"{key} is missing"
         raise RubricError("a field is not a text", found, remedy="is this the published file?")
     return value
+
+
+def read_list(row: Mapping[str, Any], key: str) -> list[Any]:
+    """A list with at least one entry that a row must have."""
+    value = row.get(key)
+    if not isinstance(value, list) or not value:
+        found = f"{key} is {show(value)}" if key in row else f"{key} is missing"
+        raise RubricError("a field is not a list with entries", found, remedy="is this the published file?")
+    return value
+
+
+def read_tags(row: Mapping[str, Any], **keys: str) -> tuple[str, ...]:
+    """Tags such as `domain:Biology` from the fields that a row has."""
+    return tuple(f"{tag}:{row[key]}" for tag, key in keys.items() if isinstance(row.get(key), str) and row[key])
+
+
+def ask(text: str) -> tuple[Message, ...]:
+    """A prompt of one turn."""
+    return (Message(role="user", content=text),)
 
 
 def _hash_id(item: Item) -> bytes:

@@ -1,17 +1,54 @@
 """Every benchmark by name: where its files are looked for, whether they are the published ones, and its items."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from prorubric.errors import ConfigError
-from prorubric.evaluate.benchmarks import healthbench
+from prorubric.evaluate.benchmarks import (
+    arena,
+    choice,
+    creative,
+    healthbench,
+    meta,
+    probe,
+    researchqa,
+    writingbench,
+)
 from prorubric.evaluate.benchmarks.base import Benchmark, Loaded, LoadedFile, Source, choose
 from prorubric.evaluate.records import DataFile
 from prorubric.files.write import COMPRESSIONS, hash_file
 
-BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in (*healthbench.BENCHMARKS,)}
+BENCHMARKS: dict[str, Benchmark] = {
+    benchmark.name: benchmark
+    for module in (healthbench, meta, choice, writingbench, creative, arena, researchqa, probe)
+    for benchmark in module.BENCHMARKS
+}
 
 _PUBLISHED = {file.sha256 for benchmark in BENCHMARKS.values() for file in benchmark.files if file.sha256}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file of a benchmark, for `evaluate --list`."""
+
+    benchmark: str
+    title: str
+    rows: int | None
+    """Of the published file, if known."""
+    licence: str
+    sha256: str
+    """Of the published file; empty if it is not known."""
+    place: Path
+    """Where it is looked for."""
+    path: Path | None
+    """Where it is."""
+    is_published: bool | None
+    """False if another file is there; None if none is there, or the checksum is not known."""
+    is_optional: bool
+    is_protected: bool
+    get: str
 
 
 def find_benchmark(name: str) -> Benchmark:
@@ -40,6 +77,32 @@ def load_benchmark(benchmark: Benchmark, data_dir: Path, limit: int | None = Non
     return Loaded(benchmark, tuple(choose(items, limit)), len(items), files, dict(sorted(source.left_out.items())))
 
 
+def describe_benchmarks(data_dir: Path) -> list[ListedFile]:
+    """Every file of every benchmark: what it is, where it is looked for, whether it is there, how to get it."""
+    listed = []
+    hash_once = cache(hash_file)
+    for benchmark in BENCHMARKS.values():
+        places = find_files(benchmark, data_dir)
+        for file in benchmark.files:
+            path = places[file.name]
+            listed.append(
+                ListedFile(
+                    benchmark=benchmark.name,
+                    title=benchmark.title,
+                    rows=file.rows or None,
+                    licence=file.licence,
+                    sha256=file.sha256,
+                    place=data_dir / file.name,
+                    path=path,
+                    is_published=_is_published(file, hash_once(path)) if path else None,
+                    is_optional=file.is_optional,
+                    is_protected=file.is_protected,
+                    get=file.get,
+                )
+            )
+    return listed
+
+
 def _list_places(file: DataFile, data_dir: Path) -> Iterator[Path]:
     for name in (file.name, *file.also):
         for ending in ("", *COMPRESSIONS):
@@ -49,6 +112,9 @@ def _list_places(file: DataFile, data_dir: Path) -> Iterator[Path]:
 def _describe_read(file: DataFile, source: Source) -> LoadedFile:
     path = source.paths[file.name]
     digest = hash_file(path) or ""
-    # A file may serve another benchmark under its own name, such as all of HealthBench for the consensus.
-    is_published = digest in _PUBLISHED if file.sha256 else None
-    return LoadedFile(file.name, path, digest, source.rows[file.name], is_published)
+    return LoadedFile(file.name, path, digest, source.rows[file.name], _is_published(file, digest))
+
+
+def _is_published(file: DataFile, digest: str | None) -> bool | None:
+    # A file may serve another benchmark too, such as all of HealthBench for the consensus.
+    return digest in _PUBLISHED if file.sha256 else None

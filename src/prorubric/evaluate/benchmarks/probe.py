@@ -1,0 +1,57 @@
+"""The appropriateness probe and blind pairs: 200 prompts of each domain, chosen by a hash of their ids.
+
+The prompts are those of other benchmarks under the same ids, so an answer serves all of them; criteria and baselines are
+left behind. Writing has all 96 of Creative Writing v3 and 104 of WritingBench. What a smaller file lacks is counted.
+`pairs-…-2048` are the same pairs with at most 2,048 tokens for every answer.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from prorubric.evaluate.benchmarks import arena, creative, healthbench, researchqa, writingbench
+from prorubric.evaluate.benchmarks.base import Benchmark, Source, choose
+from prorubric.evaluate.records import DataFile, Item, Sampling
+
+BUDGET = 2048
+
+Part = tuple[DataFile, Callable[[Source], list[Item]], int]
+"""A file, what loads its items, and how many of them are used."""
+
+_load_consensus = partial(healthbench.load_healthbench, healthbench.CONSENSUS.name, True)
+POOLS: dict[str, tuple[Part, ...]] = {
+    "medical": ((healthbench.CONSENSUS, _load_consensus, 200),),
+    "chat": ((arena.QUESTIONS, arena.load_questions, 200),),
+    "science": ((researchqa.FILE, researchqa.load_researchqa, 200),),
+    "writing": (
+        (replace(creative.FILE, is_optional=True), creative.load_creative, 96),
+        (writingbench.FILE, writingbench.load_writingbench, 104),
+    ),
+}
+
+
+def load_pool(parts: Iterable[Part], source: Source) -> list[Item]:
+    """The prompts of one domain."""
+    items: list[Item] = []
+    for file, load, wanted in parts:
+        found = choose(load(source), wanted) if file.name in source.paths else []
+        if len(found) < wanted:
+            source.left_out[f"{file.name} has too few prompts" if found else f"no {file.name}"] = wanted - len(found)
+        items += [replace(item, criteria=(), baseline=None) for item in found]
+    return items
+
+
+def _make() -> Iterator[Benchmark]:
+    for name, title, instrument, budget in (
+        ("probe-{}", "Probe, {}", "probe", None),
+        ("pairs-{}", "Blind pairs, {}", "pairs", None),
+        (f"pairs-{{}}-{BUDGET}", f"Blind pairs, {{}}, {BUDGET:,} tokens", "pairs", BUDGET),
+    ):
+        sampling = Sampling(max_tokens=budget) if budget else Sampling()
+        for domain, parts in POOLS.items():
+            files, load = tuple(file for file, _, _ in parts), partial(load_pool, parts)
+            made = name.format(domain), title.format(domain)
+            yield Benchmark(*made, domain, files, load, instrument, sampling, budget=budget)
+
+
+BENCHMARKS = tuple(_make())
