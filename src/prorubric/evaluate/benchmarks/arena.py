@@ -93,7 +93,7 @@ BENCHMARKS = (
         "chat",
         (QUESTIONS, *BASELINES.values()),
         load_arena,
-        "arena-hard-v2",
+        "arena",
         Sampling(temperature=0.0, top_p=1.0, top_k=None, max_tokens=4096),
     ),
 )

@@ -55,7 +55,7 @@ BENCHMARKS = (
         "writing",
         (FILE,),
         load_creative,
-        "creative-v3",
+        "creative",
         Sampling(temperature=0.7, top_p=1.0, top_k=None, min_p=0.1, max_tokens=4000),
     ),
 )

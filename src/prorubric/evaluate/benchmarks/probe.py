@@ -1,7 +1,7 @@
 """The appropriateness probe and blind pairs: 200 prompts of each domain, chosen by a hash of their ids.
 
-The prompts are those of other benchmarks under the same ids, so an answer serves all of them; criteria and baselines are
-left behind. Writing has all 96 of Creative Writing v3 and 104 of WritingBench. What a smaller file lacks is counted.
+The prompts are those of other benchmarks under the same ids, so an answer serves all of them; criteria and baselines
+are left behind. Writing has all 96 of Creative Writing v3 and 104 of WritingBench. What a smaller file lacks is counted.
 `pairs-…-2048` are the same pairs with at most 2,048 tokens for every answer.
 """
 
@@ -36,7 +36,8 @@ def load_pool(parts: Iterable[Part], source: Source) -> list[Item]:
     for file, load, wanted in parts:
         found = choose(load(source), wanted) if file.name in source.paths else []
         if len(found) < wanted:
-            source.left_out[f"{file.name} has too few prompts" if found else f"no {file.name}"] = wanted - len(found)
+            why = f"{source.paths[file.name].name} has too few prompts" if found else f"no {file.name}"
+            source.left_out[why] += wanted - len(found)
         items += [replace(item, criteria=(), baseline=None) for item in found]
     return items
 

@@ -29,4 +29,4 @@ def _parse(row: Mapping[str, Any]) -> Iterator[Item]:
     yield Item(f"researchqa/{name}", ask(read_text(row, "query")), criteria, tags=tags)
 
 
-BENCHMARKS = (Benchmark("researchqa", "ResearchQA", "science", (FILE,), load_researchqa, "researchqa", Sampling()),)
+BENCHMARKS = (Benchmark("researchqa", "ResearchQA", "science", (FILE,), load_researchqa, "coverage", Sampling()),)

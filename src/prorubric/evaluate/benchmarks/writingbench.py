@@ -93,7 +93,7 @@ BENCHMARKS = (
         "writing",
         (FILE, *_SUBSETS.values()),
         load_writingbench,
-        "writingbench",
+        "writing",
         Sampling(temperature=0.7, top_p=0.8, top_k=20, max_tokens=16_000),
     ),
 )
