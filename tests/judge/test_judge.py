@@ -284,6 +284,7 @@ class TestItems:
         assert listed == {
             "criteria": 3, "groups": 2, "dimensions": 2, "dimensions-no-failure": 2, "one-dimension": 1,
             "levels": 2, "mark": 3, "appropriateness": 1, "redundancy": 1, "probe": 4,
+            "probe-single": 4, "healthbench": 3, "healthbench-bare": 3, "writing": 3, "coverage": 3, "creative": 22,
         }  # fmt: skip
 
     def test_groups_show_criteria_word_for_word_and_turn_penalties_around(self) -> None:

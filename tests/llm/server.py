@@ -323,6 +323,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "refuses max_tokens": refuse_field("max_tokens"),
     "refuses max_tokens in words": refuse_field("max_tokens", in_words=True),
     "refuses temperature": refuse_field("temperature"),
+    "refuses top_k in words": refuse_field("top_k", in_words=True),
+    "refuses chat_template_kwargs": refuse_field("chat_template_kwargs"),
     "refuses long replies": refuse_long_replies,
     "forbids extra fields": forbid_extra_fields,
     "no credit": lambda exchange: exchange.send(

@@ -58,6 +58,28 @@ def test_a_temperature_that_is_refused_is_left_out(server: MisbehavingServer) ->
     assert [exchange.body.get("temperature") for exchange in server.exchanges] == [0.0, None, None]
 
 
+def test_how_a_policy_is_sampled_is_sent_where_it_is_set(server: MisbehavingServer) -> None:
+    ask_in_turn(server, make_request(), make_request(top_k=20, min_p=0.1, seed=7, draw=2, thinking=False))
+    sent = [exchange.body for exchange in server.exchanges]
+    names = ("top_k", "min_p", "seed", "chat_template_kwargs")
+    assert [name in sent[0] for name in names] == [False] * 4
+    assert [sent[1][name] for name in names] == [20, 0.1, 9, {"enable_thinking": False}]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "field"),
+    [("refuses top_k in words", "top_k"), ("refuses chat_template_kwargs", "chat_template_kwargs")],
+)
+def test_a_field_that_only_some_servers_have_is_left_out_where_it_is_refused(
+    server: MisbehavingServer, behaviour: str, field: str
+) -> None:
+    server.always = behaviour
+    outcomes = ask_in_turn(server, *make_requests(2, top_k=20, min_p=0.1, thinking=False))
+    assert all(isinstance(outcome, Reply) for outcome in outcomes)
+    assert [field in exchange.body for exchange in server.exchanges] == [True, False, False]
+    assert {exchange.body["min_p"] for exchange in server.exchanges} == {0.1}
+
+
 def test_fields_that_are_forbidden_one_by_one_are_left_out(server: MisbehavingServer) -> None:
     server.always = "forbids extra fields"
     [reply, _] = ask_in_turn(server, *make_requests(2, schema=SCHEMA, draw=1))

@@ -27,6 +27,10 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "top_p": st.floats(0, 1),
     "schema": st.none() | st.dictionaries(st.text(), st.text() | st.lists(st.text())),
     "draw": st.integers(0, 100),
+    "top_k": st.none() | st.integers(0, 100),
+    "min_p": st.none() | st.floats(0, 1),
+    "seed": st.none() | st.integers(0, 100),
+    "thinking": st.none() | st.booleans(),
 }
 REQUESTS = st.builds(Request, **FIELDS)
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -88,6 +92,12 @@ def test_what_is_said_by_whom_and_in_how_many_messages_changes_the_key() -> None
 
 def test_whole_and_broken_numbers_that_are_equal_have_one_key() -> None:
     assert key_of("m", make_request(temperature=1, top_p=1)) == key_of("m", make_request(temperature=1.0, top_p=1.0))
+
+
+def test_a_request_without_options_keeps_the_key_it_has_in_older_journals() -> None:
+    request = make_request(temperature=0.7, draw=2, schema={"type": "object"})
+    assert key_of("m", request) == "37eb7af7c1eb475b8f4305754ab55d4ef404a11ab7a045db0ae4f02491697b12"
+    assert len({key_of("m", replace(request, **option)) for option in ({}, {"seed": 0}, {"thinking": False})}) == 3
 
 
 def test_a_schema_that_utf_8_cannot_hold_has_a_key() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prorubric.errors import ConfigError
-from prorubric.judge.forms import BOOLEAN
 from prorubric.judge.readings import Item, Reading, list_members
 from prorubric.rubric.checks import Check, import_function, run_check
 from prorubric.rubric.records import Task
@@ -57,7 +56,7 @@ class CheckedItems:
 
 def run_checks(task: Task, answer: str, reading: Reading, items: tuple[Item, ...], *, python: bool) -> CheckedItems:
     """Run the checks of a task on an answer, for the items of one reading."""
-    failed: Verdict = False if reading.form is BOOLEAN else reading.form.scale[0]
+    failed: Verdict = False if reading.form.is_boolean else reading.form.scale[0]
     criteria = task.rubric.criteria
     if not any(criterion.check for criterion in criteria):
         return CheckedItems(items, failed)

@@ -18,6 +18,11 @@ _TRUE = {"true", "yes", "y", "present", "met", "satisfied", "fulfilled", "1", "p
 _FALSE = {"false", "no", "n", "absent", "not present", "not met", "unmet", "not satisfied", "unsatisfied", "0"}
 _FALSE |= {"fail", "failed"}
 _NOT_APPLICABLE = {"not applicable", "n/a"}
+EXTENTS = {"not at all": 0.0, "barely": 0.25, "in part": 0.5, "for the most part": 0.75, "in full": 1.0}
+"""The five phrases for how far an answer covers something, and what each is worth."""
+LARGEST_MARK = 20
+LABELS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
+"""Which of two answers is better, from the first by far to the second by far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +38,15 @@ class VerdictForm:
     """True if a reply that is nothing but a number counts."""
     from_probability: Callable[[float], float] | None = None
     """A verdict from the probability that a statement holds; None: true from the judge's threshold on."""
+    is_exact: bool = False
+    """True if a reply that names more items than were asked about gives no verdict."""
+    is_text: bool = False
+    """True if the reply is reasoning and then lines of text, which `text_replies.py` reads, and not JSON."""
+
+    @property
+    def is_boolean(self) -> bool:
+        """True if a verdict is true or false."""
+        return self.schema.get("type") == "boolean"
 
 
 def read_boolean(value: Any) -> bool | None:
@@ -68,6 +82,17 @@ def read_mark(value: Any) -> float | None:
     return read_whole(bare[1] if bare else value, 1, 10)
 
 
+def read_strict(value: Any) -> bool | None:
+    """True or false as JSON has them; a text that says so is none of them."""
+    return value if isinstance(value, bool) else None
+
+
+def read_extent(value: Any) -> float | None:
+    """How far something is covered, from 0 to 1, by one of the five phrases; None for any other."""
+    word = " ".join(value.lower().split()).rstrip(".") if isinstance(value, str) else None
+    return EXTENTS.get(word or "")
+
+
 def read_side(value: Any) -> str | None:
     """Which of two responses is better, or None."""
     word = value.strip().lower() if isinstance(value, str) else None
@@ -95,5 +120,24 @@ MARK = VerdictForm(
     from_probability=lambda probability: 1 + 9 * probability,
 )
 SIDE = VerdictForm("better", {"type": "string", "enum": ["first", "second", "equal"]}, read_side)
+STRICT = VerdictForm("satisfied", {"type": "boolean"}, read_strict)
+MET = VerdictForm("criteria_met", {"type": "boolean"}, read_strict)
+"""The key that HealthBench's own wording has."""
+SCORE = VerdictForm(
+    "score",
+    {"type": "integer", "minimum": 1, "maximum": 10},
+    read_mark,
+    scale=(1.0, 10.0),
+    from_probability=lambda probability: 1 + 9 * probability,
+)
+EXTENT = VerdictForm(
+    "extents",
+    {"type": "string", "enum": [*EXTENTS]},
+    read_extent,
+    from_probability=lambda probability: probability,
+    is_exact=True,
+)
+TEXT_MARKS = VerdictForm("marks", {}, read_mark, scale=(0.0, float(LARGEST_MARK)), is_text=True)
+TEXT_LABEL = VerdictForm("label", {}, read_side, is_text=True)
 
 FORMS = (BOOLEAN, APPLICABLE, LEVEL, MARK, SIDE)

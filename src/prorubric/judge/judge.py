@@ -20,7 +20,7 @@ from prorubric.judge.addressing import Addressing, find_addressing
 from prorubric.judge.answer import ShownAnswer, View, show_answer
 from prorubric.judge.checks import CheckedItems, run_checks
 from prorubric.judge.evidence import check_evidence
-from prorubric.judge.forms import APPLICABLE, BOOLEAN, SIDE, VerdictForm
+from prorubric.judge.forms import APPLICABLE, BOOLEAN, SIDE, TEXT_LABEL, VerdictForm
 from prorubric.judge.parse import Quote, parse_items, parse_one
 from prorubric.judge.readings import Item, Reading, find_reading, list_items
 from prorubric.judge.render import (
@@ -32,6 +32,7 @@ from prorubric.judge.render import (
     render_judge_prompt,
     render_pair,
 )
+from prorubric.judge.text_replies import parse_text
 from prorubric.judge.texts import TEXTS
 from prorubric.judge.votes import average_votes, join_votes
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
@@ -195,7 +196,7 @@ class Judge:
         return found
 
     async def _judge_items(self, task: Task, shown: ShownAnswer, wanted: Reading, items: tuple[Item, ...]) -> Judgement:
-        if self._yes_no is not None:
+        if self._yes_no is not None and not wanted.form.is_text:
             found = await self._judge_by_probability(self._yes_no, task, shown.text, wanted, items)
         else:
             prompt = self._find_prompt(wanted.prompt, self._find_form(wanted))
@@ -204,7 +205,7 @@ class Judge:
                 prompt = replace(prompt, closing=f"{prompt.closing} {asking}")
             render = partial(self._render, prompt, task, shown)
             orders = [items] * max(self.config.votes, self.config.draws if wanted.is_averaged else 1)
-            if self.config.permute:
+            if self.config.permute and not wanted.form.is_text:
                 orders[1:] = [_permute(items, f"{task.id}/{vote}") for vote in range(1, len(orders))]
             votes = await run_together(self._vote(render, wanted, order, vote) for vote, order in enumerate(orders))
             found = join_judgements(votes, wanted, items, self.config.min_agreement)
@@ -221,12 +222,18 @@ class Judge:
         found, indices = Judgement(), [item.index for item in order]
         is_usual = indices == sorted(indices)
         shown = order if is_usual else tuple(replace(item, index=place) for place, item in enumerate(order, 1))
-        if reading.is_joint:
-            found.verdicts = (await self._ask_for_one(render(shown), reading.form, found, vote=vote),)
+        if reading.is_joint or reading.form.is_text:
+            value = await self._ask_for_one(render(shown), reading.form, found, vote=vote)
+            found.verdicts = value if isinstance(value, tuple) else (value,) * (1 if reading.is_joint else len(shown))
             return found
-        size = self.config.max_items or len(shown)
-        parts = [shown[start : start + size] for start in range(0, len(shown), size)]
-        asked = await run_together(self._ask(render, reading, part, vote, found) for part in parts)
+        asked: Sequence[Sequence[Verdict]]
+        if reading.is_single:
+            one = partial(self._ask_for_one, form=reading.form, found=found, with_reason=True, vote=vote)
+            asked = [await run_together(one(render((item,))) for item in shown)]
+        else:
+            size = min(self.config.max_items or len(shown), reading.most_items or len(shown))
+            parts = [shown[start : start + size] for start in range(0, len(shown), size)]
+            asked = await run_together(self._ask(render, reading, part, vote, found) for part in parts)
         verdicts = dict(zip(indices, chain.from_iterable(asked), strict=True))
         found.verdicts = tuple(verdicts[index] for index in sorted(indices))
         if not is_usual:
@@ -260,15 +267,23 @@ class Judge:
 
         An answer is a text or the turns of a transcript, of which the judge is shown as much as for a verdict.
         """
-        one, other = self._show(task, first), self._show(task, second)
-        forth, back = await run_together(
-            self._ask_for_one(render_pair(self._prompts["pairwise"], task, *pair), SIDE, Judgement())
-            for pair in ((one, other), (other, one))
-        )
+        forth, back = await self.compare_both_ways(task, first, second)
         for side in (forth, back):
             if isinstance(side, Unknown):
                 return side
         return _SIDES.get((forth, back), "inconsistent")
+
+    async def compare_both_ways(self, task: Task, first: Answer, second: Answer, prompt: str = "pairwise") -> list[Any]:
+        """What is said of two answers with `first` shown first, and with `second` shown first.
+
+        The prompt `pairwise` gives `first`, `second` or `equal`; those of Arena-Hard give a label such as `A>>B`.
+        """
+        one, other = self._show(task, first), self._show(task, second)
+        form = SIDE if prompt == "pairwise" else TEXT_LABEL
+        return await run_together(
+            self._ask_for_one(render_pair(self._prompts[prompt], task, *pair), form, Judgement())
+            for pair in ((one, other), (other, one))
+        )
 
     async def close(self) -> None:
         """Close the model."""
@@ -374,21 +389,22 @@ class Judge:
         value: Any = None
         key = None
         for attempt in range(self.config.reasks + 1):
-            if attempt == 1:
+            if attempt == (0 if form.is_text else 1):
                 rendered, key = ask_for_key(rendered, form)
             reason = {"reason": {"type": "string"}} if with_reason else {}
-            schema = _make_object(reason | {key or form.key: form.schema})
+            schema = None if form.is_text else _make_object(reason | {key or form.key: form.schema})
             draw = vote * (MOST_REASKS + 1) + attempt
             reply = await self._send(rendered, schema, draw, draw > 0, found)
             if isinstance(reply, Failure):
                 return _describe_failure(reply)
-            value = parse_one(reply.text, form, rendered.material, key, is_cut=reply.finish in _CUT)
+            parse = parse_text if form.is_text else parse_one
+            value = parse(reply.text, form, rendered.material, key, is_cut=reply.finish in _CUT)
             if not isinstance(value, Unknown):
                 break
         return value
 
     async def _send(
-        self, rendered: Rendered, schema: dict[str, Any], draw: int, is_sampled: bool, found: Judgement
+        self, rendered: Rendered, schema: dict[str, Any] | None, draw: int, is_sampled: bool, found: Judgement
     ) -> Reply | Failure:
         if self._text is None:
             raise ConfigError(f"{self.model.name} gives probabilities and no text; use another judge for this")
@@ -475,7 +491,7 @@ def join_judgements(
         turns_left_out=max(vote.turns_left_out for vote in votes),
         addressing=votes[0].addressing,
     )
-    is_counted, verdicts = reading.form is BOOLEAN, []
+    is_counted, verdicts = reading.form.is_boolean, []
     for item, cast in zip(items, zip(*(vote.verdicts for vote in votes), strict=True), strict=False):
         if is_counted:
             verdict, joined.agreement[item.index] = join_votes(cast, min_agreement)

@@ -13,7 +13,6 @@ from pydantic import AfterValidator
 
 from prorubric.errors import ConfigError, ModelError
 from prorubric.judge.cascade import join_cascade, list_unsure
-from prorubric.judge.forms import BOOLEAN
 from prorubric.judge.judge import Judge, JudgeConfig, Judged, Judgement, join_judgements
 from prorubric.judge.readings import Reading, find_reading, list_items
 from prorubric.llm.model import Model, YesNoModel
@@ -106,7 +105,7 @@ class Cascade(Panel):
         """The verdicts of one reading on one response, with those of each judge."""
         wanted, (name, first), (other, second) = find_reading(reading), self._first, self._second
         cheap = await first.judge(task, response, wanted)
-        sent = list_unsure(cheap, self._threshold, is_counted=wanted.form is BOOLEAN)
+        sent = list_unsure(cheap, self._threshold, is_counted=wanted.form.is_boolean)
         dear = Judgement(only=())
         if sent:  # a verdict on all items together is given on all of them again
             dear = await second.judge(task, response, wanted, None if wanted.is_joint else sent)

@@ -23,7 +23,17 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from prorubric.judge.forms import APPLICABLE, BARE_MARK, BOOLEAN, FORMS, VerdictForm
+from prorubric.judge.forms import (
+    APPLICABLE,
+    BARE_MARK,
+    BOOLEAN,
+    EXTENT,
+    EXTENTS,
+    FORMS,
+    MET,
+    SCORE,
+    VerdictForm,
+)
 from prorubric.llm.fence import flatten, make_mark
 from prorubric.llm.json_text import Pairs, find_roots
 from prorubric.llm.thinking import drop_thinking, has_thinking_mark
@@ -53,10 +63,17 @@ _LIKE_NOT_APPLICABLE = re.compile(
     rf"(?<![^\W_])(?:{_KEYS}|\d{{1,4}})[\W_]{{1,20}}(?:not[\W_]{{1,9}}applicable|n/a)(?![^\W_])"
 )
 _LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t*]*\d{1,2}[ \t*.]*$", re.MULTILINE)
+# A key that only benchmarks ask for would be found in too much that is judged otherwise.
+_LIKE_OWN = {
+    form.key: re.compile(
+        rf"{form.key}(?<![^\W_]{form.key})[\W_]{{0,9}}[:=|][\W_]{{0,20}}(?:\d|true|false|{'|'.join(EXTENTS)})"
+    )
+    for form in (MET, SCORE, EXTENT)
+}
 _WORD = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)|[^\W_]+")
 
 _INNER_KEY = re.compile(
-    r"(?:satisfied|levels?|verdict|met|present|value|criteria_met)(?:_[0-9a-f]{16})?", re.IGNORECASE
+    r"(?:satisfied|levels?|extents?|verdict|met|present|value|criteria_met)(?:_[0-9a-f]{16})?", re.IGNORECASE
 )
 _INDEX_KEYS = ("index", "id", "criterion_index", "criterion_number", "number", "criterion", "item")
 _REASON_KEYS = ("reason", "explanation", "rationale")
@@ -65,7 +82,7 @@ _ASIDE = {*_INDEX_KEYS, *_REASON_KEYS, "confidence", "evidence", "polarity", "qu
 _ASIDE |= {"comment", "draft", "example", "max", "note", "notes", "out_of"}
 # Words that only hold verdicts together.
 _FRAME = {"satisfied", "levels", "level", "verdict", "met", "present", "value", "index", "id", "number", "item"}
-_FRAME |= {"criteria", "criterion"}
+_FRAME |= {"criteria", "criterion", "extents"}
 _MOST_OBJECTS = 100  # with verdicts, in one reply; comparing each with the material takes time
 
 EMPTY = Unknown("the reply is empty", kind="empty reply")
@@ -108,8 +125,9 @@ def holds_verdict(material: str, form: VerdictForm) -> bool:
     shown = flatten(material)
     is_like_verdict = any(pattern.search(shown) for pattern in _LIKE_VERDICT)
     is_like_verdict |= bool(form.is_bare and _LIKE_BARE_MARK.search(shown))
+    is_like_verdict |= bool(form.key in _LIKE_OWN and _LIKE_OWN[form.key].search(shown))
     is_like_verdict |= bool(form is APPLICABLE and _LIKE_NOT_APPLICABLE.search(shown))
-    return is_like_verdict or _looks_like_object(shown) or has_thinking_mark(shown)
+    return is_like_verdict or _looks_like_object(shown, form) or has_thinking_mark(shown)
 
 
 def make_key(form: VerdictForm, material: str) -> str:
@@ -134,7 +152,7 @@ def parse_items(
     if not places and reply.key == form.key:
         places = [*reply.roots, *(value for _, value in lists if not isinstance(value, Pairs)), reply.roots]
     boxes = [place for place in places if any(_list_verdicts(place))]
-    fault = reply.fault or _find_fault(boxes, asked, material if reply.may_quote else None)
+    fault = reply.fault or _find_fault(boxes, asked, material if reply.may_quote else None, form)
     if fault is not None:
         return ParsedItems(dict.fromkeys(asked, fault), {}, {})
     parsed = _settle([pair for box in boxes for pair in _list_verdicts(box)], asked, form)
@@ -194,14 +212,14 @@ def _open(text: str, form: VerdictForm, material: str, key: str | None, is_cut: 
         fault = UNFINISHED
     elif may_quote and not is_alone:
         fault = QUOTED
-    elif re.search(rf"{key}[\W_]{{0,20}}:", shown) if own else _looks_like_object(shown):
+    elif re.search(rf"{key}[\W_]{{0,20}}:", shown) if own else _looks_like_object(shown, form):
         fault = TWO_VERDICTS
     if fault is not None:
         return _Opened(form.key, [], fault=fault)
     return _Opened(key, own) if key and own else _Opened(form.key, roots, may_quote)
 
 
-def _find_fault(boxes: Sequence[Any], asked: Sequence[int], material: str | None) -> Unknown | None:
+def _find_fault(boxes: Sequence[Any], asked: Sequence[int], material: str | None, form: VerdictForm) -> Unknown | None:
     """Why none of these objects with verdicts can be taken; `material` if they may be a quotation from it."""
     if not boxes:
         return NO_VERDICTS
@@ -210,6 +228,8 @@ def _find_fault(boxes: Sequence[Any], asked: Sequence[int], material: str | None
         return TWO_VERDICTS
     if material is not None and _is_any_in(material, boxes, _FRAME):
         return QUOTED
+    if form.is_exact and any(len([*_list_verdicts(box)]) > len(asked) for box in boxes):
+        return OTHER_ITEMS
     others = named[0] - set(asked)
     is_shifted = others and (min(others) < max(asked) or not set(asked) <= named[0])
     return OTHER_ITEMS if is_shifted else None
@@ -236,8 +256,11 @@ def _settle(pairs: Sequence[tuple[int, Any]], asked: Sequence[int], form: Verdic
     return ParsedItems({index: verdicts.get(index, LEFT_OUT) for index in asked}, reasons, quotes)
 
 
-def _looks_like_object(shown: str) -> bool:
-    return "{" in shown and _LIKE_OBJECT.search(" ".join(shown.split())) is not None
+def _looks_like_object(shown: str, form: VerdictForm) -> bool:
+    if "{" not in shown:
+        return False
+    is_own = form.key in _LIKE_OWN and re.search(rf"(?<![^\W_]){form.key}[\W_]{{0,20}}:", shown)
+    return bool(is_own or _LIKE_OBJECT.search(" ".join(shown.split())))
 
 
 def _walk(roots: Sequence[Any]) -> Iterator[tuple[str, Any]]:

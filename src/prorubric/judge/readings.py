@@ -10,8 +10,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from prorubric.errors import ConfigError, SchemeError
-from prorubric.judge.forms import BOOLEAN, LEVEL, MARK, VerdictForm
-from prorubric.judge.texts import APPROPRIATENESS_TEXT, PROBE_TEXTS, TEXTS, describe_whole, list_rewritten, render_group
+from prorubric.judge.forms import BOOLEAN, EXTENT, LEVEL, MARK, MET, SCORE, STRICT, TEXT_MARKS, VerdictForm
+from prorubric.judge.texts import (
+    APPROPRIATENESS_TEXT,
+    CREATIVE_LOWER,
+    CREATIVE_NAMES,
+    PROBE_TEXTS,
+    TEXTS,
+    describe_whole,
+    list_rewritten,
+    render_group,
+)
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Dimension, Task
 from prorubric.text.failures import remove_failure_clauses
@@ -52,6 +61,10 @@ class Reading:
     """True if its one item stands for all criteria together."""
     shows_criteria: bool = False
     """True if an item is nothing but criteria, so that the checks on all of them decide it."""
+    is_single: bool = False
+    """True if each item has a call of its own, with the reason before the verdict; its place does not matter then."""
+    most_items: int | None = None
+    """The most items that its prompt asks about in one call."""
     is_averaged: bool = False
     """True if a verdict is the mean of several draws."""
     is_read_by_words: bool = False
@@ -113,6 +126,10 @@ def _list_dimensions(describe: Callable[[Task, Dimension], str]) -> Callable[[Ta
     return list_texts
 
 
+def _list_probe(_: Task) -> Texts:
+    return [(text, 1.0) for text in PROBE_TEXTS]
+
+
 _DESCRIBED = _list_dimensions(lambda _, dimension: dimension.description)
 
 READINGS = {
@@ -153,7 +170,26 @@ READINGS = {
             needs="dimensions",
         ),
         Reading("redundancy", lambda _: [(TEXTS["redundancy"], 1.0)], "response"),
-        Reading("probe", lambda _: [(text, 1.0) for text in PROBE_TEXTS], "response"),
+        Reading("probe", _list_probe, "response"),
+        Reading("probe-single", _list_probe, "response", STRICT, "single", is_single=True),
+        Reading(
+            "healthbench",
+            lambda task: [(f"[{weight:g}] {text}", weight) for text, weight in _list_criteria(task)],
+            "criterion",
+            MET,
+            "healthbench",
+            is_single=True,
+        ),
+        Reading("healthbench-bare", _list_criteria, "criterion", MET, "healthbench", is_single=True),
+        Reading("writing", _list_criteria, "criterion", SCORE, "writing", is_single=True),
+        Reading("coverage", _list_criteria, "criterion", EXTENT, "coverage", most_items=8),
+        Reading(
+            "creative",
+            lambda _: [(name, -1.0 if name in CREATIVE_LOWER else 1.0) for name in CREATIVE_NAMES],
+            "response",
+            TEXT_MARKS,
+            "creative",
+        ),
     )
 }
 """Every reading by its name."""

@@ -19,6 +19,7 @@ from prorubric.judge.answer import ShownAnswer
 from prorubric.judge.forms import VerdictForm
 from prorubric.judge.parse import holds_verdict, make_key
 from prorubric.judge.readings import READINGS, Item
+from prorubric.judge.text_replies import holds_text
 from prorubric.judge.texts import TEXTS
 from prorubric.llm.fence import clean, fence, render_conversation
 from prorubric.llm.json_text import find_objects
@@ -26,9 +27,13 @@ from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_s
 from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Message, Task
 
-PROMPT_NAMES = tuple(dict.fromkeys([*(reading.prompt for reading in READINGS.values()), "single", "pairwise"]))
-"""Those of the readings, one for one item a call, and one for two responses."""
-_ASKS_BY_ITEM = {reading.prompt for reading in READINGS.values() if not reading.is_joint}
+PAIR_PROMPTS = ("pairwise", "arena", "arena-creative")
+"""Those for two responses."""
+PROMPT_NAMES = tuple(dict.fromkeys([*(reading.prompt for reading in READINGS.values()), *PAIR_PROMPTS]))
+"""Those of the readings, and those for two responses."""
+_ONE_ITEM = {reading.prompt for reading in READINGS.values() if reading.is_single}
+_BY_ITEM = (reading for reading in READINGS.values() if not reading.is_joint and not reading.form.is_text)
+_ASKS_BY_ITEM = {reading.prompt for reading in _BY_ITEM} - _ONE_ITEM
 
 Layout = Literal["paper", "prefix-first"]
 _FOLDER = Path(__file__).parent / "prompts"
@@ -69,11 +74,18 @@ def load_judge_prompts(files: Mapping[str, Path], reasons: bool = False) -> dict
     }
 
 
+def list_parts(name: str) -> list[str]:
+    """The sections of a prompt that are filled in: a pair has no items, and coverage is judged without the query."""
+    if name in PAIR_PROMPTS:
+        return ["conversation", "response"]
+    return ["response", "items"] if name == "coverage" else ["conversation", "response", "items"]
+
+
 def load_judge_prompt(name: str, path: Path | None = None, reasons: bool = False) -> JudgePrompt:
     """One of our prompts, or the user's in its place; raises `ConfigError` if a section or placeholder is missing."""
     place = path or _FOLDER / f"{name}.txt"
     sections = split_sections(read_prompt(place), place)
-    filled = ["conversation", "response"] if name == "pairwise" else ["conversation", "response", "items"]
+    filled = list_parts(name)
     asks_reasons = reasons and name in _ASKS_BY_ITEM
     check_sections(place, name, sections, ["instructions", *filled, *["reasons"] * asks_reasons, "closing"])
     check_placeholders(place, sections, filled)
@@ -101,16 +113,21 @@ def render_judge_prompt(
         "response": response.fenced,
     }
     order = ("conversation", "response", "items") if layout == "paper" else ("conversation", "items", "response")
-    material = [response.material, *(message.content for message in task.messages), *(item.text for item in items)]
-    return replace(_fill(prompt, {part: texts[part] for part in order}, material), answer=response)
+    shown = {part: texts[part] for part in order if part in list_parts(prompt.name)}
+    asked = [message.content for message in task.messages] if "conversation" in shown else []
+    material = [response.material, *asked, *([] if prompt.name == "creative" else [item.text for item in items])]
+    return replace(_fill(prompt, shown, material), answer=response)
 
 
 def render_pair(prompt: JudgePrompt, task: Task, first: ShownAnswer, second: ShownAnswer) -> Rendered:
-    """Fill the pairwise prompt with two responses, in this order; a transcript has fences of its own."""
-    pair = {"first": first, "second": second}
+    """Fill a prompt for two responses, in this order; a transcript has fences of its own."""
+    is_plain = prompt.name == "pairwise"
+    names = (
+        {"The first answer": "FIRST", "The second answer": "SECOND"} if is_plain else {"Answer A": "A", "Answer B": "B"}
+    )
     both = "\n\n".join(
-        f"The {place} answer:\n{shown.fenced if shown.turns else fence(place.upper(), shown.text)}"
-        for place, shown in pair.items()
+        f"{heading}:\n{shown.fenced if shown.turns else fence(name, shown.text)}"
+        for (heading, name), shown in zip(names.items(), (first, second), strict=True)
     )
     material = [first.material, second.material, *(message.content for message in task.messages)]
     return _fill(prompt, {"conversation": render_conversation(task), "response": both}, material)
@@ -118,11 +135,12 @@ def render_pair(prompt: JudgePrompt, task: Task, first: ShownAnswer, second: Sho
 
 def ask_for_key(rendered: Rendered, form: VerdictForm) -> tuple[Rendered, str | None]:
     """A prompt for asking again, and the key it asks for if the material holds something like a verdict."""
-    if not holds_verdict(rendered.material, form):
+    if not (holds_text if form.is_text else holds_verdict)(rendered.material, form):
         return rendered, None
     key = make_key(form, rendered.material)
     *before, last = rendered.messages
-    asking = Message(role=last.role, content=f"{last.content}\n\n{TEXTS['other_key'].format(key=key, name=form.key)}")
+    sentence = TEXTS["own_line" if form.is_text else "other_key"].format(key=key, name=form.key)
+    asking = Message(role=last.role, content=f"{last.content}\n\n{sentence}")
     return replace(rendered, messages=(*before, asking)), key
 
 
@@ -139,8 +157,12 @@ def _fill(prompt: JudgePrompt, texts: dict[str, str], material: list[str]) -> Re
 
 @remember(1024)
 def _render_items(_: Task, name: str, items: tuple[Item, ...], show_weights: bool) -> str:
-    if name == "single":
+    if name in _ONE_ITEM:
         return clean(items[0].text)
+    if name == "creative":
+        return "\n".join(f"{item.text}{'' if item.weight > 0 else ' (less is better)'}" for item in items)
+    if name == "coverage":
+        show_weights = False
     rows = [
         {"index": item.index, "criterion": item.text}
         | ({"weight": item.weight} if show_weights else {})

@@ -14,6 +14,9 @@ from prorubric.text.show import is_blank
 
 _LOADED: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 PROBE_TEXTS: tuple[str, ...] = tuple(_LOADED.pop("probe"))
+CREATIVE_NAMES: tuple[str, ...] = tuple(_LOADED.pop("creative"))
+CREATIVE_LOWER: frozenset[str] = frozenset(_LOADED.pop("creative_lower"))
+"""The criteria of which less is better."""
 TEXTS: dict[str, str] = _LOADED
 APPROPRIATENESS_NAME = "Appropriateness"
 APPROPRIATENESS_DESCRIPTION = TEXTS["appropriateness"]

@@ -21,7 +21,9 @@ _SHOWN_CHARACTERS = 200
 NEWER_NAME = "max_completion_tokens"
 """What newer endpoints call `max_tokens`."""
 # Some endpoints refuse one of these for some models, and are then asked without it.
-_OPTIONAL_FIELDS = ("max_tokens", "temperature", "top_p", "seed")
+_OPTIONAL_FIELDS = ("max_tokens", "temperature", "top_p", "seed", "top_k", "min_p", "chat_template_kwargs")
+_OWN_FIELD = re.compile(r"\b(top_k|min_p|chat_template_kwargs)\b")
+"""Fields that only some servers have; others name them in the message alone."""
 _UNSUPPORTED = ("unsupported", "not support", "unrecognized", "unknown", "not permitted", NEWER_NAME)
 _FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "guided", "grammar")
 _REPLY_LENGTH = ("max_tokens", NEWER_NAME)
@@ -108,7 +110,10 @@ class ServerError:
     def _optional_field(self) -> str | None:
         if self.param:
             return self.param if self.param in _OPTIONAL_FIELDS else None
-        return "max_tokens" if NEWER_NAME in self.message.casefold() else None
+        if NEWER_NAME in self.message.casefold():
+            return "max_tokens"
+        named = _OWN_FIELD.search(self.message)
+        return named[0] if named else None
 
 
 def parse_error(body: bytes) -> ServerError:

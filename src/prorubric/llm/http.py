@@ -370,8 +370,11 @@ def render_body(
         "temperature": request.temperature,
         "top_p": request.top_p,
     }
-    if request.draw > 0 or request.temperature > 0:
-        body["seed"] = request.draw
+    if request.draw > 0 or request.temperature > 0 or request.seed is not None:
+        body["seed"] = request.sent_seed
+    body |= {name: value for name, value in request.options.items() if name in ("top_k", "min_p")}
+    if request.thinking is not None:
+        body["chat_template_kwargs"] = {"enable_thinking": request.thinking}
     if request.schema is not None and form < len(_FORMATS):
         body["response_format"] = {"type": _FORMATS[form]}
         if form == 0:

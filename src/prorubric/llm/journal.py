@@ -64,7 +64,7 @@ _Row = tuple[str, bytes, int, int, bytes | None, str, bytes | None]
 
 def key_of(identity: str, request: Request) -> str:
     """The hash of everything that can change an answer, the order of a schema's properties included."""
-    question = [
+    question: list[Any] = [
         _KEY_VERSION,
         identity,
         [(message.role, message.content) for message in request.messages],
@@ -74,6 +74,8 @@ def key_of(identity: str, request: Request) -> str:
         float(request.top_p),
         request.draw,
     ]
+    if request.options:  # without any, the key is the one from before there were options
+        question.append(request.options)
     return sha256(_render(question)).hexdigest()
 
 

@@ -284,12 +284,14 @@ def _render_request(request: Request) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
-        "top_k": 0,
-        "min_p": 0.0,
-        "seed": request.draw,
+        "top_k": request.top_k or 0,
+        "min_p": request.min_p or 0.0,
+        "seed": request.sent_seed,
         "stream": True,
         "stream_options": {"include_usage": True},
     }
+    if request.thinking is not None:
+        body["chat_template_kwargs"] = {"enable_thinking": request.thinking}
     if request.schema is not None:
         schema = {"name": "reply", "schema": dict(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -30,6 +30,24 @@ class Request:
     """The JSON schema of the reply; a model that does not support schemas answers freely."""
     draw: int = 0
     """Asking the same question again, as after a bad reply, is another draw."""
+    top_k: int | None = None
+    min_p: float | None = None
+    seed: int | None = None
+    """The seed of draw 0; a later draw counts on from it. None: the draw's number is the seed."""
+    thinking: bool | None = None
+    """False asks a model that thinks not to, True asks it to; None says nothing."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The last four, without those that are not set."""
+        min_p = None if self.min_p is None else float(self.min_p)
+        named = {"top_k": self.top_k, "min_p": min_p, "seed": self.seed, "thinking": self.thinking}
+        return {name: value for name, value in named.items() if value is not None}
+
+    @property
+    def sent_seed(self) -> int:
+        """The seed of this draw."""
+        return (self.seed or 0) + self.draw
 
 
 @dataclass(frozen=True, slots=True)
