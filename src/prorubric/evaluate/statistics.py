@@ -280,18 +280,27 @@ def flip_signs(differences: Sequence[float], flips: int = RESAMPLES) -> float:
 
     Every combination of signs up to 20 differences other than 0, then random ones.
     """
-    values = np.array([value for value in differences if value], dtype=np.float64)
-    observed = abs(values.sum()) - 1e-12 * np.abs(values).sum()
-    if len(values) <= _EXACT_FLIPS:
+    return float(flip_columns(np.array(differences, dtype=np.float64).reshape(-1, 1), flips)[0])
+
+
+def flip_columns(values_N_C: Floats, flips: int = RESAMPLES, seed: int = 0) -> Floats:
+    """`flip_signs` for every column; random signs are the same for all of them."""
+    observed_C = np.abs(values_N_C.sum(axis=0)) - 1e-12 * np.abs(values_N_C).sum(axis=0)
+    is_few_C = (values_N_C != 0).sum(axis=0) <= _EXACT_FLIPS
+    p_C = np.ones(values_N_C.shape[1])
+    for column in np.flatnonzero(is_few_C):
         sums = np.zeros(1)
-        for value in values:
+        for value in values_N_C[values_N_C[:, column] != 0, column]:
             sums = np.concatenate([sums + value, sums - value])
-        return float((np.abs(sums) >= observed).mean())
-    draws, reached = np.random.default_rng(0), 0
-    for start in range(0, flips, _BLOCK):
-        signs = 2.0 * draws.integers(2, size=(min(_BLOCK, flips - start), len(values))) - 1
-        reached += int((np.abs(signs @ values) >= observed).sum())
-    return (reached + 1) / (flips + 1)
+        p_C[column] = (np.abs(sums) >= observed_C[column]).mean()
+    many = values_N_C[:, ~is_few_C]
+    many = many[(many != 0).any(axis=1)]
+    draws, reached = np.random.default_rng(seed), np.zeros(many.shape[1])
+    for start in range(0, flips if many.size else 0, _BLOCK):
+        signs = 2.0 * draws.integers(2, size=(min(_BLOCK, flips - start), len(many)), dtype=np.int8) - 1
+        reached += (np.abs(signs @ many) >= observed_C[~is_few_C]).sum(axis=0)
+    p_C[~is_few_C] = (reached + 1) / (flips + 1)
+    return p_C
 
 
 def wilson_interval(successes: int, n: int) -> tuple[float, float]:
@@ -303,7 +312,7 @@ def wilson_interval(successes: int, n: int) -> tuple[float, float]:
     return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
 
 
-def adjust_holm(p_values: Mapping[str, float]) -> dict[str, float]:
+def adjust_holm(p_values: Mapping[ItemT, float]) -> dict[ItemT, float]:
     """Holm's adjusted p of each comparison in a family."""
     adjusted, largest = {}, 0.0
     for place, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
