@@ -39,6 +39,7 @@ _VERBS = {
     "calibrate": "Compare a judge with people on statements and pairs of answers that people have labelled.",
     "serve": "Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client.",
     "train": "Plan and run a training from one recipe file: every method of the paper, resumable and watched.",
+    "evaluate": "Compare policies on benchmarks, with paired statistics.",
     "lab": "Watch a policy score higher and answer worse, in a small simulated world.",
     "demo": "Lint, compile, score and audit the sample pack, offline.",
 }

@@ -1,6 +1,6 @@
 """`prorubric evaluate`."""
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +9,18 @@ from rich.console import Console
 
 from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
 from prorubric.cli.options import flatten, read_http
-from prorubric.cli.output import JsonFlag, make_console, make_table, print_line, show_figure, show_result, write_json_line
+from prorubric.cli.output import (
+    JsonFlag,
+    make_console,
+    make_table,
+    print_line,
+    show_figure,
+    show_result,
+    write_json_line,
+)
 from prorubric.cli.progress import show_progress
-from prorubric.evaluate.benchmarks import describe_benchmarks
-from prorubric.evaluate.compare import Comparisons, Table
+from prorubric.evaluate.benchmarks.registry import describe_benchmarks
+from prorubric.evaluate.compare import Table
 from prorubric.text.show import count
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
@@ -24,11 +32,14 @@ from prorubric.verbs.evaluate import (
 )
 
 flatten(EvaluateConfig)
+for _option in ("policy", "compare", "judge"):  # each may be given several times, as text
+    EvaluateConfig.__annotations__[_option] = Annotated[tuple[str, ...], Parameter(negative="")]
+_USUAL = EvaluateConfig()
 _SUITES = (".toml", ".yaml", ".yml")
 
 
 def evaluate(
-    config: Annotated[EvaluateConfig, Parameter(name="*")],
+    config: Annotated[EvaluateConfig, Parameter(name="*")] = _USUAL,
     *,
     dry_run: DryRun = False,
     list: Annotated[bool, Parameter(help="List the benchmarks and where their files are looked for.")] = False,  # noqa: A002 - the name of the option
@@ -55,23 +66,28 @@ def _read_suite(config: EvaluateConfig) -> EvaluateConfig:
     """The suite that the one argument names, with the options that are not at their defaults."""
     if len(config.benchmarks) != 1 or not config.benchmarks[0].lower().endswith(_SUITES):
         return config
-    usual = EvaluateConfig()
     names = [option.name for option in fields(EvaluateConfig) if option.name != "benchmarks"]
-    given = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name)}
+    given = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(_USUAL, name)}
     return load_suite(Path(config.benchmarks[0]), **given)
 
 
 def _print_list(data_dir: Path, *, json: bool) -> None:
     found = describe_benchmarks(data_dir)
     if json:
-        write_json_line([one.model_dump(mode="json") for one in found])
+        shown = ({**asdict(file), "place": str(file.place), "path": file.path and str(file.path)} for file in found)
+        write_json_line([*shown])
         return
     console = make_console()
-    table = make_table("benchmark", "rows", "licence", "file")
-    for one in found:
-        state = "" if one.present else "[yellow]missing[/]"
-        table.add_row(one.name, f"{one.rows:,}", one.licence, state)
+    table = make_table("benchmark", "rows", "licence", "file", "")
+    for file in found:
+        state = {True: "published", False: "another file", None: "present"}[file.is_published]
+        shown = state if file.path else "missing, not needed" if file.is_optional else "missing"
+        rows = "" if file.rows is None else f"{file.rows:,}"
+        table.add_row(file.benchmark, rows, file.licence, file.place.name, shown)
     console.print(table)
+    for file in dict.fromkeys((file.place, file.sha256, file.get) for file in found if file.path is None):
+        place, digest, get = file
+        print_line(console, f"{place}: {get}" + (f" (sha256 {digest[:12]}…)" if digest else ""))
 
 
 def _print_estimate(estimate: EvaluationEstimate, console: Console) -> None:
@@ -102,7 +118,8 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
 def _print_table(table: Table, console: Console) -> None:
     judge = f", judged by {table.judge}" if table.judge else ""
     said = f"pool {table.pool:,} → answered {table.answered:,} → in common {table.common:,}"
-    print_line(console, f"\n{table.benchmark}{judge}: {said}")
+    console.print()
+    print_line(console, f"{table.benchmark}{judge}: {said}")
     shown = make_table("policy", "score", "95%", "failed", "lost", "characters")
     for arm in table.arms:
         interval = "–" if arm.low is None or arm.high is None else f"{arm.low:.1f} … {arm.high:.1f}"

@@ -5,16 +5,17 @@ where it stopped, and policies, benchmarks and judges can be added to a folder l
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field
 
-from prorubric.errors import ConfigError, RubricError, SourceError
+from prorubric.datasets.rejects import Rejects
+from prorubric.errors import ConfigError, SourceError
 from prorubric.evaluate.answers import (
     AnswerFile,
     AnswerKey,
@@ -24,37 +25,41 @@ from prorubric.evaluate.answers import (
     read_answers,
     start_answering,
 )
-from prorubric.evaluate.benchmarks import find_benchmark
-from prorubric.evaluate.benchmarks.base import Loaded, load_benchmark
-from prorubric.evaluate.compare import Comparisons, CriterionVerdict, LabelledVerdict, compare_scores
+from prorubric.evaluate.benchmarks.base import Loaded
+from prorubric.evaluate.benchmarks.registry import find_benchmark, load_benchmark
+from prorubric.evaluate.compare import Comparisons, compare_scores
 from prorubric.evaluate.instruments import INSTRUMENTS
-from prorubric.evaluate.judging import Seen, list_cases, list_pairs, record_game, score_case, start_seeing
+from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
+from prorubric.evaluate.judging import Case, Seen, list_cases, list_criteria, record_game, score_case, start_seeing
 from prorubric.evaluate.records import Game, ItemScore, Policy, PolicyAnswer, Sampling
-from prorubric.files.json import parse_json
+from prorubric.evaluate.sides import Sides
+from prorubric.files.read import read_rows
 from prorubric.files.settings import check_names, read_settings
-from prorubric.files.write import SUFFIXES, hash_file, open_rows, write_json
+from prorubric.files.write import SUFFIXES, WriteRow, hash_file, open_rows, write_json
 from prorubric.judge.judge import JudgeConfig
 from prorubric.judge.panel import Judges, list_judges
 from prorubric.llm.http import HttpConfig
-from prorubric.llm.model import Model, Reply, Request
+from prorubric.llm.make import require_text
 from prorubric.llm.together import run_sync
 from prorubric.report.evaluation_page import write_evaluation_page
 from prorubric.rubric.base import Record, config_record, render_config
-from prorubric.rubric.verdict import Verdict, render_verdicts
+from prorubric.rubric.verdict import parse_verdict, render_verdicts
 from prorubric.runs.engines import EngineOptions, run_job
-from prorubric.runs.estimate import Estimate, Questions, Replay, add_up, count_reasks, expect_reply, open_existing
+from prorubric.runs.estimate import Estimate, Questions, Replay, add_up, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, Setting, claim_folder
 from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import ROW_SCHEMA
-from prorubric.text.show import count
+
+RecordT = TypeVar("RecordT", ItemScore, Game)
 
 ANSWERS, VERDICTS, SCORES, GAMES = "answers.jsonl", "verdicts.jsonl", "scores.jsonl", "games.jsonl"
 REPEATS = "repeats.jsonl"
 DATA, COMPARISONS, PAGE = "data.json", "comparisons.json", "report.html"
 _FILES = (ANSWERS, VERDICTS, SCORES, GAMES, REPEATS, DATA, COMPARISONS, PAGE, SUMMARY, REJECTS)
 _ANSWER_SUFFIXES = (*SUFFIXES, ".csv", ".gz", ".zst")
-_USUAL_ANSWER, _USUAL_FREE_REPLY = 500, 700
+_USUAL_ANSWER = 500  # words
+_STOPPED = "not asked before the run was stopped"
 
 
 def _read_policies(value: object) -> object:
@@ -119,16 +124,7 @@ class EvaluateConfig(EngineOptions):
     judging: JudgeConfig = field(default_factory=JudgeConfig)
 
     def __post_init__(self) -> None:
-        names = [policy.name for policy in self.policy]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ConfigError(f"two policies are called {twice[0]}", remedy="give each policy its own name")
-        known = {*names, *(policy.group for policy in self.policy if policy.group)}
-        for pair in self.compare:
-            if len(pair) != 2 or not set(pair) <= known:
-                listed = ", ".join(sorted(known)) or "none"
-                raise ConfigError(f"{':'.join(pair)} does not name two policies", remedy=f"the policies are {listed}")
-        if self.baseline is not None and self.baseline not in known:
-            raise ConfigError(f"no policy is called {self.baseline}", remedy=f"the policies are {', '.join(names)}")
+        Sides.of(self.policy, self.compare, self.baseline)  # refuses names that do not exist
 
 
 class Unfinished(Record):
@@ -203,55 +199,49 @@ class _Inputs:
     files: tuple[Policy, ...]
     """Policies that are files of answers."""
     sampling: Sampling | None
-    pairs: tuple[tuple[str, str], ...]
+    """None if each benchmark has its own."""
+    sides: Sides
     identity: dict[str, Any]
-
-    @property
-    def needs_policies(self) -> bool:
-        return any(item.answer is None for one in self.loaded for item in one.items[:1])
 
 
 def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
     if not config.benchmarks:
         raise ConfigError("no benchmark is named", remedy="prorubric evaluate --list shows them")
-    loaded = tuple(
-        load_benchmark(find_benchmark(name), config.data_dir, config.limit) for name in dict.fromkeys(config.benchmarks)
-    )
+    found = [find_benchmark(name) for name in dict.fromkeys(config.benchmarks)]
     judges = list_judges(config.judge) if config.judge else ()
-    kinds = {one.benchmark.name: INSTRUMENTS[one.benchmark.instrument].kind for one in loaded}
-    if judged := [name for name, kind in kinds.items() if kind != "choice" and not judges]:
-        raise ConfigError(f"{judged[0]} needs a judge", remedy="name one with --judge, http://host:port/v1#name")
-    if asking := [name for name, kind in kinds.items() if kind != "labels" and not config.policy]:
-        raise ConfigError(f"{asking[0]} needs a policy", remedy="name one with --policy, as in base=answers.jsonl")
+    for benchmark in found:
+        kind = INSTRUMENTS[benchmark.instrument].kind
+        if kind != "choice" and not judges:
+            raise ConfigError(
+                f"{benchmark.name} needs a judge", remedy="name one with --judge, http://host:port/v1#name"
+            )
+        if kind != "labels" and not config.policy:
+            raise ConfigError(f"{benchmark.name} needs a policy", remedy="name one with --policy, as in new=new.jsonl")
+        if kind == "pairs" and len(config.policy) < 2:
+            raise ConfigError(f"{benchmark.name} compares policies, and one is named", remedy="name another")
     files = tuple(policy for policy in config.policy if policy.spec.lower().endswith(_ANSWER_SUFFIXES))
     for policy in files:
         if not Path(policy.spec).is_file():
             raise SourceError(f"{policy.spec}: no such file; check the path of the policy {policy.name}")
     asked = tuple(policy for policy in config.policy if policy not in files)
-    identities = {policy.name: str(hash_file(Path(policy.spec))) for policy in files}
-    identities |= {policy.name: run.models.make(policy.spec).identity for policy in asked}
-    start_answering([policy.name for policy in asked], *(run.models.make(policy.spec) for policy in asked))
+    models = {policy.name: require_text(run.models.make(policy.spec)) for policy in asked}
     for judge in judges:
         start_seeing(config.judging, run.models.make(judge))  # a prompt file that cannot be used is found now
+    loaded = tuple(load_benchmark(benchmark, config.data_dir, config.limit) for benchmark in found)
     sampling = config.sampling if config.profile == "shared" else None
-    return _Inputs(
-        loaded=loaded,
-        judges=judges,
-        asked=asked,
-        files=files,
-        sampling=sampling,
-        pairs=tuple(list_pairs(config.policy, config.compare, config.baseline)),
-        identity={
-            "policy": identities,
-            "judge": {judge: run.models.make(judge).identity for judge in judges},
-            "data": {one.benchmark.name: [file.sha256 for file in one.files] for one in loaded},
-            "profile": config.profile,
-            "sampling": sampling and render_config(sampling),
-            "samples": config.samples,
-            "limit": config.limit,
-            **render_config(config.judging),
-        },
-    )
+    identity = {
+        "policy": {policy.name: str(hash_file(Path(policy.spec))) for policy in files}
+        | {name: model.identity for name, model in models.items()},
+        "judge": {judge: run.models.make(judge).identity for judge in judges},
+        "data": {one.benchmark.name: [file.sha256 for file in one.files] for one in loaded},
+        "profile": config.profile,
+        "sampling": sampling and render_config(sampling),
+        "samples": config.samples,
+        "limit": config.limit,
+        **render_config(config.judging),
+    }
+    sides = Sides.of(config.policy, config.compare, config.baseline)
+    return _Inputs(loaded, judges, asked, files, sampling, sides, identity)
 
 
 async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
@@ -304,9 +294,7 @@ async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unf
     reasons, done = Counter[str](), 0
     with open_rows(config.out / ANSWERS, ROW_SCHEMA) as write:
         for policy in inputs.files:
-            keys = dict.fromkeys(
-                key for one in inputs.loaded for key, _ in list_keys(one, policy.name, config.samples)
-            )
+            keys = dict.fromkeys(key for one in inputs.loaded for key, _ in list_keys(one, policy.name, config.samples))
             for answer in read_answers(policy, keys, run.rejects):
                 write(answer.model_dump(mode="json"))
         names, models = [policy.name for policy in inputs.asked], [policy.spec for policy in inputs.asked]
@@ -319,56 +307,54 @@ async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unf
                 else:
                     reasons[getattr(asked.outcome, "reason", "")] += 1
                 run.tell(done, len(wanted), f"answers, {reasons.total():,} calls failed")
-    if is_short := len(wanted) - done:
-        reasons[run.stop.reason or "stopped before it was asked"] += is_short
+    if done < len(wanted):
+        reasons[_STOPPED] += len(wanted) - done
     return [Unfinished(stage="answers", open=reasons.total(), reasons=dict(reasons))] if reasons else []
 
 
 async def _judge(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
     """Write what every judge says about every answer; cases whose calls failed are left open."""
-    answers, open_cases = AnswerFile(config.out / ANSWERS), Counter[str]()
-    journal, done = config.journal or config.out / JOURNAL, 0
+    answers, reasons, done = AnswerFile(config.out / ANSWERS), Counter[str](), 0
     with ExitStack() as stack:
-        files = (VERDICTS, SCORES, GAMES, REPEATS)
-        write = {name: stack.enter_context(open_rows(config.out / name, ROW_SCHEMA)) for name in files}
-        for judge in ("", *inputs.judges):  # without a judge: multiple choice
-            cases = (
-                case
-                for one in inputs.loaded
-                if (INSTRUMENTS[one.benchmark.instrument].kind == "choice") == (judge == "")
-                for case in list_cases(
-                    one, answers, config.policy, inputs.pairs, config.samples, config.repeat_judging if judge else 0
-                )
-            )
-            if judge == "":
-                for case in cases:
-                    _record(Seen(case, ()), judge, write)
-                continue
-            async with aclosing(
-                run_job([judge], partial(start_seeing, config.judging), cases, run, config, journal)
-            ) as found:
+        names = (VERDICTS, SCORES, GAMES, REPEATS)
+        write = {name: stack.enter_context(open_rows(config.out / name, ROW_SCHEMA)) for name in names}
+        for case in _list_all_cases(config, inputs, answers, judged=False):
+            _record(Seen(case), "", write)
+        total = len(inputs.judges) * sum(1 for _ in _list_all_cases(config, inputs, answers, judged=True))
+        for judge in inputs.judges:
+            cases = _list_all_cases(config, inputs, answers, judged=True)
+            job, journal = partial(start_seeing, config.judging), config.journal or config.out / JOURNAL
+            async with aclosing(run_job([judge], job, cases, run, config, journal)) as found:
                 async for seen in found:
                     done += 1
                     if seen.is_open:
-                        open_cases.update(seen.unknown.keys())
+                        reasons.update(dict.fromkeys(seen.unknown, 1))
                     else:
                         _record(seen, judge, write)
-                    run.tell(done, None, f"judged, {run.count_failures():,} calls failed")
-    if run.stop.asked:
-        open_cases[run.stop.reason or "stopped before it was asked"] += 1
-    return [Unfinished(stage="judging", open=open_cases.total(), reasons=dict(open_cases))] if open_cases else []
+                    run.tell(done, total, f"judged, {run.count_failures():,} calls failed")
+    if done < total:
+        reasons[_STOPPED] += total - done
+    return [Unfinished(stage="judging", open=reasons.total(), reasons=dict(reasons))] if reasons else []
 
 
-def _record(seen: Seen, judge: str, write: Mapping[str, Callable[[Mapping[str, Any]], None]]) -> None:
+def _list_all_cases(config: EvaluateConfig, inputs: _Inputs, answers: AnswerFile, *, judged: bool) -> Iterator[Case]:
+    """The cases that a judge has to see, or those of multiple choice, which need none."""
+    repeated = config.repeat_judging if judged else 0
+    for one in inputs.loaded:
+        if (INSTRUMENTS[one.benchmark.instrument].kind != "choice") == judged:
+            yield from list_cases(one, answers, inputs.sides, config.samples, repeated)
+
+
+def _record(seen: Seen, judge: str, write: Mapping[str, WriteRow]) -> None:
     case = seen.case
-    if (game := record_game(seen, judge)) is not None and not case.repeat:
+    game, score = record_game(seen, judge), score_case(seen, judge)
+    if game is not None and not case.repeat:
         write[GAMES](game.model_dump(mode="json"))
-    elif game is None and judge:
-        said: list[Verdict] = [verdict for verdict in seen.verdicts if not isinstance(verdict, str)]
-        about = {"benchmark": case.benchmark, "judge": judge, "policy": case.answer.policy, "item": case.item.id}
-        again = {"repeat": case.repeat} if case.repeat else {}
-        write[VERDICTS](about | {"sample": case.answer.sample, "verdicts": render_verdicts(said)} | again)
-    if (score := score_case(seen, judge)) is not None:
+    if seen.verdicts:
+        row: dict[str, Any] = {"benchmark": case.benchmark, "judge": judge, "policy": case.answer.policy}
+        row |= {"item": case.item.id, "sample": case.answer.sample, "verdicts": render_verdicts(seen.verdicts)}
+        write[VERDICTS](row | ({"repeat": case.repeat} if case.repeat else {}))
+    if score is not None:
         write[REPEATS if case.repeat else SCORES](score.model_dump(mode="json"))
 
 
@@ -391,36 +377,39 @@ def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
     )
 
 
-def _read_records(folder: Path, name: str, record: type[RecordT]) -> Iterator[RecordT]:
-    path = folder / name
+def _read_folder(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
         raise SourceError(f"{path}: no such file; run the command without --only first")
     for row in read_rows(path):
         if row.value is None:
-            raise SourceError(f"{path}:{row.line}: {row.fault}")
-        yield record(**row.value)
+            raise SourceError(f"{path}:{row.line}: {row.fault}; remove the file and run the command again")
+        yield row.value
 
 
-def _read_verdicts(
-    folder: Path, benchmarks: Iterable[Loaded]
-) -> tuple[list[CriterionVerdict], list[LabelledVerdict]]:
-    """The first verdicts on criteria, for the disagreement of judges, and those on answers that people have judged."""
-    loaded = {one.benchmark.name: one.benchmark for one in benchmarks}
-    items = {(one.benchmark.name, item.id): item for one in benchmarks for item in one.items}
-    verdicts, labelled = [], []
-    for row in _read_rows(folder / VERDICTS):
-        item = items.get((row["benchmark"], row["item"]))
-        if item is None or row.get("repeat"):
+def _read_records(folder: Path, name: str, record: type[RecordT]) -> Iterator[RecordT]:
+    return (record(**row) for row in _read_folder(folder / name))
+
+
+def _read_verdicts(folder: Path, benchmarks: Iterable[Loaded]) -> tuple[list[CriterionVerdict], list[LabelledVerdict]]:
+    """The first verdicts on criteria, for how far judges disagree, and those on answers that people have judged."""
+    items = {(one.benchmark.name, item.id): (one, item) for one in benchmarks for item in one.items}
+    verdicts, labelled = list[CriterionVerdict](), list[LabelledVerdict]()
+    for row in _read_folder(folder / VERDICTS):
+        if (row["benchmark"], row["item"]) not in items or row.get("repeat"):
             continue
+        one, item = items[row["benchmark"], row["item"]]
         said = [verdict if isinstance(verdict, bool) else None for verdict in map(parse_verdict, row["verdicts"])]
         if item.labels:
+            theme = next((tag.removeprefix("theme:") for tag in item.tags), "")
             labels = tuple(label for _, label in item.labels)
-            found = LabelledVerdict(row["judge"], item.id, item.category, *item.tags[:1], item.cluster, said[0], labels)
+            found = LabelledVerdict(row["judge"], item.id, item.category, theme, item.cluster, said[0], labels)
             labelled.append(found)
-            continue
-        criteria = INSTRUMENTS[loaded[row["benchmark"]].instrument].list_criteria(item)
-        about = (row["benchmark"], row["judge"], row["policy"], item.id, row["sample"])
-        verdicts += [CriterionVerdict(*about, *pair, met) for pair, met in zip(criteria, said, strict=False)]
+        else:
+            about = (row["benchmark"], row["judge"], row["policy"], item.id, row["sample"])
+            criteria = list_criteria(item, one.benchmark.instrument)
+            verdicts += [
+                CriterionVerdict(*about, name, weight, met) for (name, weight), met in zip(criteria, said, strict=True)
+            ]
     return verdicts, labelled
 
 
@@ -477,16 +466,18 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
                 for kept in read_answers(policy, keys, Rejects()):
                     answers[AnswerKey(policy.name, kept.item, kept.sample, kept.budget)] = kept
             for spec, found in asked.items():
-                parts[f"{name}: answers of {spec}"] = Estimate(**found.price(run.models.make(spec).name, run.gate.prices))
+                parts[f"{name}: answers of {spec}"] = _price(found, run, spec)
             if INSTRUMENTS[one.benchmark.instrument].kind == "choice":
                 continue
             for judge in inputs.judges:
                 model, questions = run.models.make(judge), Questions(journal, _asked=seen[judge])
                 see = start_seeing(config.judging, replay_judge(model, questions, config.judging))
-                for case in list_cases(
-                    one, answers, config.policy, inputs.pairs, config.samples, config.repeat_judging
-                ):
+                for case in list_cases(one, answers, inputs.sides, config.samples, config.repeat_judging):
                     await see(case)
-                parts[f"{name}: {judge}"] = Estimate(**questions.price(model.name, run.gate.prices))
+                parts[f"{name}: {judge}"] = _price(questions, run, judge)
     await run.models.close(own=False)
     return EvaluationEstimate(parts=parts, **add_up(part.model_dump() for part in parts.values()))
+
+
+def _price(questions: Questions, run: Run, spec: str) -> Estimate:
+    return Estimate(**questions.price(run.models.make(spec).name, run.gate.prices))
