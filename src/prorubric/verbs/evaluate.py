@@ -33,13 +33,14 @@ from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
 from prorubric.evaluate.judging import Case, Seen, list_cases, list_criteria, record_game, score_case, start_seeing
 from prorubric.evaluate.records import Game, ItemScore, Policy, PolicyAnswer, Sampling
 from prorubric.evaluate.sides import Sides
-from prorubric.files.read import read_rows
+from prorubric.files.read import count_rows, read_rows
 from prorubric.files.settings import check_names, read_settings
 from prorubric.files.write import SUFFIXES, WriteRow, hash_file, open_rows, write_json
 from prorubric.judge.judge import JudgeConfig
 from prorubric.judge.panel import Judges, list_judges
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.make import require_text
+from prorubric.llm.model import Request
 from prorubric.llm.together import run_sync
 from prorubric.report.evaluation_page import write_evaluation_page
 from prorubric.rubric.base import Record, config_record, render_config
@@ -58,7 +59,7 @@ REPEATS = "repeats.jsonl"
 DATA, COMPARISONS, PAGE = "data.json", "comparisons.json", "report.html"
 _FILES = (ANSWERS, VERDICTS, SCORES, GAMES, REPEATS, DATA, COMPARISONS, PAGE, SUMMARY, REJECTS)
 _ANSWER_SUFFIXES = (*SUFFIXES, ".csv", ".gz", ".zst")
-_USUAL_ANSWER = 500  # words
+_USUAL_ANSWER, _USUAL_TOKENS = 2500, 600
 _STOPPED = "not asked before the run was stopped"
 
 
@@ -272,7 +273,7 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
             folder=str(config.out),
             policies=tuple(policy.name for policy in config.policy),
             judges=inputs.judges,
-            answers=sum(1 for _ in (config.out / ANSWERS).open("rb")) if (config.out / ANSWERS).exists() else 0,
+            answers=(count_rows(config.out / ANSWERS) or 0) if (config.out / ANSWERS).exists() else 0,
             unfinished=tuple(unfinished),
             left_out={one.benchmark.name: dict(one.left_out) for one in inputs.loaded if one.left_out},
             comparisons=comparisons,
@@ -451,9 +452,9 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
                 Replay(
                     require_text(run.models.make(spec)),
                     asked[spec],
-                    usual=lambda _: _USUAL_ANSWER,
+                    usual=lambda _: _USUAL_TOKENS,
                     retries=lambda _: 0,
-                    pretend=lambda _: "word " * _USUAL_ANSWER,
+                    pretend=partial(_pretend_answer, spec),
                 )
                 for spec in specs.values()
             ]
@@ -481,3 +482,8 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
 
 def _price(questions: Questions, run: Run, spec: str) -> Estimate:
     return Estimate(**questions.price(run.models.make(spec).name, run.gate.prices))
+
+
+def _pretend_answer(spec: str, request: Request) -> str:
+    """A text of usual length that no other answer equals."""
+    return f"{spec} {request.draw} {request.messages[-1].content} ".ljust(_USUAL_ANSWER, "x")

@@ -1,0 +1,91 @@
+"""Small HealthBench and MedQA files, and a server that is policies and judge at once: what is right can be worked out.
+
+The criteria are words that an answer has to contain. A policy is named after the words it writes.
+"""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+from tests.llm.server import BEHAVIOURS, Exchange
+
+CANARY = "healthbench:0a1b2c3d-0000-4000-8000-00000000cafe"
+SECRET = "quinquagenarian"  # noqa: S105 - a word of the prompts, which no run folder may hold
+_ANSWER = re.compile(r"<<<(ANSWER|FIRST) ([0-9A-F]{16})\n(.*?)\n\1 \2>>>", re.DOTALL)
+_SECOND = re.compile(r"<<<SECOND ([0-9A-F]{16})\n(.*?)\nSECOND \1>>>", re.DOTALL)
+_WORD = re.compile(r"says the word (\w+)")
+
+
+def write_healthbench(folder: Path, prompts: int = 4) -> None:
+    """Prompts with three criteria: `rest` (5 points) and `drink` (5, the consensus), and `panic`, which costs 4."""
+    rows = []
+    for number in range(prompts):
+        words = [("rest", 5, "level:example"), ("drink", 5, "level:cluster"), ("panic", -4, "level:example")]
+        rows.append(
+            {
+                "prompt_id": f"p{number}",
+                "prompt": [{"role": "user", "content": f"A {SECRET} with complaint {number} asks for help."}],
+                "rubrics": [
+                    {"criterion": f"The answer says the word {word}.", "points": points, "tags": [level]}
+                    for word, points, level in words
+                ],
+                "example_tags": ["theme:hedging"],
+                "canary": CANARY,
+            }
+        )
+    path = folder / "healthbench" / "2025-05-07-06-14-12_oss_eval.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_medqa(folder: Path, letters: str = "ABCD") -> None:
+    """One question for each letter, which is its right answer."""
+    rows = [
+        {
+            "question": f"Question {number}?",
+            "options": {letter: f"option {letter} of {number}" for letter in "ABCD"},
+            "answer_idx": right,
+            "answer": f"option {right} of {number}",
+            "meta_info": "step1",
+        }
+        for number, right in enumerate(letters)
+    ]
+    path = folder / "medqa" / "phrases_no_exclude_test.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+async def evaluate(exchange: Exchange) -> None:
+    """A policy `#writes-rest-drink` writes these words; a judge looks for the word of a criterion."""
+    await asyncio.sleep(exchange.server.think_seconds)
+    model, text = exchange.body["model"], exchange.question
+    if model.startswith("writes"):
+        await exchange.send_content(f"Please {' '.join(model.split('-')[1:])}. Answer: A")
+        return
+    word, answer, second = _WORD.search(text), _ANSWER.search(text), _SECOND.search(text)
+    assert answer is not None
+    if second is not None:  # the longer answer is better
+        longer = len(answer[3]) - len(second[2])
+        side = "first" if longer > 0 else "second" if longer < 0 else "equal"
+        await exchange.send_content(json.dumps({"better": side}))
+    elif word is None:  # a criterion of the probe: met by short answers
+        await exchange.send_content(json.dumps({"reason": "its length", "satisfied": len(answer[3]) < 25}))
+    else:
+        met = word[1] in answer[3]
+        await exchange.send_content(json.dumps({"reason": "looked for it", "criteria_met": met}))
+
+
+BEHAVIOURS["evaluate"] = evaluate
+
+
+async def mumble_about_drink(exchange: Exchange) -> None:
+    """Like `evaluate`, but what it says about drinking cannot be read."""
+    is_judge = not exchange.body["model"].startswith("writes")
+    if is_judge and "word drink" in exchange.question:
+        await exchange.send_content("It is hard to say.")
+    else:
+        await evaluate(exchange)
+
+
+BEHAVIOURS["mumble about drink"] = mumble_about_drink

@@ -1,0 +1,314 @@
+"""Whole evaluations against a real server that is policies and judge: figures that were worked out by hand."""
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prorubric.cli.app import run as run_program
+from prorubric.errors import ConfigError, ProRubricError
+from prorubric.evaluate.records import Policy
+from prorubric.judge.judge import JudgeConfig
+from prorubric.llm.http import HttpConfig
+from prorubric.verbs.evaluate import (
+    EvaluateConfig,
+    EvaluationResult,
+    estimate_evaluation,
+    evaluate_policies,
+    load_suite,
+)
+from tests.cli.program import start_program
+from tests.llm.server import MisbehavingServer, wait_until
+from tests.patience import PATIENCE
+from tests.verbs.evaluating import CANARY, SECRET, write_healthbench, write_medqa
+
+
+@pytest.fixture
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer() as running:
+        running.always = "evaluate"
+        yield running
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    write_healthbench(tmp_path / "data")
+    write_medqa(tmp_path / "data")
+    return tmp_path / "data"
+
+
+def name_model(server: MisbehavingServer, model: str) -> str:
+    return f"http://127.0.0.1:{server.port}/v1#{model}"
+
+
+def make_config(data: Path, server: MisbehavingServer, *benchmarks: str, **options: Any) -> EvaluateConfig:
+    policies = {"full": "writes-rest-drink", "half": "writes-rest"}
+    given = {
+        "policy": tuple(Policy(name, name_model(server, model)) for name, model in policies.items()),
+        "judge": name_model(server, "judge"),
+        "data_dir": data,
+        "out": data.parent / "run",
+        "resamples": 100,
+        "http": HttpConfig(retries=0),
+    }
+    return EvaluateConfig(benchmarks or ("healthbench",), **{**given, **options})
+
+
+def read(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def means(result: EvaluationResult) -> dict[str, dict[str, float | None]]:
+    assert result.comparisons is not None
+    return {table.benchmark: {arm.policy: arm.mean for arm in table.arms} for table in result.comparisons.tables}
+
+
+def test_scores_and_differences_are_those_of_the_words_that_policies_write(
+    data: Path, server: MisbehavingServer
+) -> None:
+    result = evaluate_policies(make_config(data, server, "healthbench", "healthbench-consensus", "medqa"))
+    assert means(result) == {
+        "healthbench": {"full": 100.0, "half": 50.0},
+        "healthbench-consensus": {"full": 100.0, "half": 0.0},
+        "medqa": {"full": 25.0, "half": 25.0},
+    }
+    assert result.comparisons is not None
+    [difference] = result.comparisons.tables[0].differences
+    assert (difference.first, difference.second, difference.mean) == ("half", "full", -50.0)
+    assert (result.unfinished, result.answers) == ((), 16)
+
+
+def test_a_full_run_of_healthbench_pays_for_the_consensus(data: Path, server: MisbehavingServer) -> None:
+    evaluate_policies(make_config(data, server, "healthbench"))
+    asked = server.calls
+    result = evaluate_policies(make_config(data, server, "healthbench", "healthbench-consensus"))
+    assert asked == 2 * 4 + 2 * 4 * 3
+    assert (server.calls, means(result)["healthbench-consensus"]) == (asked, {"full": 100.0, "half": 0.0})
+
+
+def test_a_prompt_that_several_benchmarks_share_is_answered_once(data: Path, server: MisbehavingServer) -> None:
+    evaluate_policies(make_config(data, server, "healthbench", "probe-medical", "pairs-medical", only="answers"))
+    assert server.calls == 8
+
+
+def test_pairs_and_probe_are_judged_by_what_the_judge_says_of_their_answers(
+    data: Path, server: MisbehavingServer
+) -> None:
+    result = evaluate_policies(make_config(data, server, "probe-medical", "pairs-medical"))
+    assert means(result) == {"probe-medical": {"full": 0.0, "half": 100.0}}
+    assert result.comparisons is not None
+    [pair] = result.comparisons.pairs
+    assert (pair.policy, pair.other, pair.wins, pair.ties, pair.losses, pair.inconsistent) == ("half", "full", 0, 0, 4, 0)
+    assert [rate.criterion for rate in result.comparisons.probe] == [
+        "request first",
+        "fits the situation",
+        "nothing needless",
+        "certain and uncertain kept apart",
+    ]
+
+
+def test_what_the_judge_cannot_say_has_bounds_and_leaves_the_common_set_of_every_policy(
+    data: Path, server: MisbehavingServer
+) -> None:
+    server.always = "mumble about drink"
+    config = make_config(data, server, judging=JudgeConfig(reasks=0))
+    result = evaluate_policies(config)
+    rows = read(config.out, "scores.jsonl")
+    assert {(row["policy"], row["value"], row["low"], row["high"]) for row in rows} == {
+        ("full", None, 0.5, 1.0),
+        ("half", None, 0.5, 1.0),
+    }
+    assert result.comparisons is not None
+    [table] = result.comparisons.tables
+    assert (table.pool, table.answered, table.common) == (4, 4, 0)
+    assert [(arm.lost, arm.mean) for arm in table.arms] == [(4, None), (4, None)]
+    assert result.unfinished == ()
+
+
+def test_a_dead_judge_is_not_a_verdict_and_the_same_command_finishes(data: Path, server: MisbehavingServer) -> None:
+    config = make_config(data, server)
+    evaluate_policies(make_config(data, server, only="answers"))
+    server.script("503")
+    broken = evaluate_policies(config)
+    [open_stage] = broken.unfinished
+    assert (open_stage.stage, open_stage.open, broken.comparisons) == ("judging", 1, None)
+    assert len(read(config.out, "scores.jsonl")) == 7
+    before = server.calls
+    whole = evaluate_policies(config)
+    assert (server.calls - before, whole.unfinished) == (1, ())
+    assert means(whole) == {"healthbench": {"full": 100.0, "half": 50.0}}
+
+
+def test_judging_does_not_begin_before_every_answer_is_there(data: Path, server: MisbehavingServer) -> None:
+    server.script("503")
+    broken = evaluate_policies(make_config(data, server))
+    assert [(stage.stage, stage.open) for stage in broken.unfinished] == [("answers", 1)]
+    assert {exchange.body["model"] for exchange in server.exchanges} == {"writes-rest-drink", "writes-rest"}
+    whole = evaluate_policies(make_config(data, server))
+    assert (whole.unfinished, means(whole)["healthbench"]) == ((), {"full": 100.0, "half": 50.0})
+
+
+def test_a_prompt_that_a_policy_refuses_is_its_failure(data: Path, server: MisbehavingServer) -> None:
+    server.script("400")
+    config = make_config(data, server, policy=(Policy("full", name_model(server, "writes-rest-drink")),))
+    result = evaluate_policies(config)
+    assert result.comparisons is not None
+    [arm] = result.comparisons.tables[0].arms
+    assert (arm.mean, arm.failures) == (75.0, {"empty": 1})
+
+
+@pytest.mark.parametrize("calls", [3, 20])
+def test_a_run_that_is_killed_is_finished_by_the_same_command(
+    data: Path, server: MisbehavingServer, calls: int
+) -> None:
+    server.think_seconds = 0.02
+    told = ["evaluate", "healthbench", "--data-dir", str(data), "--out", str(data.parent / "run"), "--concurrency", "2"]
+    told += ["--policy", f"full={name_model(server, 'writes-rest-drink')}"]
+    told += ["--policy", f"half={name_model(server, 'writes-rest')}", "--judge", name_model(server, "judge")]
+    program = start_program(*told, cwd=data.parent, PRORUBRIC_API_KEY="")
+    assert wait_until(lambda: server.calls > calls)
+    program.send_signal(signal.SIGKILL)
+    program.communicate(timeout=PATIENCE)
+    assert wait_until(lambda: server.open_connections == 0)
+    server.think_seconds = 0.0
+    config = make_config(data, server, http=HttpConfig(concurrency=2))
+    result = evaluate_policies(config)
+    assert means(result) == {"healthbench": {"full": 100.0, "half": 50.0}}
+    assert server.calls <= 8 + 24 + 2 * 2  # the kill may cost the calls that were under way
+    again = evaluate_policies(make_config(data, server, out=data.parent / "whole"))
+    assert again.comparisons == result.comparisons
+
+
+def test_a_budget_stops_with_what_was_paid_for_and_a_larger_one_goes_on(data: Path, server: MisbehavingServer) -> None:
+    stopped = evaluate_policies(make_config(data, server, max_calls=10))
+    assert (stopped.stopped, stopped.comparisons, server.calls) == ("--max-calls 10 is reached", None, 10)
+    whole = evaluate_policies(make_config(data, server))
+    assert (whole.stopped, server.calls) == ("", 32)
+
+
+def test_an_estimate_has_the_calls_of_each_benchmark_and_makes_none(data: Path, server: MisbehavingServer) -> None:
+    config = make_config(data, server, "healthbench", "healthbench-consensus", "medqa", "pairs-medical")
+    judge = name_model(server, "judge")
+    found = estimate_evaluation(config)
+    calls = {name: part.calls for name, part in found.parts.items() if part.calls}
+    assert calls == {
+        f"healthbench: answers of {name_model(server, 'writes-rest-drink')}": 4,
+        f"healthbench: answers of {name_model(server, 'writes-rest')}": 4,
+        f"healthbench: {judge}": 2 * 4 * 3,
+        f"medqa: answers of {name_model(server, 'writes-rest-drink')}": 4,
+        f"medqa: answers of {name_model(server, 'writes-rest')}": 4,
+        f"pairs-medical: {judge}": 4 * 2,
+    }
+    assert (server.calls, config.out.exists()) == (0, False)
+    result = evaluate_policies(config)
+    assert server.calls == found.calls == result.calls - result.cached
+    assert estimate_evaluation(config).calls == 0
+
+
+def test_no_protected_text_is_in_the_folder(data: Path, server: MisbehavingServer) -> None:
+    config = make_config(data, server, "healthbench", "probe-medical", "pairs-medical")
+    evaluate_policies(config)
+    held = b"".join(path.read_bytes() for path in config.out.rglob("*") if path.is_file())
+    assert b"healthbench/p0" in held
+    for text in (CANARY, SECRET, "says the word"):
+        assert text.encode() not in held
+
+
+def test_answers_come_from_files_too_and_a_missing_one_leaves_the_common_set(
+    data: Path, server: MisbehavingServer
+) -> None:
+    rows = [{"id": f"p{number}", "answer": "Please rest and drink."} for number in range(3)]
+    rows.append({"id": "p9", "answer": "Of another benchmark."})
+    path = data.parent / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    policies = (Policy("file", str(path)), Policy("half", name_model(server, "writes-rest")))
+    result = evaluate_policies(make_config(data, server, policy=policies))
+    assert result.comparisons is not None
+    [table] = result.comparisons.tables
+    assert ({arm.policy: arm.mean for arm in table.arms}, table.common) == ({"file": 100.0, "half": 50.0}, 3)
+    assert (result.rejected, "no item is called 'p9'" in result.rejects[0]) == (1, True)
+
+
+def test_policies_and_benchmarks_can_be_added_to_a_folder_and_the_sampling_cannot_change(
+    data: Path, server: MisbehavingServer
+) -> None:
+    config = make_config(data, server, policy=(Policy("full", name_model(server, "writes-rest-drink")),))
+    evaluate_policies(config)
+    asked = server.calls
+    both = evaluate_policies(make_config(data, server, "healthbench", "medqa"))
+    assert (server.calls - asked, set(means(both))) == (4 + 12 + 8, {"healthbench", "medqa"})
+    with pytest.raises(ConfigError, match="holds a run of evaluate with another samples"):
+        evaluate_policies(make_config(data, server, samples=2))
+    moved = (Policy("full", name_model(server, "writes-panic")),)
+    with pytest.raises(ConfigError, match="holds a run of evaluate with another policy"):
+        evaluate_policies(make_config(data, server, policy=moved))
+
+
+def test_comparing_again_makes_no_call_and_gives_the_same(data: Path, server: MisbehavingServer) -> None:
+    first = evaluate_policies(make_config(data, server))
+    asked = server.calls
+    again = evaluate_policies(make_config(data, server, only="report"))
+    assert (again.comparisons, server.calls) == (first.comparisons, asked)
+
+
+def test_a_suite_is_read_from_a_file_and_options_win(
+    data: Path, server: MisbehavingServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "suite.yaml"
+    suite = {
+        "benchmarks": ["medqa"],
+        "policy": [{"name": "full", "spec": name_model(server, "writes-rest"), "group": "new", "seed": 1}],
+        "data_dir": str(data),
+        "out": str(tmp_path / "run"),
+        "sampling": {"temperature": 0.5, "top_k": 10},
+    }
+    path.write_text(json.dumps(suite))
+    assert load_suite(path).sampling.top_k == 10
+    assert run_program(["evaluate", str(path), "--json", "--limit", "3"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["answers"], result["comparisons"]["tables"][0]["pool"]) == (3, 3)
+    sent = server.exchanges[-1].body
+    assert (sent["temperature"], sent["top_k"], sent["max_tokens"]) == (0.5, 10, 8192)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"benchmarks": ()}, "no benchmark is named; prorubric evaluate --list shows them"),
+        ({"benchmarks": ("medqua",)}, "unknown benchmark ('medqua')"),
+        ({"benchmarks": ("gpqa-diamond",)}, "gpqa-diamond: a file is missing"),
+        ({"judge": None}, "healthbench needs a judge"),
+        ({"policy": ()}, "healthbench needs a policy"),
+        ({"benchmarks": ("pairs-medical",), "policy": ("one=lexical",)}, "pairs-medical compares policies"),
+        ({"policy": ("one=lexical",)}, "gives probabilities and does not write text"),
+        ({"policy": ("one=missing.jsonl",)}, "missing.jsonl: no such file"),
+        ({"policy": ("lexical",)}, "the policy 'lexical' has no name"),
+        ({"compare": ("full:nobody",)}, "there is no policy 'nobody' to compare"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused_before_a_call(
+    data: Path, server: MisbehavingServer, options: dict[str, Any], said: str
+) -> None:
+    names = options.pop("benchmarks", ("healthbench",))
+    with pytest.raises(ProRubricError) as refused:
+        evaluate_policies(EvaluateConfig(names, **{**_options(data, server), **options}))
+    assert said in str(refused.value)
+    assert (server.calls, (data.parent / "run").exists()) == (0, False)
+
+
+def _options(data: Path, server: MisbehavingServer) -> dict[str, Any]:
+    policies = (f"full={name_model(server, 'writes-rest')}", f"half={name_model(server, 'writes-drink')}")
+    return {"policy": policies, "judge": name_model(server, "judge"), "data_dir": data, "out": data.parent / "run"}
+
+
+def test_a_judge_is_asked_twice_about_some_answers_to_see_whether_it_repeats_itself(
+    data: Path, server: MisbehavingServer
+) -> None:
+    result = evaluate_policies(make_config(data, server, repeat_judging=2))
+    assert server.calls == 8 + 24 + 2 * 3
+    assert result.comparisons is not None
+    [again] = result.comparisons.repeats
+    assert (again.repeated.items, again.repeated.flipped) == (2, 0)
