@@ -15,7 +15,7 @@ from prorubric.evaluate.benchmarks.healthbench import DOMAIN, make_file
 from prorubric.evaluate.records import Item, Sampling
 from prorubric.files.json import render_json
 from prorubric.rubric.records import Criterion
-from prorubric.text.show import show
+from prorubric.text.show import is_blank, show
 
 FILE = make_file(
     "2025-05-07-06-14-12_oss_meta_eval.jsonl",
@@ -51,6 +51,8 @@ def _parse(row: Mapping[str, Any]) -> Iterator[Item]:
     if theme is None:
         raise RubricError("the category has no known theme", show(category), remedy=f"known are {', '.join(THEMES)}")
     messages, raters = parse_messages(row.get("prompt")), list(map(str, raters))
+    if all(is_blank(message.content) for message in messages):
+        raise RubricError("the conversation is empty", remedy="is this the published file?")
     cluster = _hash([[message.role, message.content] for message in messages], answer)
     yield Item(
         f"healthbench-meta/{cluster}/{_hash(name, criterion, raters, labels)}",

@@ -1,7 +1,7 @@
 """The appropriateness probe and blind pairs: 200 prompts of each domain, chosen by a hash of their ids.
 
 The prompts are those of other benchmarks under the same ids, so an answer serves all of them; criteria and baselines
-are left behind. Writing has all 96 of Creative Writing v3 and 104 of WritingBench. What a smaller file lacks is counted.
+are left behind. Writing has all 96 of Creative Writing v3 and 104 of WritingBench. What a file lacks is counted.
 `pairs-…-2048` are the same pairs with at most 2,048 tokens for every answer.
 """
 
