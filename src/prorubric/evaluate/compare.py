@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from prorubric.aggregate.bootstrap import RESAMPLES, Bootstrap, Floats, number_prompts, widening
+from prorubric.aggregate.bootstrap import RESAMPLES, Bootstrap, Floats, Integers, number_prompts, widening
 from prorubric.errors import RubricError
 from prorubric.evaluate.judges import (
     CriterionRate,
@@ -39,7 +39,6 @@ from prorubric.evaluate.statistics import (
     SeedDifference,
     VarianceParts,
     adjust_holm,
-    bound_difference,
     compare_accuracy,
     compare_rankings,
     compare_repeats,
@@ -262,11 +261,14 @@ def _sum_up(rows: Sequence[ItemScore]) -> _Worth:
     n = len(rows)
     whole = math.fsum(row.weight for row in rows) / n
     known = [row.value * row.weight for row in rows if row.value is not None]
+    if len(known) == n:
+        part = 100 * math.fsum(known) / n
+        return _Worth(part, whole, part, part, tuple(rows))
     low, high = (
         100 * math.fsum((end if row.value is None else row.value) * row.weight for row, end in ends) / n
         for ends in ([(row, row.low) for row in rows], [(row, row.high) for row in rows])
     )
-    return _Worth(100 * math.fsum(known) / n if len(known) == n else None, whole, low, high, tuple(rows))
+    return _Worth(None, whole, low, high, tuple(rows))
 
 
 def _order(key: _Key) -> tuple[int, str, str]:
@@ -286,26 +288,24 @@ class _Frame:
 
     def compare(self, resamples: int, seed: int) -> Table:
         """The table; all of its columns are resampled with the same draws."""
-        pool = sorted({item for own in self.cells.values() for item in own})
         pairs = [self._pair(pair) for pair in self.sides.pairs]
         gaps = [gap for gap in pairs if gap is not None]
-        columns = np.full((len(pool), len(self.arms) + len(gaps)), np.nan)
-        places = {item: place for place, item in enumerate(pool)}
+        columns = np.full((len(self.pool), len(self.arms) + len(gaps)), np.nan)
         for place, (items, values) in enumerate(
             [*((self.common, self.worths[name]) for name in self.arms), *((gap.items, gap.values) for gap in gaps)]
         ):
-            columns[[places[item] for item in items], place] = values
+            columns[[self.pool[item] for item in items], place] = values
         is_used = ~np.isnan(columns).all(axis=1)
-        used = [item for item, is_in in zip(pool, is_used, strict=True) if is_in]
+        used = [item for item, is_in in zip(self.pool, is_used, strict=True) if is_in]
         groups = number_prompts([self.clusters[item] for item in used])
-        bootstrap = Bootstrap.of(columns[is_used], groups, resamples, seed)
+        bootstrap = self._resample(columns[is_used], groups, gaps, resamples, seed)
         arms = [self._describe(name, _ends(bootstrap, place)) for place, name in enumerate(self.arms)]
         means = {arm.policy: arm.mean for arm in arms if arm.mean is not None}
         return Table(
             benchmark=self.benchmark,
             judge=self.judge,
-            pool=len(pool),
-            answered=sum(all(item in own for own in self.cells.values()) for item in pool),
+            pool=len(self.pool),
+            answered=sum(all(item in own for own in self.cells.values()) for item in self.pool),
             common=len(self.common),
             is_weighted=self.is_weighted,
             arms=tuple(arms),
@@ -314,13 +314,32 @@ class _Frame:
             absent=tuple(name for name in self.sides.policies if name not in self.cells),
         )
 
+    def _resample(
+        self, columns: Floats, groups: Integers, gaps: Sequence["_Gap"], resamples: int, seed: int
+    ) -> Bootstrap:
+        """Means of all columns. On one common set, a resampled difference is the difference of resampled means."""
+        if self.pairing == "pair":
+            return Bootstrap.of(columns, groups, resamples, seed)
+        arms = Bootstrap.of(columns[:, : len(self.arms)], groups, resamples, seed)
+        contrast = np.array([[gap.shares.get(name, 0.0) for gap in gaps] for name in self.arms])
+        return Bootstrap(
+            np.concatenate([arms.mean_C, arms.mean_C @ contrast]),
+            np.concatenate([arms.mean_B_C, arms.mean_B_C @ contrast], axis=1),
+            np.full(columns.shape[1], arms.prompts_C.max()),
+        )
+
+    @cached_property
+    def pool(self) -> dict[str, int]:
+        """Items that a policy answered, with their places; sorted, so that draws do not depend on the order of rows."""
+        return {item: place for place, item in enumerate(sorted({i for own in self.cells.values() for i in own}))}
+
     @cached_property
     def arms(self) -> list[str]:
         return [name for name in self.sides.policies if name in self.cells]
 
     @cached_property
     def common(self) -> list[str]:
-        """Sorted, so that draws do not depend on the order of rows."""
+        """Items on which every policy has a value."""
         return self._find_common(self.arms)
 
     @cached_property
@@ -364,7 +383,11 @@ class _Frame:
         else:
             means = [np.mean([worths[name] for name in side], axis=0) for side in (first, second)]
             by_seed = (means[0] - means[1])[None]
-        return _Gap(pair, first, second, used, len(matched), items, by_seed, by_seed.mean(axis=0))
+        shares: dict[str, float] = defaultdict(float)
+        for names, sign in zip(zip(*matched, strict=True) if matched else (first, second), (1, -1), strict=True):
+            for name in names:
+                shares[name] += sign / len(names)
+        return _Gap(pair, shares, len(matched), items, by_seed, by_seed.mean(axis=0))
 
     def _describe(self, name: str, bootstrap: Ends | None) -> ArmResult:
         own, policy = self.cells[name], self.sides.policies[name]
@@ -418,7 +441,7 @@ class _Frame:
         self,
         gaps: Sequence["_Gap"],
         columns_N_D: Floats,
-        groups: "np.typing.NDArray[np.intp]",
+        groups: Integers,
         bootstrap: Bootstrap,
         means: Mapping[str, float],
         seed: int,
@@ -430,12 +453,12 @@ class _Frame:
         reach = _find_reach(bootstrap, len(self.arms), estimates)
         found = []
         for place, (gap, own) in enumerate(zip(gaps, estimates, strict=True)):
-            is_binary = len(gap.used) == 2 and self._is_binary(gap.used, gap.items)
+            is_binary = len(gap.shares) == 2 and self._is_binary([*gap.shares], gap.items)
             p: float | None = float(p_D[place]) if own.n else None
             if is_binary:
-                right = [{item: bool(self.cells[name][item].part) for item in gap.items} for name in gap.used]
+                right = [{item: bool(self.cells[name][item].part) for item in gap.items} for name in gap.shares]
                 p = compare_accuracy(*right).p
-            bounds = self._bound(gap)
+            bounds, has_open = self._bound(gap)
             wide = None
             if own.mean is not None and own.se is not None and reach is not None:
                 wide = (own.mean - reach * own.se, own.mean + reach * own.se)
@@ -451,9 +474,7 @@ class _Frame:
                 p=p,
                 p_holm=None,
                 bounds=bounds,
-                could_flip=bounds is not None
-                and own.mean is not None
-                and any(np.sign(end) != np.sign(own.mean) for end in bounds),
+                could_flip=has_open and any(np.sign(end) != np.sign(own.mean or 0.0) for end in bounds or ()),
                 seeds=gap.seeds,
                 over_seeds=self.sides.compare_by_seed(gap.pair, means) if self.pairing == "table" else None,
                 over_both=split_variance(gap.by_seed) if is_table else None,
@@ -461,29 +482,38 @@ class _Frame:
             found.append(difference)
         return tuple(found)
 
-    def _bound(self, gap: "_Gap") -> Ends | None:
-        items = sorted(set.intersection(*(set(self.cells[name]) for name in gap.used)))
-        if not items:
-            return None
-        scaled: dict[str, dict[str, Ends]] = {}
-        for name in gap.used:
-            own = self.cells[name]
-            scale = len(items) / math.fsum(own[item].whole for item in items)
-            scaled[name] = {item: (scale * own[item].low, scale * own[item].high) for item in items}
-        first, second = (
-            {item: _average_ends([scaled[name][item] for name in side if name in scaled]) for item in items}
-            for side in (gap.first, gap.second)
-        )
-        return bound_difference(first, second)
+    def _bound(self, gap: "_Gap") -> tuple[Ends | None, bool]:
+        """The least and the greatest difference on the items that all of its policies answered, and if any is open."""
+        ends = {name: self.ends[name] for name in gap.shares}
+        is_in = ~np.isnan([own[0] for own in ends.values()]).any(axis=0)
+        if not is_in.any():
+            return None, False
+        low = high = 0.0
+        has_open = False
+        for name, share in gap.shares.items():
+            least, greatest, whole = ends[name][:, is_in]
+            ratios = sorted((share * least.sum() / whole.sum(), share * greatest.sum() / whole.sum()))
+            low, high = low + float(ratios[0]), high + float(ratios[1])
+            has_open = has_open or bool((least != greatest).any())
+        return (low, high), has_open
+
+    @cached_property
+    def ends(self) -> dict[str, Floats]:
+        """By policy, the least and the greatest worth of each item of the pool, and its weight; NaN without a row."""
+        found = {}
+        for name, own in self.cells.items():
+            found[name] = np.full((3, len(self.pool)), np.nan)
+            for item, worth in own.items():
+                found[name][:, self.pool[item]] = worth.low, worth.high, worth.whole
+        return found
 
 
 class _Gap(NamedTuple):
     """First minus second on the items that count for it."""
 
     pair: tuple[str, str]
-    first: list[str]
-    second: list[str]
-    used: list[str]
+    shares: Mapping[str, float]
+    """What each policy adds: 1 over the number of seeds on the first side, negative on the second."""
     seeds: int
     items: list[str]
     by_seed: Floats
@@ -609,11 +639,6 @@ def _list_values(own: Mapping[str, _Worth]) -> dict[str, float | None]:
 def _ends(bootstrap: Bootstrap, column: int) -> Ends | None:
     found = bootstrap.estimate(column)
     return None if found.low is None or found.high is None else (found.low, found.high)
-
-
-def _average_ends(ends: Sequence[Ends]) -> Ends:
-    low, high = (math.fsum(own) / len(ends) for own in zip(*ends, strict=True))
-    return low, high
 
 
 def _points(row: ItemScore) -> float:

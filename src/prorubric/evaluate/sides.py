@@ -49,6 +49,9 @@ class Sides:
         for name in (*(name for pair in compare for name in pair), *([] if baseline is None else [baseline])):
             if name not in known:
                 raise ConfigError(f"there is no policy {name!r} to compare; there are {', '.join(known)}")
+        for first, second in compare:
+            if first == second:
+                raise ConfigError(f"{first!r} cannot be compared with itself; name two policies or methods")
         if compare:
             pairs = [*compare]
         elif baseline is not None:

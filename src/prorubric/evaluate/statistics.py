@@ -411,13 +411,15 @@ def _estimate(values: Sequence[float], clusters: Sequence[Cluster], width: float
     if n == 0:
         return MeanEstimate(mean=None, se=None, low=None, high=None, n=0, sd=None, clusters=0)
     mean = math.fsum(values) / n
-    sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    sd = math.sqrt(squares / (n - 1)) if n > 1 else None
     if groups < 2:
         return MeanEstimate(mean=mean, se=None, low=None, high=None, n=n, sd=sd, clusters=groups)
-    deviations = defaultdict(list)
-    for value, cluster in zip(values, clusters, strict=True):
-        deviations[cluster].append(value - mean)
-    squares = math.fsum(math.fsum(own) ** 2 for own in deviations.values())
+    if groups < n:
+        deviations = defaultdict(list)
+        for value, cluster in zip(values, clusters, strict=True):
+            deviations[cluster].append(value - mean)
+        squares = math.fsum(math.fsum(own) ** 2 for own in deviations.values())
     se = math.sqrt(groups / (groups - 1) * squares) / n
     return MeanEstimate(mean=mean, se=se, low=mean - width * se, high=mean + width * se, n=n, sd=sd, clusters=groups)
 
