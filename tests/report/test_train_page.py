@@ -136,7 +136,15 @@ def test_a_curve_is_placed_by_its_scales() -> None:
 
 def test_a_scale_without_0_holds_its_values_closely() -> None:
     assert make_scale([0.31, 0.44], zero=False).ticks == pytest.approx((0.3, 0.35, 0.4, 0.45))
-    assert make_scale([2.0], zero=False).low < 2.0 < make_scale([2.0], zero=False).high
+    assert make_scale([2.0], zero=False).ticks == (1.0, 2.0, 3.0)
+    assert make_scale([0.25], zero=False).ticks == pytest.approx((0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4))
+
+
+def test_ticks_are_whole_for_whole_values_and_never_look_the_same() -> None:
+    assert make_scale([1.0, 2.0]).ticks == (0.0, 1.0, 2.0)
+    assert make_scale([11.6, 12.3], zero=False, show="{:.0f}".format).ticks == (11.0, 12.0, 13.0)
+    plot = render_curves("Length", [CurveLine("m", 0, [CurvePoint(0, 11.6), CurvePoint(2, 12.3)])], 2, "{:.0f}".format)
+    assert re.findall(r"<text[^>]*>(.*?)</text>", plot) == ["11", "12", "13", "0", "1", "step 2"]
 
 
 def test_every_run_is_in_the_table(folder: RecipeFolder) -> None:

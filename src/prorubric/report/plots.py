@@ -44,15 +44,25 @@ class Scale:
         return f"{self.share(value):.2f}%"
 
 
-def make_scale(values: Iterable[float | None], *, zero: bool = True) -> Scale:
-    """A scale with round ticks that holds those of these values that are known, and 0 unless that is not wanted."""
+def make_scale(values: Iterable[float | None], *, zero: bool = True, show: Show | None = None) -> Scale:
+    """A scale with round ticks that holds those of these values that are known, and 0 unless that is not wanted.
+
+    Ticks of whole values are whole, and with `show` no two ticks look the same.
+    """
     known = [*([0.0] if zero else []), *(value for value in values if value is not None)]
     low, high = min(known), max(known)
     if low == high:
-        low, high = low - 1.0, high + 1.0
-    rough = (high - low) / 5
-    size = 10.0 ** math.floor(math.log10(rough))
-    step = next(step * size for step in (1, 2, 5, 10) if step * size >= rough * (1 - 1e-9))
+        margin = 1.0 if low.is_integer() else abs(low) / 2
+        low, high = low - margin, high + margin
+    least = max((high - low) / 5, 1.0 if all(float(value).is_integer() for value in known) else 0.0)
+    size = 10.0 ** math.floor(math.log10(least))
+    steps = (factor * size * 10**power for power in range(4) for factor in (1, 2, 5))
+    scales = [_divide(low, high, step) for step in steps if step >= least * (1 - 1e-9)]
+    clear = (scale for scale in scales if show is None or len(set(map(show, scale.ticks))) == len(scale.ticks))
+    return next(clear, scales[0])
+
+
+def _divide(low: float, high: float, step: float) -> Scale:
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return Scale(first * step, last * step, tuple(number * step for number in range(first, last + 1)))
 
@@ -100,7 +110,7 @@ def render_curves(label: str, lines: Sequence[CurveLine], end: float, show: Show
     """Curves over steps up to `end`: seeds thin, means thick with a mark, intervals as bands."""
     across = make_scale([end, *(point.step for line in lines for point in line.points)])
     points = [point for line in lines for point in chain(line.points, *line.parts)]
-    up = make_scale(chain.from_iterable((point.value, point.low, point.high) for point in points), zero=zero)
+    up = make_scale(chain.from_iterable((point.value, point.low, point.high) for point in points), zero=zero, show=show)
     shapes = [shape for line in lines for shape in _draw_line(line, across, up)]
     drawing = element("svg", shapes, viewBox="0 0 100 100", preserveAspectRatio="none", width="100%", height="100%")
     marks = [mark for line in lines for mark in _place_marks(line, across, up)]
