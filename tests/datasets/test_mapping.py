@@ -295,6 +295,108 @@ class TestMapping:
             (3, "two prompts have the same id"),
         ]
 
+    def test_rows_of_jsonl_that_are_criteria_are_joined_as_those_of_a_table(self, tmp_path: Path) -> None:
+        rows = [
+            {"said": said, "check": check} for said, check in (("Late?", "a b"), ("Lost?", "c d"), ("Late?", "e f"))
+        ]
+        stream = load_tasks(
+            write_jsonl(tmp_path / "rows.jsonl", *rows), map=("prompt=said", "criteria=.", "text=check")
+        )
+        assert [(task.messages[0].content, [c.text for c in task.rubric.criteria]) for task in stream] == [
+            ("Late?", ["a b", "e f"]),
+            ("Lost?", ["c d"]),
+        ]
+
+    def test_criteria_in_several_places_have_their_own_parts(self) -> None:
+        row = {
+            "ask": "Why?",
+            "dims": [{"criteria": [{"what": "Explains", "pts": 2}]}, {"criteria": [{"what": "Is brief", "pts": 1}]}],
+            "pitfalls": [{"label": "Is rude", "cost": 3}, "Lies"],
+        }
+        pitfalls = {"at": "pitfalls", "text": "label", "weight": "cost", "polarity": "negative", "group": "=avoid"}
+        task = parse(row, prompt="ask", criteria=["dims.*.criteria", pitfalls], text="what", weight="pts")
+        assert describe(task) == [
+            ("Explains", 2.0, ()),
+            ("Is brief", 1.0, ()),
+            ("Is rude", -3.0, ("dimension:avoid",)),
+            ("Lies", -1.0, ("dimension:avoid",)),
+        ]
+        assert task.meta == {}
+
+    def test_several_places_as_pairs_give_their_names_to_groups(self, tmp_path: Path) -> None:
+        path = write_jsonl(tmp_path / "rows.jsonl", {"ask": "Why?", "truth": ["Cites"], "style": "Is brief"})
+        (task,) = load_tasks(path, map=("prompt=ask", "criteria=truth+style", "group={key}"), strict=True)
+        assert describe(task) == [("Cites", 1.0, ("dimension:truth",)), ("Is brief", 1.0, ("dimension:style",))]
+
+    def test_an_unknown_field_of_a_place_is_refused(self) -> None:
+        with pytest.raises(ConfigError, match=r"no such field \('wieght'\); did you mean weight\?"):
+            make_mapping({"prompt": "ask", "criteria": [{"at": "checks", "wieght": "w"}]}, "here")
+
+    def test_criteria_by_name_take_their_names_and_numbers_as_texts_and_weights(self) -> None:
+        row = {"ask": "Why?", "points": {"Says. why": 2, "Is rude": -1}, "notes": {"tone": "Is calm", "form": ""}}
+        weighed = {"at": "points.*", "text": "={key}", "weight": "."}
+        task = parse(row, prompt="ask", criteria=[weighed, "notes.*"], text=["={key}", "."])
+        assert describe(task) == [("Says. why", 2.0, ()), ("Is rude", -1.0, ()), ("tone: Is calm", 1.0, ())]
+
+    def test_numbered_columns_are_criteria_with_weights_in_other_columns(self) -> None:
+        row = {"ask": "Why?", "crit_1": "Cites", "w_1": "3 pts", "crit_2": "Is brief", "w_2": "40%"}
+        source = MappedSource(make_mapping({"prompt": "ask", "criteria": "crit_*", "weight": "/w_{key}"}, "here"))
+        assert describe(source.parse(row)) == [("Cites", 3.0, ()), ("Is brief", 40.0, ())]
+        assert dict(source.unused) == {}
+
+    @pytest.mark.parametrize("levels", [".", ["1", "5"], "*"])
+    def test_a_criterion_may_be_its_levels_and_holds_at_the_highest(self, levels: Any) -> None:
+        row = {"ask": "Why?", "rubric": {"clarity": {"5": "Is clear", "1": "Is muddled"}}}
+        source = MappedSource(
+            make_mapping({"prompt": "ask", "criteria": "rubric.*", "text": "={key}", "levels": levels}, "here")
+        )
+        task = source.parse(row)
+        assert describe(task) == [("clarity\nHolds if the answer reaches this level: Is clear", 1.0, ())]
+        assert task.meta == {"levels": {"1": {"5": "Is clear", "1": "Is muddled"}}}
+        assert dict(source.unused) == {}
+
+    def test_the_key_of_a_list_of_criteria_can_say_what_is_bad(self) -> None:
+        row = {"ask": "Why?", "checks": {"must": ["Cites"], "avoid": ["Is rude"]}}
+        task = parse(row, prompt="ask", criteria="checks.*", polarity={"at": "={key}", "bad": ["avoid"]})
+        assert task.rubric.weights == (1.0, -1.0)
+
+    def test_rows_inside_one_object_are_tasks_with_what_stands_next_to_them(self, tmp_path: Path) -> None:
+        path, rejects = tmp_path / "rows.json", list[Any]()
+        path.write_text(
+            json.dumps(
+                {"team": "us", "cases": {"a": {"ask": "Why?", "checks": ["Says why"]}, "b": 3, "c": {"ask": "How?"}}}
+            )
+        )
+        mapping = ("rows=cases", "id=key", "prompt=ask", "criteria=checks")
+        tasks = list(load_tasks(path, map=mapping, on_reject=rejects.append))
+        assert [(task.id, task.meta) for task in tasks] == [("a", {"team": "us"})]
+        assert [(reject.line, reject.kind) for reject in rejects] == [
+            (2, "no row at cases"),
+            (3, "there are no criteria"),
+        ]
+
+    def test_a_question_mark_makes_any_path_optional_and_a_column_may_end_in_one(self) -> None:
+        mapping = make_mapping(
+            {"prompt": ["context?", "ask?"], "criteria": "checks", "text": ["what", "more?"], "reference": "Sure?"},
+            "here",
+        )
+        source = MappedSource(mapping)
+        task = source.parse({"ask": "Why?", "checks": [{"what": "a b"}, {"what": "c d", "more": "e"}], "Sure?": "Yes"})
+        assert [c.text for c in task.rubric.criteria] == ["a b", "c d: e"]
+        assert (task.messages[0].content, task.reference, dict(source.unused)) == ("Why?", "Yes", {})
+
+    def test_words_may_be_pairs(self) -> None:
+        mapping = load_mapping(("prompt=ask", "criteria=checks", "weight=worth", "words=high:3+must have:5"))
+        assert mapping.words == {"high": 3.0, "must have": 5.0}
+        with pytest.raises(
+            ConfigError, match=r"words: not a word with its weight \('high'\); give pairs such as high:3"
+        ):
+            load_mapping(("prompt=ask", "criteria=checks", "words=high"))
+
+    def test_an_empty_constant_is_not_a_prompt(self) -> None:
+        with pytest.raises(ConfigError, match="the prompt is an empty constant; write it after the ="):
+            make_mapping({"prompt": "=", "criteria": "checks"}, "here")
+
     def test_a_constant_is_a_prompt_where_the_file_has_none(self) -> None:
         task = parse({"checks": ["Says why"]}, prompt="=Reproduce the paper.", criteria="checks")
         assert task.messages[0].content == "Reproduce the paper."

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar, get_args
 from pydantic import BeforeValidator
 
 from prorubric.datasets.hub import is_hub_id, read_hub
-from prorubric.datasets.mapped import MappedSource, gather_criteria
+from prorubric.datasets.mapped import MappedSource, open_mapped
 from prorubric.datasets.mapping import load_mapping
 from prorubric.datasets.rejects import Reject, RejectWarning
 from prorubric.datasets.responses import parse_response
@@ -177,10 +177,8 @@ def load_tasks(  # noqa: PLR0913 - the options of `TaskOptions`
     if not map and _is_table(path) and format in ("auto", plain.NAME):
         rows = plain.gather(rows)
     if map:
-        mapping = load_mapping(tuple(map))
-        if _is_table(path) and mapping.criteria == "." and not (mapping.response or mapping.children):
-            rows, mapping = gather_criteria(rows, mapping)
-        source: Source = MappedSource(mapping)
+        source: Source
+        rows, source = open_mapped(rows, load_mapping(tuple(map)))
     elif format != "auto":
         source = make_source(format)
     else:

@@ -9,7 +9,7 @@ from typing import Any
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.listed import split_listed
 from prorubric.datasets.mapping import Flag, RowMapping
-from prorubric.datasets.shapes import make_meta, parse_id, parse_messages, parse_tags, unwrap_json
+from prorubric.datasets.shapes import find_highest, make_meta, parse_id, parse_messages, parse_tags, unwrap_json
 from prorubric.errors import RowError, RubricError
 from prorubric.files.json import render_json
 from prorubric.files.read import Row
@@ -19,6 +19,8 @@ from prorubric.text.show import shorten
 
 _GROUP_TAG = "dimension:"
 _GATHERED = "rows of the table"
+# Weights as people write them: 3, +3, 40%, 3 pts.
+_AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*(?:%|points?|pts?\.?|marks?)", re.IGNORECASE)
 
 
 @dataclass
@@ -34,6 +36,9 @@ class MappedSource:
     characters: int = 0
     unused_characters: int = 0
 
+    def __post_init__(self) -> None:
+        self._parts = self.mapping.split()
+
     def fits(self, row: Mapping[str, Any]) -> bool:
         """True if the row has everything by which this mapping is known."""
         return bool(self.mapping.fits) and all(next(_find(row, path), None) for path in self.mapping.fits)
@@ -42,15 +47,17 @@ class MappedSource:
         """One row as a task; raises `RubricError` naming the path that leads nowhere."""
         mapping = self.mapping
         first, *others = mapping.prompt
-        parts = [_get(row, first, "prompt"), *(found.value for path in others for found in _find(row, path))]
+        parts = [_get(row, first, "prompt")] if not (others and first.endswith("?")) else []
+        parts += [found.value for path in mapping.prompt[len(parts) :] for found in _find(row, path)]
         messages = _join_messages(parts, _find_text(row, mapping.system) if mapping.system else None)
-        entries = _list_entries(row, mapping)
+        entries = _list_entries(row, self._parts)
         if not entries:
-            raise RubricError("there are no criteria", f"at {mapping.criteria}", remedy="correct the path in criteria")
+            places = ", ".join(one.at for one in mapping.criteria)
+            raise RubricError("there are no criteria", f"at {places}", remedy="correct the path in criteria")
         made, levels = [], {}
         for position, entry in enumerate(entries, 1):
             try:
-                criterion, described = _make_criterion(entry, row, mapping)
+                criterion, described = _make_criterion(entry, row)
             except RubricError as error:
                 raise error.at(f"criterion {position}") from None
             made.append(criterion)
@@ -79,16 +86,17 @@ class MappedSource:
     def _count_unused(self, row: Mapping[str, Any], entries: list["_Entry"]) -> dict[str, Any]:
         """Count what is not used, and give the fields of the row that go into its meta."""
         mapping = self.mapping
-        named = [*_list_outer(mapping), mapping.criteria]
+        named = [*_list_outer(mapping), *(one.at for one in mapping.criteria)]
         # A criterion may be the row itself.
-        named += [path.strip("/") for path in _list_inner(mapping) if path.startswith("/") or mapping.criteria == "."]
+        for part in self._parts:
+            named += [path.strip("/") for path in _list_inner(part) if path.startswith("/") or part.at == "."]
         paths = [path.split(".") for path in named if not path.startswith("=")]
         rest = dict(_list_unused(row, paths))
         self.characters += len(render_json(make_meta(row)))
         self.unused_characters += len(render_json(make_meta(rest)))
         self.unused.update({re.sub(r"\.\d+\.", ".*.", key) for key in rest})
         for entry in entries:
-            self.unused.update(f"criteria: {key}" for part in (*entry.rest, _list_rest(entry, mapping)) for key in part)
+            self.unused.update(f"criteria: {key}" for part in (*entry.rest, _list_rest(entry)) for key in part)
         self.dropped.update(path for path in mapping.drop if next(_find(row, path), None))
         kept = {path: found.value for path in mapping.meta for found in _find(row, path)}
         return make_meta(rest | kept)
@@ -96,7 +104,7 @@ class MappedSource:
     def list_answers(self, row: Mapping[str, Any], task: Task) -> Iterator["Answer"]:
         """The answers that a row carries, each with what a judge and people said of every criterion."""
         mapping = self.mapping
-        entries = _list_entries(row, mapping) if mapping.verdict or mapping.label else []
+        entries = _list_entries(row, self._parts) if mapping.verdict or mapping.label else []
         for path in mapping.response:
             for found in _find(row, path):
                 key = found.keys[-1] if found.keys else path if len(mapping.response) > 1 else None
@@ -107,8 +115,36 @@ class MappedSource:
                 yield Answer(task, _read_answer(found.value), key, *said)
 
 
-def gather_criteria(rows: Iterable[Row], mapping: RowMapping) -> tuple[Iterator[Row], RowMapping]:
-    """The rows of a table, one for each criterion, as one row for each task, and the mapping that reads those.
+def open_mapped(rows: Iterable[Row], mapping: RowMapping) -> tuple[Iterator[Row], MappedSource]:
+    """The rows that a mapping describes, one for each task, and what reads them."""
+    rows = _spread_rows(rows, mapping.rows) if mapping.rows else iter(rows)
+    is_long = mapping.at == "." and len(mapping.criteria) == 1
+    if is_long and not (mapping.response or mapping.children):
+        rows, mapping = _gather_criteria(rows, mapping)
+    return rows, MappedSource(mapping)
+
+
+def _spread_rows(rows: Iterable[Row], path: str) -> Iterator[Row]:
+    """The rows that an object holds; what is next to them belongs to each of them."""
+    number = 0
+    for row in rows:
+        if row.value is None:
+            yield row
+            continue
+        outer = dict(_list_unused(row.value, [path.split(".")], deep=False)) if path != "." else {}
+        for value in [unwrap_json(one.value) for one in _find(row.value, path)] or [None]:
+            named = value.items() if isinstance(value, Mapping) else [(None, one) for one in value or [None]]
+            for key, inner in named:
+                number += 1
+                if isinstance(found := unwrap_json(inner), Mapping):
+                    yield Row(number, value={**outer, **({"key": key} if key is not None else {}), **found})
+                else:
+                    fault = RowError(f"no row at {path}", shorten(repr(inner)), remedy="correct rows in the mapping")
+                    yield Row(number, fault=fault)
+
+
+def _gather_criteria(rows: Iterable[Row], mapping: RowMapping) -> tuple[Iterator[Row], RowMapping]:
+    """The rows of a file, one for each criterion, as one row for each task, and the mapping that reads those.
 
     A column that the mapping names for criteria, or that differs within a task, belongs to the criteria.
     """
@@ -117,13 +153,12 @@ def gather_criteria(rows: Iterable[Row], mapping: RowMapping) -> tuple[Iterator[
         name = _find_text(row.value or row.partial or {}, mapping.id or mapping.prompt[0])
         groups.setdefault(name, []).append(row)
     used = {path.split(".")[0] for path in _list_outer(mapping)}
-    own = {path.strip("/").split(".")[0] for path in _list_inner(mapping)}
+    own = {path.strip("/").split(".")[0] for path in _list_inner(mapping.split()[0])}
     for group in groups.values():
         values = [row.value for row in group if row.value]
         own |= {key for value in values for key in value if value[key] != values[0].get(key) and key not in used}
-    return (_join_rows(group, own, mapping) for group in groups.values()), mapping.model_copy(
-        update={"criteria": _GATHERED}
-    )
+    joined = (_join_rows(group, own, mapping) for group in groups.values())
+    return joined, mapping.model_copy(update={"criteria": (mapping.criteria[0].model_copy(update={"at": _GATHERED}),)})
 
 
 def _join_rows(group: list[Row], own: set[str], mapping: RowMapping) -> Row:
@@ -185,6 +220,8 @@ class _Entry:
     """One criterion as the file has it."""
 
     value: Any
+    mapping: RowMapping
+    """What says where its parts are."""
     key: str
     index: int
     share: float = 1.0
@@ -214,8 +251,9 @@ def _find(value: Any, path: str, keys: tuple[str, ...] = ()) -> Iterator[_Found]
             for key, inner in value.items():
                 if (match := pattern.fullmatch(str(key))) and inner is not None:
                     yield from _find(inner, rest, (*keys, match[1] if len(match.groups()) == 1 else str(key)))
-        elif value.get(step) is not None:
-            yield from _find(value[step], rest, keys)
+        else:
+            inner = value.get(step) if step in value else value.get(step.removesuffix("?"))
+            yield from _find(inner, rest, keys) if inner is not None else ()
 
 
 def _get(value: Any, path: str, what: str) -> Any:
@@ -253,21 +291,24 @@ def _join_messages(parts: list[Any], system: str | None) -> tuple[Message, ...]:
     return tuple(joined)
 
 
-def _list_entries(row: Mapping[str, Any], mapping: RowMapping) -> list[_Entry]:
+def _list_entries(row: Mapping[str, Any], parts: tuple[RowMapping, ...]) -> list[_Entry]:
     """The criteria of a row, one by one, whatever holds them."""
     entries: list[_Entry] = []
-    for found in _find(row, mapping.criteria):
-        value, key = unwrap_json(found.value), found.keys[-1] if found.keys else ""
-        if isinstance(value, str):
-            entries += [_Entry(text, key, index, weight) for index, (text, weight) in enumerate(split_listed(value))]
-        elif mapping.children:
-            root = {mapping.children: value} if isinstance(value, list) else value
-            entries += _list_leaves(root, mapping, key)
-        else:
-            values = value if isinstance(value, list) else [value]
-            entries += [_Entry(unwrap_json(entry), key, index) for index, entry in enumerate(values)]
-    if mapping.shares and not mapping.children:
-        total = sum(abs(entry.share * _read_weight(entry, row, mapping)) for entry in entries)
+    for part in parts:
+        name = part.at.rpartition(".")[2] if len(parts) > 1 else ""
+        for found in _find(row, part.at):
+            value, key = unwrap_json(found.value), found.keys[-1] if found.keys else name
+            is_one = isinstance(value, str) and "\n" not in value.strip() and bool(name or part.at.endswith("*"))
+            if isinstance(value, str) and not is_one:
+                entries += [_Entry(text, part, key, i, weight) for i, (text, weight) in enumerate(split_listed(value))]
+            elif part.children:
+                root = {part.children: value} if isinstance(value, list) else value
+                entries += _list_leaves(root, part, key)
+            else:
+                values = value if isinstance(value, list) else [value] if value != "" else []
+                entries += [_Entry(unwrap_json(entry), part, key, index) for index, entry in enumerate(values)]
+    if parts[0].shares and not parts[0].children:
+        total = sum(abs(entry.share * _read_weight(entry, row)) for entry in entries)
         entries = [replace(entry, share=entry.share / total) for entry in entries] if total else entries
     return entries
 
@@ -282,47 +323,49 @@ def _list_leaves(
             ": ".join(filter(None, (_find_text(entry.value, path) for path in mapping.text))) for entry in above[1:]
         )
         # The fields of a root that is the row are the row's.
-        rest = tuple(_list_rest(entry, mapping) for entry in above[mapping.criteria == "." :])
-        yield _Entry(node, key, 0, share, tuple(filter(None, texts)), rest)
+        rest = tuple(_list_rest(entry) for entry in above[mapping.at == "." :])
+        yield _Entry(node, mapping, key, 0, share, tuple(filter(None, texts)), rest)
         return
     if not isinstance(inner, list):
         raise RubricError(f"{mapping.children} is not a list", shorten(repr(inner)), remedy="list the parts of a node")
-    sizes = [_read_weight(_Entry(child, key, 0), {}, mapping) for child in inner]
+    sizes = [_read_weight(_Entry(child, mapping, key, 0), {}) for child in inner]
     if mapping.shares and not sum(sizes) > 0:
         raise RubricError("the weights below a node add up to 0", remedy="give one of them a weight")
     for number, (child, size) in enumerate(zip(inner, sizes, strict=True), 1):
         part = size / sum(sizes) if mapping.shares else size
-        nearer = (*above, _Entry(node, key, 0))
+        nearer = (*above, _Entry(node, mapping, key, 0))
         yield from _list_leaves(child, mapping, key if above else str(number), nearer, share * part)
 
 
-def _make_criterion(
-    entry: _Entry, row: Mapping[str, Any], mapping: RowMapping
-) -> tuple[Criterion, dict[str, str] | None]:
+def _make_criterion(entry: _Entry, row: Mapping[str, Any]) -> tuple[Criterion, dict[str, str] | None]:
     """One criterion, and the descriptions of its levels if it has some."""
-    is_text = isinstance(entry.value, str)
-    parts = [entry.value] if is_text else [_find_text(*_resolve(path, entry, row)) for path in mapping.text]
+    mapping = entry.mapping
+    parts = [_find_text(*_resolve(path, entry, row)) for path in mapping.text]
+    if isinstance(entry.value, str) and entry.value not in parts:
+        parts.append(entry.value)
     text = ": ".join(part.strip().rstrip(":") for part in parts if part)
     if not text:
         there = ", ".join(map(str, entry.value)) if isinstance(entry.value, Mapping) else repr(entry.value)
         raise RubricError("no text", f"at {', '.join(mapping.text)} among {shorten(there)}", remedy="correct text")
     if entry.above:
         text += f"\nPart of: {' > '.join(entry.above)}"
-    levels = _read_levels(entry, mapping)
+    levels = _read_levels(entry)
     if levels:
-        met = mapping.met or list(levels)[-1]
+        met = mapping.met or find_highest(levels)
         if met not in levels:
             raise RubricError("no such level", repr(met), remedy=f"met is one of {', '.join(levels)}")
         text += f"\nHolds if the answer reaches this level: {levels[met]}"
-    weight = entry.share if mapping.children else entry.share * _read_weight(entry, row, mapping)
-    tags = [*_list_tags(entry, row, mapping)]
+    weight = entry.share if mapping.children else entry.share * _read_weight(entry, row)
+    tags = [*_list_tags(entry, row)]
     if mapping.polarity == "wording" and weight < 0:
         direction = read_pitfall(text)
         weight = abs(weight) if direction == "requirement" else weight
         tags += [UNDECIDED_TAG] if direction == "undecided" else []
-    elif isinstance(mapping.polarity, Flag) and _is_bad(entry, row, mapping.polarity):
+    elif mapping.polarity == "negative" or (
+        isinstance(mapping.polarity, Flag) and _is_bad(entry, row, mapping.polarity)
+    ):
         weight = -abs(weight)
-    group = _resolve_group(entry, row, mapping)
+    group = _resolve_group(entry, row)
     tags += [f"{_GROUP_TAG}{group}"] if group else []
     return Criterion(text=text, weight=weight, tags=tuple(tags)), levels
 
@@ -333,27 +376,31 @@ def _resolve(path: str, entry: _Entry, row: Mapping[str, Any]) -> tuple[Any, str
     return (row, path[1:]) if path.startswith("/") else (entry.value, path)
 
 
-def _resolve_group(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> str | None:
-    if mapping.group == "{key}":
+def _resolve_group(entry: _Entry, row: Mapping[str, Any]) -> str | None:
+    group = entry.mapping.group
+    if group == "{key}":
         return entry.above[0] if entry.above else entry.key or None
-    return _find_text(*_resolve(mapping.group, entry, row)) if mapping.group else None
+    return _find_text(*_resolve(group, entry, row)) if group else None
 
 
-def _read_weight(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> float:
-    """The product of the weights that a mapping names."""
-    weight = 1.0
-    for path in mapping.weight if not isinstance(entry.value, str) else ():
+def _read_weight(entry: _Entry, row: Mapping[str, Any]) -> float:
+    """The product of the weights that a mapping names; a criterion that is a text has only those of its row."""
+    weight, words = 1.0, entry.mapping.words
+    for path in entry.mapping.weight:
+        if isinstance(entry.value, str) and not path.startswith("/"):
+            continue
         start, rest = _resolve(path.removesuffix("?"), entry, row)
         found = next(_find(start, rest), None)
         if found is None and path.endswith("?"):
             continue
         value: Any = found.value if found else None
-        if isinstance(value, str) and (named := _look_up(value, mapping.words)) is not None:
-            value = named
+        if isinstance(value, str):
+            amount, named = _AMOUNT.fullmatch(value.strip()), _look_up(value, words)
+            value = named if named is not None else amount[1] if amount else value
         try:
             weight *= float(None if isinstance(value, bool) else value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            remedy = "give a number" + (f" or one of {', '.join(mapping.words)}" if mapping.words else ", or set words")
+            remedy = "give a number" + (f" or one of {', '.join(words)}" if words else ", or set words")
             raise RubricError(f"the weight at {path} is not a number", shorten(repr(value)), remedy=remedy) from None
     return weight
 
@@ -364,42 +411,42 @@ def _look_up(value: str, words: Mapping[str, float]) -> float | None:
 
 
 def _is_bad(entry: _Entry, row: Mapping[str, Any], flag: Flag) -> bool:
-    found = next(_find(*_resolve(flag.at, entry, row)), None)
+    start, path = _resolve(flag.at, entry, row)
+    found = next(_find(start, path), None) if not path.startswith("=") else _Found(path[1:])
     value = found.value if found else None
     wanted = [word.strip().lower() if isinstance(word, str) else word for word in flag.bad]
     return (value.strip().lower() if isinstance(value, str) else value) in wanted
 
 
-def _read_levels(entry: _Entry, mapping: RowMapping) -> dict[str, str] | None:
-    if mapping.levels is None:
-        return None
-    found = list(_find(entry.value, mapping.levels))
-    value = unwrap_json(found[0].value) if len(found) == 1 else None
+def _read_levels(entry: _Entry) -> dict[str, str] | None:
+    found = [(path, one) for path in entry.mapping.levels for one in _find(entry.value, path)]
+    value = unwrap_json(found[0][1].value) if len(found) == 1 else None
     if isinstance(value, Mapping):
         return {str(name): str(text) for name, text in value.items() if text}
     if isinstance(value, list):
         return {str(number): str(text) for number, text in enumerate(value, 1) if text}
-    return {one.keys[-1] if one.keys else mapping.levels: str(one.value) for one in found} or None
+    return {one.keys[-1] if one.keys else path: str(one.value) for path, one in found if one.value != ""} or None
 
 
-def _list_tags(entry: _Entry, row: Mapping[str, Any], mapping: RowMapping) -> Iterator[str]:
+def _list_tags(entry: _Entry, row: Mapping[str, Any]) -> Iterator[str]:
     """Tags that the mapping names, then everything of the criterion that it does not use."""
-    for path in mapping.tags:
+    for path in entry.mapping.tags:
         found = next(_find(*_resolve(path, entry, row)), None)
         name = next(step for step in reversed(path.strip("/").split(".")) if "{" not in step)
         if found is not None:
             values = parse_tags(found.value)
             yield from values if name == "tags" else (f"{name}:{value}" for value in values)
-    for rest in (*entry.rest, _list_rest(entry, mapping)):
+    for rest in (*entry.rest, _list_rest(entry)):
         yield from parse_tags(make_meta(rest))
 
 
-def _list_rest(entry: _Entry, mapping: RowMapping) -> dict[str, Any]:
+def _list_rest(entry: _Entry) -> dict[str, Any]:
     """The fields of a criterion that a mapping does not name."""
-    is_row = mapping.criteria == "." and not mapping.children
-    if is_row or not isinstance(entry.value, Mapping):
+    mapping, paths = entry.mapping, _list_inner(entry.mapping)
+    is_row = mapping.at == "." and not mapping.children
+    if is_row or "." in paths or not isinstance(entry.value, Mapping):
         return {}
-    named = [path.split(".") for path in (*_list_inner(mapping), *mapping.drop) if not path.startswith("/")]
+    named = [path.split(".") for path in (*paths, *mapping.drop) if not path.startswith("/")]
     return dict(_list_unused(entry.value, named, deep=False))
 
 
@@ -407,15 +454,22 @@ def _list_outer(mapping: RowMapping) -> list[str]:
     """The paths of a mapping that start at the row, other than the criteria."""
     single = (mapping.id, mapping.domain, mapping.source, mapping.system)
     several = (*mapping.prompt, *mapping.reference, *mapping.meta, *mapping.drop, *mapping.response)
-    return [*several, *filter(None, single)]
+    return [*_name_optional((*several, *filter(None, single)))]
 
 
 def _list_inner(mapping: RowMapping) -> list[str]:
     """The paths of a mapping that start at a criterion."""
     flag = mapping.polarity.at if isinstance(mapping.polarity, Flag) else None
-    single = (mapping.group, mapping.levels, mapping.children, mapping.verdict, mapping.label, flag)
-    inner = [*mapping.text, *mapping.weight, *mapping.tags, *(path for path in single if path and path != "{key}")]
-    return [path.removesuffix("?").replace("{key}", "*").replace("{index}", "*") for path in inner]
+    single = (mapping.group, mapping.children, mapping.verdict, mapping.label, flag)
+    several = (*mapping.text, *mapping.weight, *mapping.levels, *mapping.tags)
+    inner = [*several, *(path for path in single if path and path != "{key}")]
+    return [path.replace("{key}", "*").replace("{index}", "*") for path in _name_optional(inner)]
+
+
+def _name_optional(paths: Iterable[str]) -> Iterator[str]:
+    """Paths, and those with a question mark also without it: a column may be called `Polite?`."""
+    for path in paths:
+        yield from (path, path.removesuffix("?")) if path.endswith("?") else (path,)
 
 
 def _list_unused(

@@ -2,13 +2,14 @@
 
 A path is a list of keys with dots between them. `*` stands for every key of an object or every entry of a list, and
 `{key}` for the key that the last `*` of `criteria` met. Inside a criterion paths start at the criterion, `.` is the
-criterion itself, and a leading `/` starts at the row. `=text` is a constant. JSON inside strings is opened on the way.
+criterion itself, and a leading `/` starts at the row. `=text` is a constant, and a path that ends in `?` may lead
+nowhere. JSON inside strings is opened on the way.
 
 Nothing is lost: fields of a row that a mapping does not name are kept in `meta`, those of a criterion in its tags, and
 both are counted as unused, because a judge sees neither. `drop` leaves fields out on purpose.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -19,11 +20,27 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from prorubric.errors import ConfigError, InvalidValueError, RubricError, SourceError
 from prorubric.rubric.base import Record
+from prorubric.text.show import show
 
 MAPPINGS = frozenset(file.name.removesuffix(".yaml") for file in files(__package__).joinpath("mappings").iterdir())
 """The formats that come with a mapping."""
 
 _Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+def _read_words(value: Any) -> Any:
+    """Words with their weights: an object, or pairs such as `high:3`."""
+    pairs = [value] if isinstance(value, str) else value
+    if not isinstance(pairs, list | tuple):
+        return value
+    split = [pair.rpartition(":")[::2] if isinstance(pair, str) else pair for pair in pairs]
+    for pair, parts in zip(pairs, split, strict=True):
+        if not isinstance(parts, list | tuple) or len(parts) != 2 or not parts[0]:
+            raise InvalidValueError("not a word with its weight", show(pair), remedy="give pairs such as high:3")
+    return dict(split)
+
+
+_Words = Annotated[dict[str, float], BeforeValidator(_read_words)]
 
 
 class Flag(Record):
@@ -34,35 +51,75 @@ class Flag(Record):
     """The values that mean a behaviour to avoid; text is compared without case."""
 
 
+_Polarity = Literal["sign", "wording", "negative"] | Flag
+
+
+def _refuse_unknown(value: Any, known: Collection[str]) -> None:
+    for name in value if isinstance(value, dict) else ():
+        if name not in known:
+            close = get_close_matches(str(name), known, 1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            remedy = f"{hint}known: {', '.join(known)}"
+            raise InvalidValueError("a mapping has no such field", repr(name), remedy=remedy)
+
+
+class CriteriaAt(Record):
+    """One place with criteria; what it says of them replaces what the mapping says of all."""
+
+    at: str
+    text: _Paths | None = None
+    weight: _Paths | None = None
+    words: _Words | None = None
+    polarity: _Polarity | None = None
+    group: str | None = None
+    levels: _Paths | None = None
+    met: str | None = None
+    tags: _Paths | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_are_known(cls, value: Any) -> Any:
+        _refuse_unknown(value, cls.model_fields)
+        return value
+
+
+def _list_places(value: Any) -> Any:
+    places = value if isinstance(value, list | tuple) else [value]
+    return [{"at": place} if isinstance(place, str) else place for place in places]
+
+
 class RowMapping(Record):
     """Where a row has what a task needs."""
+
+    rows: str | None = None
+    """Where the file has its rows, if it is one object that holds them: a list, or an object by name (its `key`)."""
 
     prompt: _Paths
     """The prompt: text or messages; several are joined, with an empty line between them."""
     system: str | None = None
     """Text that becomes a system message in front of the prompt."""
-    criteria: str
-    """The criteria: a list, an object of lists (`rubric.*`), or text with one item to a line."""
+    criteria: Annotated[tuple[CriteriaAt, ...], BeforeValidator(_list_places), Field(min_length=1)]
+    """The criteria: a list, lists or criteria by name (`rubric.*`), or text with one item to a line; or several."""
     text: _Paths = (".",)
     """The parts of a criterion's text, joined by a colon."""
     weight: _Paths = ()
     """The weight; several numbers are multiplied, without one each criterion weighs 1. `weight?` may be missing."""
-    words: dict[str, float] = Field(default_factory=dict)
+    words: _Words = Field(default_factory=dict)
     """What words that stand for a weight are worth."""
     shares: bool = False
     """Siblings share the weight of what they belong to, so the weights of a task add up to 1."""
     children: str | None = None
     """In a tree of criteria, the field with what a node consists of; its leaves are the criteria."""
-    polarity: Literal["sign", "wording"] | Flag = "sign"
-    """What makes a criterion a behaviour to avoid: a negative weight, its wording, or a field."""
+    polarity: _Polarity = "sign"
+    """What makes a criterion a behaviour to avoid: a negative weight, its wording, a field; `negative`: all are."""
     group: str | None = None
     """The name of the group that a criterion belongs to; kept as the tag `dimension:NAME`."""
     dimensions: bool = False
     """Make the groups the dimensions of the task."""
-    levels: str | None = None
+    levels: _Paths = ()
     """Descriptions of levels, by name (an object), in order (a list), or several fields (`score*`)."""
     met: str | None = None
-    """The level at which a criterion holds; without it, the last one of a list."""
+    """The level at which a criterion holds; without it, the highest number, or else the last."""
     id: str | None = None
     reference: _Paths = ()
     domain: str | None = None
@@ -85,13 +142,7 @@ class RowMapping(Record):
     @model_validator(mode="before")
     @classmethod
     def _names_are_known(cls, value: Any) -> Any:
-        for name in value if isinstance(value, dict) else ():
-            if name not in cls.model_fields:
-                close = get_close_matches(str(name), cls.model_fields, 1)
-                hint = f"did you mean {close[0]}? " if close else ""
-                raise InvalidValueError(
-                    "a mapping has no such field", repr(name), remedy=f"{hint}known: {', '.join(cls.model_fields)}"
-                )
+        _refuse_unknown(value, cls.model_fields)
         if missing := [name for name in ("prompt", "criteria") if name not in value]:
             raise InvalidValueError(f"a mapping needs {' and '.join(missing)}", remedy="say where a row has them")
         return value
@@ -100,9 +151,23 @@ class RowMapping(Record):
     def _parts_agree(self) -> Self:
         if self.dimensions and not self.group:
             raise InvalidValueError("dimensions are made of groups, and there is no group", remedy="add group")
-        if self.met is not None and self.levels is None:
+        if self.met is not None and not self.levels:
             raise InvalidValueError("met names a level, and there are no levels", remedy="add levels")
+        if "=" in self.prompt:
+            raise InvalidValueError("the prompt is an empty constant", remedy="write it after the =, or give its path")
         return self
+
+    @property
+    def at(self) -> str:
+        """The place of the criteria, if there is one."""
+        return self.criteria[0].at
+
+    def split(self) -> tuple["RowMapping", ...]:
+        """A mapping for each place with criteria, with what is said of it alone."""
+        given = [{name: value for name, value in one if name != "at" and value is not None} for one in self.criteria]
+        return tuple(
+            self.model_copy(update={"criteria": (one,), **own}) for one, own in zip(self.criteria, given, strict=True)
+        )
 
 
 def load_mapping(given: tuple[str, ...]) -> RowMapping:

@@ -312,7 +312,7 @@ def _read_object(entry: Mapping[str, Any]) -> Item:
     details = _find_details(entry).values()
     described = [": ".join([item.text.rstrip(":"), *details])] if details else [item.text]
     if levels := next((found for key in LEVEL_KEYS if (found := _read_levels(entry.get(key)))), None):
-        described.append(f"Holds if the answer reaches this level: {levels[_find_highest(levels)]}")
+        described.append(f"Holds if the answer reaches this level: {levels[find_highest(levels)]}")
         item = replace(item, tags=(*item.tags, *parse_tags({"levels": levels})))
     return replace(item, text="\n".join(described), check=_read_check(entry), is_good=_read_sign(entry))
 
@@ -331,7 +331,7 @@ def _read_levels(value: Any) -> dict[str, str]:
     return {str(name): text.strip() for name, text in value.items() if text.strip()} if is_described else {}
 
 
-def _find_highest(levels: Mapping[str, str]) -> str:
+def find_highest(levels: Mapping[str, str]) -> str:
     """The highest level: the largest number, or the last name."""
     try:
         return max(levels, key=float)
