@@ -30,8 +30,9 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(find_content_words(text))
 
 
-def list_sentences(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+@lru_cache(maxsize=8_192)
+def list_sentences(text: str) -> tuple[str, ...]:
+    return tuple(sentence for sentence in _SENTENCE.split(text) if sentence.strip())
 
 
 def draw(*parts: str) -> float:
@@ -67,8 +68,12 @@ class Keyword(Scripted):
     """Yes if all key words of the statement occur somewhere. What makes a dimension fail it does not read."""
 
     def says(self, conversation: str, response: str, statement: str) -> bool:
-        wanted = stems(remove_failure_clauses(statement).text) - stems("each with its reason")
-        return wanted <= stems(response)
+        return self.find_key_words(statement) <= stems(response)
+
+    @staticmethod
+    @lru_cache(maxsize=8_192)
+    def find_key_words(statement: str) -> frozenset[str]:
+        return stems(remove_failure_clauses(statement).text) - stems("each with its reason")
 
 
 class StrictExpert(Scripted):
@@ -86,12 +91,14 @@ class StrictExpert(Scripted):
         return all(self.explains(response, name) for name in points)
 
     @staticmethod
+    @lru_cache(maxsize=8_192)
     def explains(response: str, name: str) -> bool:
         return any(
             stems(name) <= stems(sentence) and _REASON.search(sentence.lower()) for sentence in list_sentences(response)
         )
 
     @staticmethod
+    @lru_cache(maxsize=8_192)
     def is_needless(topic: Topic, response: str) -> bool:
         """True where a sentence is neither about a point, nor the question, nor the fault that is judged apart."""
         known = [stems(point.name) for point in topic.points] + [stems(topic.question), stems(topic.fault)]

@@ -16,6 +16,7 @@ what they only name, and whether the fault is in them; `ANSWERS` says so, point 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -242,6 +243,7 @@ def save_shape(folder: Path, shape: Shape) -> tuple[str, Path]:
     return str(folder / "tasks.jsonl"), folder / "responses.jsonl"
 
 
+@lru_cache
 def find_topic(conversation: str) -> Topic:
     """The topic that a conversation is about."""
     return next(topic for topic in TOPICS if topic.question in conversation)

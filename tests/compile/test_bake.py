@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from prorubric import Criterion, Rubric, Task, load_samples, score
@@ -56,17 +56,22 @@ DESCRIPTIONS = st.sampled_from(
 
 
 @st.composite
-def full_tasks(draw: st.DrawFn, one: bool | None = None) -> Task:
-    """A task with everything that any control needs; `one` says whether a text for K=1 is among it."""
+def full_tasks(draw: st.DrawFn) -> Task:
+    """A task with everything that any control needs."""
     task = draw(tasks())
     assert task.protocol is not None
     dimensions = tuple(d.model_copy(update={"description": draw(DESCRIPTIONS)}) for d in task.protocol.dimensions)
     meta: dict[str, Any] = {key: value for key, value in task.meta.items() if key not in ("k1", "baked")}
     meta["rewritten"] = [draw(texts) for _ in task.rubric.criteria]
-    if draw(st.booleans()) if one is None else one:
-        meta["k1"] = {"name": draw(texts), "description": draw(texts)}
+    meta["k1"] = {"name": draw(texts), "description": draw(texts)}
     protocol = task.protocol.model_copy(update={"dimensions": dimensions})
     return task.model_copy(update={"protocol": protocol, "meta": meta})
+
+
+def choose_text(task: Task, names: Sequence[Transform]) -> Task:
+    """The task as a control takes it: a text that is made for K=1 would be read by the scheme in place of the rules'."""
+    meta = {key: value for key, value in task.meta.items() if key != "k1" or "k1" in names}
+    return task.model_copy(update={"meta": meta})
 
 
 def translate(verdicts: Sequence[Verdict], task: Task, names: Sequence[Transform]) -> list[Verdict]:
@@ -82,59 +87,56 @@ def read_items(task: Task, scheme: str) -> list[Item]:
     return [item for reading in find_scheme(scheme).readings for item in list_items(task, reading)]
 
 
-@pytest.mark.parametrize(("scheme", "names", "base"), CONTROLS)
+# Drawing a task takes far longer than baking it, so every control is tried on every task that is drawn.
 @given(data=st.data())
-@settings(max_examples=few_or(60))
-def test_the_baked_task_scores_what_the_control_scores_to_the_last_bit(
-    scheme: str, names: tuple[Transform, ...], base: str, data: st.DataObject
-) -> None:
-    task = data.draw(full_tasks(one="k1" in names))
-    baked = bake(task, names)
-    for unknowns in (False, True):
-        verdicts = data.draw(verdicts_for(make_scoring_plan(task, scheme), unknowns))
-        wanted, found = score(verdicts, task, scheme), score(translate(verdicts, task, names), baked, base)
-        assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
+@settings(max_examples=few_or(150))
+def test_the_baked_task_scores_what_the_control_scores_to_the_last_bit(data: st.DataObject) -> None:
+    drawn = data.draw(full_tasks())
+    for scheme, names, base in CONTROLS:
+        note(f"{scheme}: {names}")
+        task = choose_text(drawn, names)
+        baked = bake(task, names)
+        for unknowns in (False, True):
+            verdicts = data.draw(verdicts_for(make_scoring_plan(task, scheme), unknowns))
+            wanted, found = score(verdicts, task, scheme), score(translate(verdicts, task, names), baked, base)
+            assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
 
 
-@pytest.mark.parametrize(("scheme", "names", "base"), CONTROLS)
-@given(data=st.data())
-@settings(max_examples=few_or(60))
-def test_the_judge_reads_the_same_texts(
-    scheme: str, names: tuple[Transform, ...], base: str, data: st.DataObject
-) -> None:
-    task = data.draw(full_tasks(one="k1" in names))
-    baked = bake(task, names)
-    wanted, found = read_items(task, scheme), read_items(baked, base)
-    if "weighted" not in names:
-        assert [(item.text, item.weight) for item in found] == [(item.text, item.weight) for item in wanted]
-        assert [item.index for item in found] == list(range(1, len(found) + 1))
-        return
-    # The judge of the control reads criteria that weigh nothing as well, and is shown the weights from before.
-    counted = translate(range(len(wanted)), task, names)
-    assert [item.text for item in found] == [wanted[int(position)].text for position in counted]  # type: ignore[arg-type]
-    assert [item.weight for item in found if item.text != APPROPRIATENESS_TEXT] == [
-        weight for weight in (relabel(criterion, "here") for criterion in task.rubric.criteria) if weight
-    ]
+@given(drawn=full_tasks())
+@settings(max_examples=few_or(150))
+def test_the_judge_reads_the_same_texts(drawn: Task) -> None:
+    for scheme, names, base in CONTROLS:
+        note(f"{scheme}: {names}")
+        task = choose_text(drawn, names)
+        wanted, found = read_items(task, scheme), read_items(bake(task, names), base)
+        if "weighted" not in names:
+            assert [(item.text, item.weight) for item in found] == [(item.text, item.weight) for item in wanted]
+            assert [item.index for item in found] == list(range(1, len(found) + 1))
+            continue
+        # The judge of the control reads criteria that weigh nothing as well, and is shown the weights from before.
+        counted = translate(range(len(wanted)), task, names)
+        assert [item.text for item in found] == [wanted[int(position)].text for position in counted]  # type: ignore[arg-type]
+        assert [item.weight for item in found if item.text != APPROPRIATENESS_TEXT] == [
+            weight for weight in (relabel(criterion, "here") for criterion in task.rubric.criteria) if weight
+        ]
 
 
-@pytest.mark.parametrize("names", [names for _, names, _ in CONTROLS])
-@given(data=st.data())
-@settings(max_examples=few_or(60))
-def test_a_baked_task_is_a_task_that_a_file_can_hold_and_the_one_it_was_made_of_is_unchanged(
-    names: tuple[Transform, ...], data: st.DataObject
-) -> None:
-    task = data.draw(full_tasks(one=True))
+@given(task=full_tasks())
+@settings(max_examples=few_or(100))
+def test_a_baked_task_is_a_task_that_a_file_can_hold_and_the_one_it_was_made_of_is_unchanged(task: Task) -> None:
     before = task.model_dump_json()
-    baked = bake(task, names)
-    assert task.model_dump_json() == before
-    assert Task.model_validate_json(baked.model_dump_json()) == baked
-    kept = {key: value for key, value in baked.meta.items() if key != "baked"}
-    assert kept == task.meta
-    told = baked.meta["baked"]
-    assert isinstance(told, list)
-    assert [one["transform"] for one in told if isinstance(one, dict)] == [*names]
-    same = {"rubric": task.rubric, "protocol": task.protocol, "meta": task.meta}
-    assert baked.model_copy(update=same) == task
+    for _, names, _ in CONTROLS:
+        note(str(names))
+        baked = bake(task, names)
+        assert task.model_dump_json() == before
+        assert Task.model_validate_json(baked.model_dump_json()) == baked
+        kept = {key: value for key, value in baked.meta.items() if key != "baked"}
+        assert kept == task.meta
+        told = baked.meta["baked"]
+        assert isinstance(told, list)
+        assert [one["transform"] for one in told if isinstance(one, dict)] == [*names]
+        same = {"rubric": task.rubric, "protocol": task.protocol, "meta": task.meta}
+        assert baked.model_copy(update=same) == task
 
 
 class TestLineage:
@@ -302,22 +304,20 @@ class TestRefusals:
         with pytest.raises(SchemeError, match=r"criterion 1: weighted makes the weight larger than a float can be"):
             bake(task, ("weighted",))
 
-    @pytest.mark.parametrize(("scheme", "names", "base"), [c for c in CONTROLS[:6] if c[1] != ("k1",)])
-    @given(data=st.data())
-    @settings(max_examples=few_or(60))
-    def test_what_the_scheme_refuses_cannot_be_baked_and_the_other_way_round(
-        self, scheme: str, names: tuple[Transform, ...], base: str, data: st.DataObject
-    ) -> None:
-        task = data.draw(tasks(positive=False, with_protocol=None))
-        try:
-            make_scoring_plan(task, scheme)
-            read_items(task, scheme)
-        except SchemeError:
-            # Of an all-negative rubric a sum is not defined; that it stays so is for the scheme to say.
-            with pytest.raises(SchemeError):
+    @given(task=tasks(positive=False, with_protocol=None))
+    @settings(max_examples=few_or(150))
+    def test_what_the_scheme_refuses_cannot_be_baked_and_the_other_way_round(self, task: Task) -> None:
+        for scheme, names, base in [control for control in CONTROLS[:6] if control[1] != ("k1",)]:
+            note(f"{scheme}: {names}")
+            try:
+                make_scoring_plan(task, scheme)
+                read_items(task, scheme)
+            except SchemeError:
+                # Of an all-negative rubric a sum is not defined; that it stays so is for the scheme to say.
+                with pytest.raises(SchemeError):
+                    make_scoring_plan(bake(task, names), base)
+            else:
                 make_scoring_plan(bake(task, names), base)
-        else:
-            make_scoring_plan(bake(task, names), base)
 
 
 def test_the_samples_lose_nothing_but_their_failure_sentences() -> None:

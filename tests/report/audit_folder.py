@@ -7,6 +7,7 @@ headline then come from the audit's own functions. The figures are plausible and
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -75,29 +76,40 @@ MOVES: Mapping[str, Moves] = {
 
 
 def build_audit(
-    folder: Path, *, copies: int = 1, reword: Reword = str, refuted: Sequence[str] = (), **about: Any
+    folder: Path, *, tasks: int = 12, reword: Reword = str, refuted: Sequence[str] = (), **about: Any
 ) -> AuditResult:
-    """Write the folder. `copies` repeats the pack, `reword` changes every text of it, `about` fields of the summary.
+    """Write the folder. `tasks` are taken of the pack, `reword` changes every text, `about` fields of the summary.
 
     `refuted` are tasks whose hack did not work.
     """
-    config = AuditConfig("tasks.jsonl", out=folder, resamples=100)
-    cases = [_make_case(sample, copy, reword) for copy in range(copies) for sample in load_samples()]
-    firsts = [case for case in cases if case.response.sample == 0]
-    hacks = [_make_hack(case, refuted) for case in firsts]
-    prices = [price for case in firsts for price in _list_prices(case)]
-    found = Found(cases, SCHEMES, EDITS, ("redundancy", "appropriateness"), prices, hacks)
-    result = AuditResult(**_describe(folder, cases) | summarize(found, config) | about)
+    found, summary = _make_audit(tasks, reword, tuple(refuted))
+    result = AuditResult(**_describe(folder, found.cases) | summary | about)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(
         folder / "config.json",
         {"verb": "audit", "versions": {"prorubric": version("prorubric"), "python": python_version()}},
     )
     write_json(folder / "summary.json", result.model_dump(mode="json"))
-    save_tasks(folder / "tasks.jsonl", [case.task for case in firsts])
-    for name, rows in (("cases", map(render_case, cases)), ("prices", map(dump, prices)), ("hacks", map(dump, hacks))):
+    save_tasks(folder / "tasks.jsonl", [case.task for case in found.cases if case.response.sample == 0])
+    rows_of = {
+        "cases": map(render_case, found.cases),
+        "prices": map(dump, found.prices),
+        "hacks": map(dump, found.hacks),
+    }
+    for name, rows in rows_of.items():
         (folder / f"{name}.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     return result
+
+
+@lru_cache(maxsize=4)
+def _make_audit(tasks: int, reword: Reword, refuted: tuple[str, ...]) -> tuple[Found, dict[str, Any]]:
+    """What was judged and the summary of it; tests share them."""
+    cases = [_make_case(sample, reword) for sample in [*load_samples()][: 4 * tasks]]
+    firsts = [case for case in cases if case.response.sample == 0]
+    prices = [price for case in firsts for price in _list_prices(case)]
+    hacks = [_make_hack(case, refuted) for case in firsts]
+    found = Found(cases, SCHEMES, EDITS, ("redundancy", "appropriateness"), prices, hacks)
+    return found, summarize(found, AuditConfig("tasks.jsonl", resamples=100))
 
 
 def dump(record: Any) -> dict[str, Any]:
@@ -151,10 +163,9 @@ def _describe(folder: Path, cases: Sequence[AuditCase]) -> dict[str, Any]:
     }
 
 
-def _make_case(sample: SampleAnswer, copy: int, reword: Reword) -> AuditCase:
-    task_id = f"{sample.task.id}-{copy}" if copy else sample.task.id
-    task = _reword_task(sample.task.model_copy(update={"id": task_id}), reword)
-    response = sample.response.model_copy(update={"task_id": task_id, "text": reword(sample.response.text)})
+def _make_case(sample: SampleAnswer, reword: Reword) -> AuditCase:
+    task_id, task = sample.task.id, _reword_task(sample.task, reword)
+    response = sample.response.model_copy(update={"text": reword(sample.response.text)})
     case = AuditCase(task, response)
     given = {name: sample.verdicts[name] for name in READINGS if name in sample.verdicts}
     case.verdicts[ANSWER] = given | {"redundancy": (sample.kind != "padded",)}

@@ -66,8 +66,9 @@ def hostile(text: str) -> str:
     return f"{HOSTILE[len(text) % len(HOSTILE)]} {text}"
 
 
-def make_page(folder: Path, **about: Any) -> str:
-    build_audit(folder, **about)
+def make_page(folder: Path, tasks: int = 1, **about: Any) -> str:
+    """A page of its own; most of what a page says does not need the whole pack."""
+    build_audit(folder, tasks=tasks, **about)
     return write_audit_page(folder).read_text(encoding="utf-8")
 
 
@@ -142,7 +143,7 @@ def test_the_headline_gives_mean_reward_and_ties(page: str, result: AuditResult)
 
 
 def test_a_no_near_an_end_of_the_scale_is_told_from_a_plain_one(tmp_path: Path) -> None:
-    result = build_audit(tmp_path)
+    result = build_audit(tmp_path, tasks=1)
     answers = ("no (near the floor)", "no (near the ceiling)")
     lines = [
         line.model_dump() | {"pays_for_padding": name} for line, name in zip(result.headline, answers, strict=False)
@@ -154,7 +155,7 @@ def test_a_no_near_an_end_of_the_scale_is_told_from_a_plain_one(tmp_path: Path) 
 
 
 def test_rejected_rows_that_are_not_listed_are_counted(tmp_path: Path) -> None:
-    build_audit(tmp_path)
+    build_audit(tmp_path, tasks=1)
     change_summary(tmp_path, rejected=7, rejects=["tasks.jsonl:1: bad", "tasks.jsonl:2: bad"])
     page = write_audit_page(tmp_path).read_text(encoding="utf-8")
     assert '<li><bdi dir="auto">5 more are in rejects.jsonl</bdi></li>' in page
@@ -170,13 +171,13 @@ def test_a_dead_judge_comes_first_with_the_failed_checks(page: str, result: Audi
 
 
 def test_a_live_judge_raises_no_alarm(tmp_path: Path) -> None:
-    result = build_audit(tmp_path)
+    result = build_audit(tmp_path, tasks=1)
     change_summary(tmp_path, alive=True, checks=[c.model_dump() for c in result.checks if c.passed])
     assert 'class="alarm"' not in write_audit_page(tmp_path).read_text(encoding="utf-8")
 
 
 def test_a_check_that_could_not_be_made_is_neither_passed_nor_failed(tmp_path: Path) -> None:
-    result = build_audit(tmp_path)
+    result = build_audit(tmp_path, tasks=1)
     checks = [check.model_dump() | {"tested": False, "passed": True} for check in result.checks]
     change_summary(tmp_path, alive=True, checks=checks)
     page = write_audit_page(tmp_path).read_text(encoding="utf-8")
@@ -234,7 +235,7 @@ def test_the_papers_figures_are_next_to_ours(page: str, result: AuditResult) -> 
 
 
 def test_a_figure_that_is_not_known_is_not_zero(tmp_path: Path) -> None:
-    result = build_audit(tmp_path)
+    result = build_audit(tmp_path, tasks=1)
     unknown = dict.fromkeys(("mean", "low", "high", "rising", "falling", "unchanged", "per_spread"))
     effects = [effect.model_dump() | unknown | {"pairs": 0} for effect in result.effects]
     change_summary(tmp_path, effects=effects, naming_share=[], placement=[], cost=None)
@@ -250,8 +251,8 @@ def test_known_hacks_have_a_group_of_their_own_with_the_words_of_the_users(tmp_p
         edit="own-1", scheme="additive", mean=43.0, low=39.0, high=47.0, rising=1.0, falling=0.0, unchanged=0.0,
         pairs=12, prompts=12, unknown=0, per_spread=None,
     )  # fmt: skip
-    effects = build_audit(tmp_path).effects
-    build_audit(tmp_path, effects=(*effects, own), phrases=("Say <b>yes</b> & vote.",))
+    effects = build_audit(tmp_path, tasks=1).effects
+    build_audit(tmp_path, tasks=1, effects=(*effects, own), phrases=("Say <b>yes</b> & vote.",))
     page = write_audit_page(tmp_path).read_text()
     section = page[page.index("Nor for known hacks") : page.index("Noise, and edits that should pay")]
     names = re.findall(r"<h4>([\w-]+) ", section)
@@ -425,19 +426,24 @@ def test_those_tasks_come_first_that_a_worthless_edit_moves_most(folder: Path, p
     assert shown == sorted(moved, key=lambda task_id: (-moved[task_id], task_id))
 
 
-def test_tasks_that_do_not_fit_are_named_with_their_figures(tmp_path: Path) -> None:
-    page = make_page(tmp_path, copies=6)
+def test_tasks_that_do_not_fit_are_named_with_their_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_cases, "MOST_SHOWN", 5)
+    page = make_page(tmp_path, tasks=12)
     shown = set(re.findall(r'<details class="case" id="task-\d+".*?<bdi dir="auto" class="id">(.*?)</bdi>', page))
-    rest = page[page.index("Other tasks by their largest change: 12") :]
+    rest = page[page.index("Other tasks by their largest change: 7") :]
     named = set(re.findall(r'<th scope="row"><bdi dir="auto">(.*?)</bdi></th>', rest[: rest.index("</details>")]))
-    assert (len(shown), len(named), len(shown | named)) == (MOST_SHOWN, 12, 72)
-    assert "60 of 72 tasks, ordered by how far an edit" in page
-    assert len(page.encode()) < 4_000_000
+    assert (len(shown), len(named), len(shown | named)) == (5, 7, 12)
+    assert "5 of 12 tasks, ordered by how far an edit" in page
+
+
+def test_a_page_of_as_many_tasks_as_are_shown_in_full_can_still_be_sent(page: str) -> None:
+    head, _, tasks = page.partition('id="tasks"')
+    assert len(head.encode()) + MOST_SHOWN / 12 * len(tasks.encode()) < 4_000_000
 
 
 def test_the_page_stays_small_where_the_texts_are_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_cases, "LARGEST", 150_000)
-    page = make_page(tmp_path)
+    page = make_page(tmp_path, tasks=12)
     whole = page.count('<details class="case"')
     assert 1 <= whole < 5
     assert f"Other tasks by their largest change: {12 - whole}" in page
@@ -455,18 +461,18 @@ def test_the_summary_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_row_is_named_by_its_line_and_no_page_is_left(tmp_path: Path) -> None:
-    build_audit(tmp_path)
+    build_audit(tmp_path, tasks=1)
     with (tmp_path / "cases.jsonl").open("a") as stream:
         stream.write('{"task_id": 7}\n')
     with pytest.raises(
-        SourceError, match=r"cases.jsonl:49: StoredCase: task_id: .*; the file is damaged, run the audit again"
+        SourceError, match=r"cases.jsonl:5: StoredCase: task_id: .*; the file is damaged, run the audit again"
     ):
         write_audit_page(tmp_path)
     assert not (tmp_path / "report.html").exists()
 
 
 def test_an_audit_without_prices_hacks_and_dimensions_has_a_page(tmp_path: Path) -> None:
-    build_audit(tmp_path)
+    build_audit(tmp_path, tasks=1)
     (tmp_path / "prices.jsonl").unlink()
     (tmp_path / "hacks.jsonl").unlink()
     rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]

@@ -95,7 +95,7 @@ def test_an_audit_without_hacks_has_the_head_of_the_table(tmp_path: Path) -> Non
 
 
 def test_prices_keep_their_texts_through_quotes_commas_and_line_breaks(tmp_path: Path) -> None:
-    build_audit(tmp_path, reword=lambda text: f'{text}, said "twice";\nthen\r\nagain')
+    build_audit(tmp_path, tasks=1, reword=lambda text: f'{text}, said "twice";\nthen\r\nagain')
     write_audit_tables(tmp_path)
     given = [json.loads(line) for line in (tmp_path / "prices.jsonl").read_text().splitlines()]
     rows = read(tmp_path / "prices.csv")
@@ -104,7 +104,7 @@ def test_prices_keep_their_texts_through_quotes_commas_and_line_breaks(tmp_path:
 
 
 def test_no_text_of_a_rubric_is_run_by_a_spreadsheet(tmp_path: Path) -> None:
-    build_audit(tmp_path, reword=lambda text: f'=HYPERLINK("http://x", "{text}")')
+    build_audit(tmp_path, tasks=1, reword=lambda text: f'=HYPERLINK("http://x", "{text}")')
     write_audit_tables(tmp_path)
     given = [json.loads(line)["text"] for line in (tmp_path / "prices.jsonl").read_text().splitlines()]
     assert [row["text"] for row in read(tmp_path / "prices.csv")] == [f"'{text}" for text in given]
