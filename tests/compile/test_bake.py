@@ -69,7 +69,7 @@ def full_tasks(draw: st.DrawFn) -> Task:
 
 
 def choose_text(task: Task, names: Sequence[Transform]) -> Task:
-    """The task as a control takes it: a text that is made for K=1 would be read by the scheme in place of the rules'."""
+    """The task as a control takes it: of a text that is made for K=1 the scheme would not read that of the rules."""
     meta = {key: value for key, value in task.meta.items() if key != "k1" or "k1" in names}
     return task.model_copy(update={"meta": meta})
 

@@ -3,8 +3,8 @@
 import json
 import re
 import signal
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ from tests.patience import PATIENCE
 from tests.reward.judging import READABLE
 
 _ASSERTED = READABLE["judge"]  # importing the module gives the server its judges
+NAMING = ("name-item",)
+"""The edits of an audit in which something else is looked at."""
 RESULTS = ("cases.jsonl", "prices.jsonl", "hacks.jsonl")
 
 
@@ -44,6 +46,23 @@ RESULTS = ("cases.jsonl", "prices.jsonl", "hacks.jsonl")
 def files(tmp_path: Path) -> Path:
     save_shape(tmp_path, "presence")
     return tmp_path
+
+
+@dataclass(frozen=True)
+class Audited:
+    """An audit that is done, with all edits, and what it told while it ran."""
+
+    files: Path
+    result: AuditResult
+    told: Sequence[Progress]
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    files = tmp_path_factory.mktemp("audited")
+    save_shape(files, "presence")
+    told: list[Progress] = []
+    return Audited(files, run_audit(make_config(files), told.append), told)
 
 
 def make_config(files: Path, **change: Any) -> AuditConfig:
@@ -71,21 +90,20 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
 
 class TestFolder:
-    def test_the_folder_holds_every_file_and_the_summary_is_the_result(self, files: Path) -> None:
-        result = run_audit(make_config(files))
-        assert {path.name for path in (files / "run").iterdir()} == {
+    def test_the_folder_holds_every_file_and_the_summary_is_the_result(self, audited: Audited) -> None:
+        folder = audited.files / "run"
+        assert {path.name for path in folder.iterdir()} == {
             *({*AUDIT_FILES} - {"rejects.jsonl"}),
             *("config.json", "journal.sqlite", ".lock"),
         }
-        assert AuditResult.model_validate_json((files / "run/summary.json").read_bytes()) == result
-        config = json.loads((files / "run/config.json").read_bytes())
+        assert AuditResult.model_validate_json((folder / "summary.json").read_bytes()) == audited.result
+        config = json.loads((folder / "config.json").read_bytes())
         assert (config["verb"], config["judge_identity"], config["editor_identity"]) == (
             "audit", "tests/Keyword", "rules/4",
         )  # fmt: skip
 
-    def test_every_case_has_its_texts_verdicts_and_scores(self, files: Path) -> None:
-        run_audit(make_config(files))
-        rows = read_rows(files / "run/cases.jsonl")
+    def test_every_case_has_its_texts_verdicts_and_scores(self, audited: Audited) -> None:
+        rows = read_rows(audited.files / "run/cases.jsonl")
         given = [(response.task_id, response.sample, response.text) for response in make_responses()]
         assert [(row["task_id"], row["sample"], row["answer"]) for row in rows] == given
         for row in rows:
@@ -99,34 +117,31 @@ class TestFolder:
                 fixed = set() if name in EDITS and EDITS[name].is_hack else {"redundancy", "appropriateness"}
                 assert set(row["verdicts"][name]) == {"criteria", "dimensions"} | fixed
 
-    def test_counts_add_up(self, files: Path) -> None:
-        result = run_audit(make_config(files))
-        rows = read_rows(files / "run/cases.jsonl")
+    def test_counts_add_up(self, audited: Audited) -> None:
+        result, rows = audited.result, read_rows(audited.files / "run/cases.jsonl")
         verdicts = [v for row in rows for read in row["verdicts"].values() for vs in read.values() for v in vs]
         assert (result.tasks, result.answers, result.unanswered) == (12, 36, 0)
         assert result.verdicts == len(verdicts)
         for count in result.edits:
             assert count.made + sum(count.not_made.values()) == (12 if EDITS[count.edit].is_hack else 36)
-        assert len(read_rows(files / "run/hacks.jsonl")) == 12
+        assert len(read_rows(audited.files / "run/hacks.jsonl")) == 12
 
-    def test_progress_is_told_and_ends_where_it_said(self, files: Path) -> None:
-        told: list[Progress] = []
-        run_audit(make_config(files), told.append)
+    def test_progress_is_told_and_ends_where_it_said(self, audited: Audited) -> None:
+        told = audited.told
         assert [now.done for now in told] == list(range(1, len(told) + 1))
         assert told[-1].done <= (told[-1].total or 0) == 36 * (1 + 8 + 3) + 12 * (9 + 4)
 
 
 class TestSameEveryTime:
-    def test_two_audits_give_the_same_bytes(self, files: Path) -> None:
-        for name in ("run", "other"):
-            run_audit(make_config(files, out=files / name))
+    def test_two_audits_give_the_same_bytes(self, audited: Audited, files: Path) -> None:
+        run_audit(make_config(files))
         for name in RESULTS:
-            assert (files / "run" / name).read_bytes() == (files / "other" / name).read_bytes()
-        assert read_summary(files / "run") == read_summary(files / "other")
+            assert (files / "run" / name).read_bytes() == (audited.files / "run" / name).read_bytes()
+        assert read_summary(files / "run") == read_summary(audited.files / "run")
 
     @pytest.mark.parametrize("judge", ["Keyword", "WrittenKeyword"])
     def test_a_second_run_is_read_from_the_journal(self, files: Path, judge: str) -> None:
-        config = make_config(files, judge=f"tests.audit.judges:{judge}")
+        config = make_config(files, judge=f"tests.audit.judges:{judge}", limit=4)
         first = run_audit(config)
         before = {name: (files / "run" / name).read_bytes() for name in RESULTS}
         again = run_audit(config)
@@ -135,17 +150,17 @@ class TestSameEveryTime:
         assert replace_run(again) == replace_run(first)
 
     def test_a_limit_takes_the_same_prompts_every_time_in_their_order(self, files: Path) -> None:
-        run_audit(make_config(files, limit=4))
+        run_audit(make_config(files, limit=4, edits=NAMING))
         chosen = [task.id for task in load_tasks(files / "run/tasks.jsonl")]
         save_tasks(files / "tasks.jsonl", make_tasks("presence")[::-1])
-        run_audit(make_config(files, limit=4, out=files / "turned"))
+        run_audit(make_config(files, limit=4, edits=NAMING, out=files / "turned"))
         assert [task.id for task in load_tasks(files / "turned/tasks.jsonl")] == chosen[::-1]
         assert len(chosen) == 4
 
     def test_a_larger_limit_keeps_what_a_smaller_one_took(self, files: Path) -> None:
         taken = []
         for limit in (2, 5):
-            run_audit(make_config(files, limit=limit, out=files / str(limit)))
+            run_audit(make_config(files, limit=limit, edits=NAMING, out=files / str(limit)))
             taken.append({task.id for task in load_tasks(files / f"{limit}/tasks.jsonl")})
         assert taken[0] < taken[1]
 
@@ -156,18 +171,18 @@ def replace_run(result: AuditResult) -> AuditResult:
 
 
 class TestAnswers:
-    def test_given_answers_say_so(self, files: Path) -> None:
-        result = run_audit(make_config(files))
+    def test_given_answers_say_so(self, audited: Audited) -> None:
+        result = audited.result
         assert (result.answers_from, result.composed) == ("given", False)
 
     def test_without_a_file_answers_are_composed_and_the_result_says_so(self, files: Path) -> None:
-        result = run_audit(make_config(files, responses=None, samples=2))
+        result = run_audit(make_config(files, responses=None, samples=2, edits=NAMING))
         assert (result.answers_from, result.answers) == ("composed from the checklists, by no model", 24)
         assert result.composed
 
     def test_answers_can_be_sampled_and_those_that_fail_are_counted(self, files: Path) -> None:
-        config = make_config(files, responses=None, samples=2, answers_from="tests.audit.judges:Writer")
-        result = run_audit(config)
+        sampled = {"responses": None, "samples": 2, "answers_from": "tests.audit.judges:Writer"}
+        result = run_audit(make_config(files, edits=NAMING, **sampled))
         assert (result.answers_from, result.tasks, result.unanswered) == ("sampled from tests/Writer", 11, 1)
         assert (result.answers, result.rejected, result.composed) == (21, 2, False)
         assert result.rejects == (
@@ -177,26 +192,26 @@ class TestAnswers:
 
     def test_a_response_to_no_task_is_a_reject(self, files: Path) -> None:
         save_responses(files / "responses.jsonl", [*make_responses(), Response(task_id="nobody", text="hello")])
-        result = run_audit(make_config(files))
+        result = run_audit(make_config(files, edits=NAMING))
         assert (result.answers, result.rejected) == (36, 1)
         assert "no task is called 'nobody'" in (files / "run/rejects.jsonl").read_text()
 
     def test_prompts_without_an_answer_are_counted_and_not_audited(self, files: Path) -> None:
         save_responses(files / "responses.jsonl", make_responses()[:30])
-        result = run_audit(make_config(files))
+        result = run_audit(make_config(files, edits=NAMING))
         assert (result.tasks, result.unanswered, result.answers) == (10, 2, 30)
 
 
 class TestDimensions:
-    def test_those_of_the_file_are_used(self, files: Path) -> None:
-        result = run_audit(make_config(files))
+    def test_those_of_the_file_are_used(self, audited: Audited) -> None:
+        result = audited.result
         assert (result.dimensions_from, result.rules_dimensions) == ("the file's own", False)
 
     def test_tasks_without_any_get_them_from_rules(self, files: Path) -> None:
         tasks = make_tasks("presence")
         bare = [task.model_copy(update={"protocol": None}) for task in tasks[:3]]
         save_tasks(files / "tasks.jsonl", [*bare, *tasks[3:]])
-        result = run_audit(make_config(files))
+        result = run_audit(make_config(files, edits=NAMING))
         assert result.dimensions_from == ("the file's own for 9, rules (a baseline without a model) for 3")
         assert result.rules_dimensions
         assert all(task.protocol for task in load_tasks(files / "run/tasks.jsonl"))
@@ -205,7 +220,7 @@ class TestDimensions:
         bare = [task.model_copy(update={"protocol": None}) for task in make_tasks("presence")]
         save_tasks(files / "bare.jsonl", bare)
         compile_rubrics(CompileConfig(str(files / "bare.jsonl"), out=files / "compiled.jsonl", generator="rules"))
-        result = run_audit(replace(make_config(files), tasks=str(files / "compiled.jsonl")))
+        result = run_audit(replace(make_config(files, edits=NAMING), tasks=str(files / "compiled.jsonl")))
         assert (result.dimensions_from, result.rules_dimensions) == ("the file's own", True)
 
 
@@ -222,7 +237,7 @@ class TestUnknown:
         assert naming.unknown >= open_scores
 
     def test_the_limit_of_failures_is_the_users(self, files: Path) -> None:
-        strict = run_audit(make_config(files, judge="tests.audit.judges:SeldomFailing", most_unknown=0.0))
+        strict = run_audit(make_config(files, judge="tests.audit.judges:SeldomFailing", most_unknown=0.0, edits=NAMING))
         assert not strict.alive
 
 
@@ -361,7 +376,7 @@ class TestOwnership:
         ],
     )
     def test_an_audit_of_something_else_is_left_alone(self, files: Path, change: dict[str, Any], said: str) -> None:
-        config = make_config(files, limit=2, edits=("name-item",))
+        config = make_config(files, limit=2, edits=NAMING)
         run_audit(config)
         before = self.read(files / "run")
         with pytest.raises(ConfigError, match=f"run: holds a run of audit with another {said}.*--overwrite$"):
@@ -370,18 +385,18 @@ class TestOwnership:
 
     @pytest.mark.parametrize("change", [{"samples": 3}, {"answers_from": "tests.audit.judges:Writer"}])
     def test_composed_answers_are_others_than_more_or_sampled_ones(self, files: Path, change: dict[str, Any]) -> None:
-        config = make_config(files, responses=None, samples=2, limit=2, edits=("name-item",))
+        config = make_config(files, responses=None, samples=2, limit=2, edits=NAMING)
         run_audit(config)
         with pytest.raises(ConfigError, match=f"another {next(iter(change)).replace('_', ' ')} "):
             run_audit(replace(config, **change))
 
     def test_the_number_of_samples_says_nothing_where_answers_are_given(self, files: Path) -> None:
-        config = make_config(files, limit=2, edits=("name-item",))
+        config = make_config(files, limit=2, edits=NAMING)
         run_audit(config)
         assert run_audit(replace(config, samples=7)).answers == 6
 
     def test_the_same_file_by_another_name_is_the_same(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        config = make_config(files, limit=2, edits=("name-item",))
+        config = make_config(files, limit=2, edits=NAMING)
         run_audit(config)
         monkeypatch.chdir(files)
         claim(replace(config, tasks="./tasks.jsonl", responses=Path("../") / files.name / "responses.jsonl"))
@@ -389,7 +404,7 @@ class TestOwnership:
     def test_the_same_name_elsewhere_is_another_file(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (files / "other").mkdir()
         save_shape(files / "other", "presence")
-        config = replace(make_config(files, limit=2, edits=("name-item",)), tasks="tasks.jsonl")
+        config = replace(make_config(files, limit=2, edits=NAMING), tasks="tasks.jsonl")
         monkeypatch.chdir(files)
         run_audit(config)
         monkeypatch.chdir(files / "other")
@@ -397,7 +412,7 @@ class TestOwnership:
             claim(config)
 
     def test_an_audit_with_other_edits_takes_the_place_of_the_one_before(self, files: Path) -> None:
-        config = make_config(files, limit=2, edits=("name-item",))
+        config = make_config(files, limit=2, edits=NAMING)
         audit_rewards(config)
         assert {*AUDIT_FILES, *REPORT_FILES} - {"rejects.jsonl"} <= set(self.read(files / "run"))
         run_audit(replace(config, edits=("paraphrase",)))
@@ -407,14 +422,14 @@ class TestOwnership:
         assert [count["edit"] for count in json.loads(held["summary.json"])["edits"]] == ["paraphrase"]
 
     def test_results_of_another_setting_are_gone_before_a_judge_is_asked(self, files: Path) -> None:
-        config = make_config(files, limit=2, edits=("name-item",))
+        config = make_config(files, limit=2, edits=NAMING)
         audit_rewards(config)
         seen: list[set[str]] = []
         run_audit(replace(config, target=0.5), lambda _: seen.append(set(self.read(files / "run"))))
         assert {name for name in seen[0] if "journal" not in name} == {"config.json", "tasks.jsonl", ".lock"}
 
     def test_overwrite_replaces_another_audit_and_keeps_the_journal(self, files: Path) -> None:
-        config = make_config(files, limit=2, edits=("name-item",))
+        config = make_config(files, limit=2, edits=NAMING)
         first = run_audit(config)
         run_audit(replace(config, judge="lexical", scheme="additive", overwrite=True))
         assert json.loads((files / "run/config.json").read_bytes())["config"]["judge"] == "lexical"
@@ -569,7 +584,7 @@ class TestOddJudges:
 
         config = AuditConfig(
             str(files / "tasks.jsonl"), files / "responses.jsonl", judge="tests.audit.judges:Keyword",
-            out=files / "odd", scheme="additive", edits=("name-item",), resamples=100,
+            out=files / "odd", scheme="additive", edits=NAMING, resamples=100, limit=4,
         )  # fmt: skip
         with monkeypatch.context() as patch:
             patch.setattr(judges.Keyword, "probabilities", answer)
@@ -587,11 +602,11 @@ def test_lexical_is_not_asked_for_what_it_cannot_read() -> None:
 
 
 def test_other_content_in_the_same_file_is_another_audit(files: Path) -> None:
-    run_audit(make_config(files))
+    run_audit(make_config(files, limit=2, edits=NAMING))
     with (files / "responses.jsonl").open("a") as stream:
         stream.write("\n")
     with pytest.raises(ConfigError, match="holds a run of audit, and the content of responses"):
-        run_audit(make_config(files))
+        run_audit(make_config(files, limit=2, edits=NAMING))
 
 
 def test_texts_that_address_the_judge_are_counted_before_and_after_each_edit(
