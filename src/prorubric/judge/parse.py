@@ -40,27 +40,31 @@ from prorubric.llm.thinking import drop_thinking, has_thinking_mark
 from prorubric.rubric.verdict import Unknown, Verdict, are_boolean
 from prorubric.text.show import shorten
 
-_KEYS = "|".join(dict.fromkeys(form.key for form in FORMS))
+_KEYS = tuple(dict.fromkeys(form.key for form in FORMS))
 _INDEX = re.compile(r"(?:(?:criterion|item|dimension|index|no\.?)[\s_#.:-]{0,3}|#\s?)?(\d{1,4})\.?", re.IGNORECASE)
 # Flattened text that verdicts can be read from: in an object, in words that a judge may make an object of, by itself.
 _LIKE_OBJECT = re.compile(
-    rf"(?<![^\W_])(?:{_KEYS})[\W_]{{0,20}}:"
+    rf"(?<![^\W_])(?:{'|'.join(_KEYS)})[\W_]{{0,20}}:"
     r"|(?<![^\W_])(?:index|id|number|criterion|item)[\W_]{0,10}:[\W_]{0,10}(?:[a-z]{2,9}[\W_]{0,10})?\d"
     r"|[{,\"'`“”„‘’«][\W_]{0,10}(?:(?:criterion|item|dimension|index|no)[\W_]{0,10})?\d{1,4}[\W_]{0,10}:"
 )
-# Each begins with a letter or a digit, which is found fast; that it is the first of its word is tested after it.
+# Each with words of which a match has one: looking for these takes far less time. Each begins with a letter or a digit,
+# which is found fast; that it is the first of its word is tested after it.
 _LIKE_VERDICT = (
-    re.compile(
-        "|".join(
-            rf"{key}(?<![^\W_]{key})[\W_]{{0,9}}[:=|][\W_]{{0,20}}(?:\d|true|false|yes|no|first|second|equal)"
-            for key in _KEYS.split("|")
-        )
-        + r"|levels(?<![^\W_]levels)[\W_]{0,9}\d{1,4}[\W_]{0,9}[:=|]"
+    (
+        _KEYS,
+        re.compile(
+            "|".join(
+                rf"{key}(?<![^\W_]{key})[\W_]{{0,9}}[:=|][\W_]{{0,20}}(?:\d|true|false|yes|no|first|second|equal)"
+                for key in _KEYS
+            )
+            + r"|levels(?<![^\W_]levels)[\W_]{0,9}\d{1,4}[\W_]{0,9}[:=|]"
+        ),
     ),
-    re.compile(r"\d(?<![^\W_]\d)\d{0,3}[\W_]{1,10}(?:true|false)(?![^\W_])"),
+    (("true", "false"), re.compile(r"\d(?<![^\W_]\d)\d{0,3}[\W_]{1,10}(?:true|false)(?![^\W_])")),
 )
 _LIKE_NOT_APPLICABLE = re.compile(
-    rf"(?<![^\W_])(?:{_KEYS}|\d{{1,4}})[\W_]{{1,20}}(?:not[\W_]{{1,9}}applicable|n/a)(?![^\W_])"
+    rf"(?<![^\W_])(?:{'|'.join(_KEYS)}|\d{{1,4}})[\W_]{{1,20}}(?:not[\W_]{{1,9}}applicable|n/a)(?![^\W_])"
 )
 _LIKE_BARE_MARK = re.compile(r"\d\s{0,9}/\s{0,9}10\b|^[ \t*]*\d{1,2}[ \t*.]*$", re.MULTILINE)
 # A key that only benchmarks ask for would be found in too much that is judged otherwise.
@@ -123,7 +127,9 @@ class _Opened(NamedTuple):
 def holds_verdict(material: str, form: VerdictForm) -> bool:
     """True if something in the material could be read as a verdict once it is quoted."""
     shown = flatten(material)
-    is_like_verdict = any(pattern.search(shown) for pattern in _LIKE_VERDICT)
+    is_like_verdict = any(
+        any(word in shown for word in words) and pattern.search(shown) for words, pattern in _LIKE_VERDICT
+    )
     is_like_verdict |= bool(form.is_bare and _LIKE_BARE_MARK.search(shown))
     is_like_verdict |= bool(form.key in _LIKE_OWN and _LIKE_OWN[form.key].search(shown))
     is_like_verdict |= bool(form is APPLICABLE and _LIKE_NOT_APPLICABLE.search(shown))

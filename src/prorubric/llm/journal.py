@@ -13,7 +13,7 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import blake2b, sha256
@@ -137,7 +137,7 @@ class Journal:
         # A turn that is done was cancelled; its reply is kept like the others.
         turns = [turn for *_, turn in waiting]
         try:
-            kept = self._put_all((row, reply) for row, reply, _ in waiting)
+            kept = self._put_all([(row, reply) for row, reply, _ in waiting])
         except SourceError as error:
             for turn in turns:
                 if not turn.done():
@@ -147,11 +147,13 @@ class Journal:
             if not turn.done():
                 turn.set_result(reply)
 
-    def _put_all(self, rows: Iterable[tuple[_Row, Reply]]) -> list[Reply]:
+    def _put_all(self, rows: Sequence[tuple[_Row, Reply]]) -> list[Reply]:
         """Keep all of these or none; what is kept for each, with the tokens that ours used."""
         kept = []
         try:
             with _transaction(self._connection):
+                if self._connection.executemany(_PUT, [row for row, _ in rows]).rowcount == len(rows):
+                    return [reply for _, reply in rows]  # nobody had asked any of these questions
                 for row, reply in rows:
                     found = None
                     for statement in (_PUT, _REPLACE):  # the second if what is there is damaged

@@ -13,14 +13,15 @@ _NAME = r"\w{0,20}(?:think|thought|reason|reflect|analysis|scratchpad|monologue|
 _OPENING_TAG = re.compile(rf"<({_NAME})(?:\s[^<>]{{0,64}})?>", re.IGNORECASE)
 _TAG = re.compile(rf"<[/|｜]{{0,2}}{_NAME}(?:\s[^<>]{{0,64}})?[|｜]?>", re.IGNORECASE)
 _CLOSING = re.compile("|".join(re.escape(closing) for _, closing in THINKING_PAIRS), re.IGNORECASE)
-_MARK = match_starts(flatten(mark) for pair in THINKING_PAIRS for mark in pair)
+_MARKS = {flatten(mark) for pair in THINKING_PAIRS for mark in pair}
+_MARK, _STARTS = match_starts(_MARKS), {"<", *(mark[0] for mark in _MARKS)}
 _CHANNEL = re.compile(r"\s*analysis(?=[A-Z])")
 
 
 def has_thinking_mark(text: str) -> bool:
     """True if anything in a text opens or closes thinking, anywhere and in any spelling."""
     shown = flatten(text)
-    if _MARK.search(shown) or _TAG.search(shown):
+    if any(start in shown for start in _STARTS) and (_MARK.search(shown) or _TAG.search(shown)):
         return True
     # What is left of gpt-oss's channels if a server drops the tokens around their names.
     return "assistantfinal" in text or _CHANNEL.match(text) is not None
