@@ -136,9 +136,9 @@ def _find_cut(answer: PolicyAnswer) -> str:
 
 def _list_worst(item: Item, reading: Reading) -> tuple[Verdict, ...]:
     """What an answer without text gets: nothing is met, and every mark is at the bad end of its scale."""
-    if reading.form.is_boolean:
-        return (False,) * len(list_items(item.task, reading))
-    return tuple(reading.form.scale[own.weight < 0] for own in list_items(item.task, reading))
+    low, high = reading.form.scale
+    is_fault = [reading.name == "creative" and own.weight < 0 for own in list_items(item.task, reading)]
+    return tuple(False if reading.form.is_boolean else high if fault else low for fault in is_fault)
 
 
 def _bound(item: Item, reading: Reading, verdicts: Sequence[Verdict]) -> tuple[float, float]:

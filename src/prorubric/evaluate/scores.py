@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from prorubric.errors import RubricError
 from prorubric.evaluate.statistics import estimate_mean, estimate_ratio, sign_test, wilson_interval
 from prorubric.judge.agreement import Confusion, Label, count_pairs
+from prorubric.judge.forms import LARGEST_MARK
+from prorubric.judge.texts import CREATIVE_LOWER
 from prorubric.rubric.base import Record
 from prorubric.rubric.verdict import Unknown
 from prorubric.text.show import show
@@ -23,19 +25,6 @@ Games = tuple[Hashable, str | None, str | None]
 
 _LABELS = {"A>>B": (1.0, 3), "A>B": (1.0, 1), "A=B": (0.5, 1), "B>A": (0.0, 1), "B>>A": (0.0, 3)}
 """What each label gives A, and how often it counts."""
-
-_LOWER_IS_BETTER = {
-    "Meandering",
-    "Weak Dialogue",
-    "Tell-Don't-Show",
-    "Unsurprising or Uncreative",
-    "Amateurish",
-    "Purple Prose",
-    "Overwrought",
-    "Incongruent Ending Positivity",
-    "Unearned Transformations",
-}
-_LARGEST_MARK = 20
 
 
 class HealthBenchScore(Record):
@@ -220,7 +209,7 @@ class CreativeScore(Record):
 
 
 def creative_score(
-    pieces: Sequence[Sequence[tuple[str, float | None]]], largest: float | None = _LARGEST_MARK
+    pieces: Sequence[Sequence[tuple[str, float | None]]], largest: float | None = LARGEST_MARK
 ) -> CreativeScore:
     """Criteria and marks (0..20) by piece; the nine criteria of which less is better are inverted.
 
@@ -234,7 +223,7 @@ def creative_score(
         known = [(name, mark) for name, mark in marks if mark is not None]
         kept = [(name, mark) for name, mark in known if mark >= 0 and (largest is None or mark <= largest)]
         dropped += len(known) - len(kept)
-        values = [_LARGEST_MARK - mark if name in _LOWER_IS_BETTER else mark for name, mark in kept]
+        values = [LARGEST_MARK - mark if name in CREATIVE_LOWER else mark for name, mark in kept]
         is_read = len(known) == len(marks) and bool(values)
         scores.append(5 * math.fsum(values) / len(values) if is_read else None)
         every += values if is_read else []

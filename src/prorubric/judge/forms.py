@@ -21,8 +21,6 @@ _NOT_APPLICABLE = {"not applicable", "n/a"}
 EXTENTS = {"not at all": 0.0, "barely": 0.25, "in part": 0.5, "for the most part": 0.75, "in full": 1.0}
 """The five phrases for how far an answer covers something, and what each is worth."""
 LARGEST_MARK = 20
-LABELS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
-"""Which of two answers is better, from the first by far to the second by far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +97,10 @@ def read_side(value: Any) -> str | None:
     return word if word in ("first", "second", "equal") else None
 
 
+def read_nothing(_: Any) -> None:
+    """Nothing: the reply is text, and no value of a JSON object counts."""
+
+
 BOOLEAN = VerdictForm("satisfied", {"type": "boolean"}, read_boolean)
 APPLICABLE = VerdictForm(
     "satisfied", {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["not applicable"]}]}, read_applicable
@@ -137,7 +139,7 @@ EXTENT = VerdictForm(
     from_probability=lambda probability: probability,
     is_exact=True,
 )
-TEXT_MARKS = VerdictForm("marks", {}, read_mark, scale=(0.0, float(LARGEST_MARK)), is_text=True)
-TEXT_LABEL = VerdictForm("label", {}, read_side, is_text=True)
+TEXT_MARKS = VerdictForm("marks", {}, read_nothing, scale=(0.0, float(LARGEST_MARK)), is_text=True)
+TEXT_LABEL = VerdictForm("label", {}, read_nothing, is_text=True)
 
 FORMS = (BOOLEAN, APPLICABLE, LEVEL, MARK, SIDE)

@@ -200,10 +200,10 @@ class Judge:
             found = await self._judge_by_probability(self._yes_no, task, shown.text, wanted, items)
         else:
             prompt = self._find_prompt(wanted.prompt, self._find_form(wanted))
-            if self.config.evidence and not wanted.is_joint:
+            if self.config.evidence and wanted.asks_by_item:
                 asking = TEXTS["quote_and_turn" if shown.turns else "quote"]
                 prompt = replace(prompt, closing=f"{prompt.closing} {asking}")
-            render = partial(self._render, prompt, task, shown)
+            render = partial(self._render, prompt, task, shown, show_points=wanted.shows_points)
             orders = [items] * max(self.config.votes, self.config.draws if wanted.is_averaged else 1)
             if self.config.permute and not wanted.form.is_text:
                 orders[1:] = [_permute(items, f"{task.id}/{vote}") for vote in range(1, len(orders))]

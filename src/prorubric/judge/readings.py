@@ -63,6 +63,8 @@ class Reading:
     """True if an item is nothing but criteria, so that the checks on all of them decide it."""
     is_single: bool = False
     """True if each item has a call of its own, with the reason before the verdict; its place does not matter then."""
+    shows_points: bool = False
+    """True if a single item is shown with its points in square brackets before it."""
     most_items: int | None = None
     """The most items that its prompt asks about in one call."""
     is_averaged: bool = False
@@ -71,6 +73,11 @@ class Reading:
     """True if a judge that only compares words can read it."""
     needs: Literal["dimensions", "restated criteria"] | None = None
     """What a task must have been compiled with."""
+
+    @property
+    def asks_by_item(self) -> bool:
+        """True if a call asks for a verdict on each of several items."""
+        return not (self.is_joint or self.is_single or self.form.is_text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return find_reading, (self.name,)
@@ -172,14 +179,7 @@ READINGS = {
         Reading("redundancy", lambda _: [(TEXTS["redundancy"], 1.0)], "response"),
         Reading("probe", _list_probe, "response"),
         Reading("probe-single", _list_probe, "response", STRICT, "single", is_single=True),
-        Reading(
-            "healthbench",
-            lambda task: [(f"[{weight:g}] {text}", weight) for text, weight in _list_criteria(task)],
-            "criterion",
-            MET,
-            "healthbench",
-            is_single=True,
-        ),
+        Reading("healthbench", _list_criteria, "criterion", MET, "healthbench", is_single=True, shows_points=True),
         Reading("healthbench-bare", _list_criteria, "criterion", MET, "healthbench", is_single=True),
         Reading("writing", _list_criteria, "criterion", SCORE, "writing", is_single=True),
         Reading("coverage", _list_criteria, "criterion", EXTENT, "coverage", most_items=8),

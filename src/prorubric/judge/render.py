@@ -32,8 +32,7 @@ PAIR_PROMPTS = ("pairwise", "arena", "arena-creative")
 PROMPT_NAMES = tuple(dict.fromkeys([*(reading.prompt for reading in READINGS.values()), *PAIR_PROMPTS]))
 """Those of the readings, and those for two responses."""
 _ONE_ITEM = {reading.prompt for reading in READINGS.values() if reading.is_single}
-_BY_ITEM = (reading for reading in READINGS.values() if not reading.is_joint and not reading.form.is_text)
-_ASKS_BY_ITEM = {reading.prompt for reading in _BY_ITEM} - _ONE_ITEM
+_ASKS_BY_ITEM = {reading.prompt for reading in READINGS.values() if reading.asks_by_item}
 
 Layout = Literal["paper", "prefix-first"]
 _FOLDER = Path(__file__).parent / "prompts"
@@ -105,11 +104,12 @@ def render_judge_prompt(
     items: tuple[Item, ...],
     layout: Layout = "paper",
     show_weights: bool = True,
+    show_points: bool = False,
 ) -> Rendered:
     """Fill a prompt for one response and the items that are asked about."""
     texts = {
         "conversation": render_conversation(task),
-        "items": _render_items(task, prompt.name, items, show_weights),
+        "items": _render_items(task, prompt.name, items, show_weights, show_points),
         "response": response.fenced,
     }
     order = ("conversation", "response", "items") if layout == "paper" else ("conversation", "items", "response")
@@ -156,15 +156,16 @@ def _fill(prompt: JudgePrompt, texts: dict[str, str], material: list[str]) -> Re
 
 
 @remember(1024)
-def _render_items(_: Task, name: str, items: tuple[Item, ...], show_weights: bool) -> str:
+def _render_items(_: Task, name: str, items: tuple[Item, ...], show_weights: bool, show_points: bool) -> str:
     if name in _ONE_ITEM:
-        return clean(items[0].text)
+        points = f"[{items[0].weight:g}] " if show_points else ""
+        return points + clean(items[0].text)
     if name == "creative":
         return "\n".join(f"{item.text}{'' if item.weight > 0 else ' (less is better)'}" for item in items)
-    if name == "coverage":
-        show_weights = False
     rows = [
-        {"index": item.index, "criterion": item.text}
+        {"index": item.index, "question": item.text}
+        if name == "coverage"
+        else {"index": item.index, "criterion": item.text}
         | ({"weight": item.weight} if show_weights else {})
         | {"polarity": item.polarity}
         for item in items

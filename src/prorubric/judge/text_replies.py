@@ -18,13 +18,22 @@ from prorubric.text.show import shorten
 
 _NAMES = {re.sub(r"\W+", " ", name.lower()): place for place, name in enumerate(CREATIVE_NAMES)}
 _NAME = "|".join(re.escape(name).replace(r"\ ", r"\W{1,3}") for name in _NAMES)
-_MARK_LINE = re.compile(rf"[\W_]*(?:\d{{1,2}}[.)])?[\W_]*({_NAME})[\s*_]*:(.*)", re.IGNORECASE)
-_MARK = re.compile(r"[\s*_\[(]*(\d{1,3}(?:\.\d{1,2})?)(?:\s?/\s?20|\s+out of 20)?[\s*_\]).]*")
-_LEFT_OUT_WORDS = re.compile(r"[\s*_\[(]*(?:n/?a|not applicable|-|–|—)?[\s*_\]).]*", re.IGNORECASE)
+_MARK_LINE = re.compile(
+    rf"[\W_]{{0,9}}(?:\d{{1,2}}[.)])?[\W_]{{0,9}}({_NAME})(?:\s*\([^()]*\))?[\s*_]{{0,9}}:(.*)", re.IGNORECASE
+)
+_MARK = re.compile(r"(\d{1,3}(?:\.\d{1,2})?)(?:\s?/\s?20|\s+out of 20)?")
+_AROUND = " \t*_[]()."
+_NO_MARK = ("", "-", "–", "—", "n/a", "na", "not applicable")
+_PROSE = re.compile(r"[^\W\d_]\w*\W+(?:\w+\W+){2}\w+")
+"""A value that begins with four words is part of the analysis."""
 _LIKE_MARK = re.compile(rf"(?<![^\W_])(?:{_NAME})[\W_]{{0,20}}\d")
-_SIGN = r"\s*(?:>>?|<<?|=)\s*"
-_LABEL = re.compile(rf"\[\[\s*([AB]{_SIGN}[AB])\s*\]\]"), re.compile(rf"\[\s*([AB]{_SIGN}[AB])\s*\]")
-_LIKE_LABEL = re.compile(rf"\[\s*[ab]{_SIGN}[ab]\s*\]")
+_SIDES = r"((?:A\s*(?:>>?|<<?|=)\s*B)|(?:B\s*(?:>>?|<<?|=)\s*A))"
+# An index of an array, such as x[a>b], is no label; one in single brackets also has to end its line.
+_LABELS = (
+    re.compile(rf"(?<![\w\])])\[\[\s*{_SIDES}\s*\]\]", re.IGNORECASE),
+    re.compile(rf"(?<![\w\])])\[\s*{_SIDES}\s*\](?=[ \t*.]*$)", re.MULTILINE),
+)
+_LIKE_LABEL = re.compile(rf"\[\s*{_SIDES}\s*\]", re.IGNORECASE)
 
 
 def holds_text(material: str, form: VerdictForm) -> bool:
@@ -61,9 +70,12 @@ def _read_marks(lines: Sequence[str]) -> tuple[Verdict, ...] | Unknown:
         if found is None:
             continue
         place = _NAMES[re.sub(r"\W+", " ", found[1].lower())]
-        number = _MARK.fullmatch(found[2])
-        if number is None and not _LEFT_OUT_WORDS.fullmatch(found[2]):
-            return Unknown(f"the mark is {shorten(found[2].strip(), 40)!r}", kind=UNREADABLE)
+        value = found[2].strip(_AROUND)
+        number = _MARK.fullmatch(value)
+        if number is None and value.lower() not in _NO_MARK:
+            if _PROSE.match(value):
+                continue
+            return Unknown(f"the mark is {shorten(value, 40)!r}", kind=UNREADABLE)
         mark: Verdict = NotApplicable() if number is None else float(number[1])
         if isinstance(mark, float) and not (mark <= LARGEST_MARK and (2 * mark).is_integer()):
             return Unknown(f"the mark is {mark:g}; marks are from 0 to {LARGEST_MARK}", kind=UNREADABLE)
@@ -78,9 +90,9 @@ def _read_marks(lines: Sequence[str]) -> tuple[Verdict, ...] | Unknown:
 
 def _read_label(text: str) -> str | Unknown:
     """The last label, in double brackets or else in single ones. Labels that end a reply together must be the same."""
-    for pattern in _LABEL:
+    for pattern in _LABELS:
         last = set[str]()
-        for part in reversed(re.split(r"\n\s*\n", text.upper())):
+        for part in reversed(re.split(r"\n\s*\n", text)):
             labels = {_turn(label) for label in pattern.findall(part)}
             is_bare = not re.search(r"\w", pattern.sub("", part))
             if last and (not labels or not is_bare):
@@ -92,8 +104,9 @@ def _read_label(text: str) -> str | Unknown:
 
 
 def _turn(label: str) -> str:
-    """The label with the better answer first: `A<B` is `B>A`."""
-    one, sign, other = label[0], "".join(label[1:-1].split()), label[-1]
-    if sign == "=" or one == other:
-        return "A=B" if one != other else label
-    return f"{other}{sign.replace('<', '>')}{one}" if "<" in sign else f"{one}{sign}{other}"
+    """A label with the better answer first: `A<B` is `B>A`."""
+    joined = "".join(label.upper().split())
+    one, sign, other = joined[0], joined[1:-1], joined[-1]
+    if sign == "=":
+        return "A=B"
+    return f"{other}{sign.replace('<', '>')}{one}" if "<" in sign else joined
