@@ -24,7 +24,7 @@ from prorubric.errors import MissingExtraError, ModelError, ProRubricError
 from prorubric.llm import local
 from prorubric.llm.fence import CHAT_TOKENS_FILE
 from prorubric.llm.local import ContextError, LocalModel, UnjudgedError, find_weights, fingerprint_file
-from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from prorubric.llm.model import Failure, Model, Outcome, Reply, Request, YesNoModel
 from prorubric.rubric.records import Message
 from tests.patience import PATIENCE
 
@@ -347,6 +347,15 @@ class TestCompleting:
 
         first, second, again = asyncio.run(use())
         assert first == again != second
+
+    def test_the_likeliest_word_alone_leaves_nothing_to_a_seed(self, model: LocalModel) -> None:
+        async def use() -> list[Outcome]:
+            options = [{"top_k": 1, "seed": 1}, {"top_k": 1, "seed": 2, "thinking": False}, {"seed": 2}]
+            requests = [ask("Tell a story.", max_tokens=8, temperature=1.5, **option) for option in options]
+            return [await model.complete(request) for request in requests]
+
+        first, second, free = (outcome.text for outcome in asyncio.run(use()) if isinstance(outcome, Reply))
+        assert first == second != free
 
     def test_what_does_not_fit_is_a_failure_with_the_numbers(self, model: LocalModel) -> None:
         outcome = asyncio.run(model.complete(ask("word " * 1000)))

@@ -10,6 +10,7 @@ import pytest
 
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError, ProRubricError
+from prorubric.evaluate.judging import PROBE_NAMES
 from prorubric.evaluate.records import Policy
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
@@ -102,12 +103,7 @@ def test_pairs_and_probe_are_judged_by_what_the_judge_says_of_their_answers(
     assert result.comparisons is not None
     [pair] = result.comparisons.pairs
     assert (pair.policy, pair.other, pair.wins, pair.ties, pair.losses, pair.inconsistent) == ("half", "full", 0, 0, 4, 0)
-    assert [rate.criterion for rate in result.comparisons.probe] == [
-        "request first",
-        "fits the situation",
-        "nothing needless",
-        "certain and uncertain kept apart",
-    ]
+    assert [rate.criterion for rate in result.comparisons.probe] == [*PROBE_NAMES]
 
 
 def test_what_the_judge_cannot_say_has_bounds_and_leaves_the_common_set_of_every_policy(

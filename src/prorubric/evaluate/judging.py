@@ -21,7 +21,7 @@ from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.runs.models import AnyModel, Redrawn
 
 BASELINE = "baseline"
-PROBE_NAMES = ("request first", "fits the situation", "nothing needless", "certain and uncertain kept apart")
+PROBE_NAMES = ("1 request first", "2 fits the situation", "3 nothing needless", "4 uncertainty stated")
 """The four criteria of the probe, in their order."""
 _REFUSALS = (400, 413, 422)
 _REDRAW = 1000
