@@ -102,7 +102,14 @@ def test_pairs_and_probe_are_judged_by_what_the_judge_says_of_their_answers(
     assert means(result) == {"probe-medical": {"full": 0.0, "half": 100.0}}
     assert result.comparisons is not None
     [pair] = result.comparisons.pairs
-    assert (pair.policy, pair.other, pair.wins, pair.ties, pair.losses, pair.inconsistent) == ("half", "full", 0, 0, 4, 0)
+    assert (pair.policy, pair.other, pair.wins, pair.ties, pair.losses, pair.inconsistent) == (
+        "half",
+        "full",
+        0,
+        0,
+        4,
+        0,
+    )
     assert [rate.criterion for rate in result.comparisons.probe] == [*PROBE_NAMES]
 
 
