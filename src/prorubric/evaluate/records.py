@@ -138,6 +138,7 @@ class DataFile:
     name: str
     """Where it is looked for below the data folder."""
     rows: int
+    """Of the published file; 0 if it is not known."""
     licence: str
     get: str
     """How to get it, in one line."""

@@ -12,7 +12,7 @@ FILE = DataFile(
     "researchqa/valid.json",
     703,
     "MIT",
-    "dataset realliyifei/ResearchQA on Hugging Face, split valid",
+    "valid.json of the dataset realliyifei/ResearchQA on Hugging Face",
     also=("researchqa/valid.jsonl", "researchqa_valid.json"),
 )
 
