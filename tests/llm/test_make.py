@@ -71,7 +71,7 @@ def test_an_import_path_names_an_object_or_a_class(spec: str, said: str) -> None
         ("127.0.0.1:9#name", "without http:// in front; write http://127.0.0.1:9/v1#name$"),
         ("host/v1", "without http:// in front; write http://host/v1#name$"),
         ("ftp://x/v1#y", "the model 'ftp://x/v1#y' is an address with ftp://; write http://x/v1#y$"),
-        ("lexcial", r"no model is called 'lexcial'; known forms: .*object; did you mean lexical\?$"),
+        ("lexcial", r"no model is called 'lexcial'; known forms: .*checkpoint; did you mean lexical\?$"),
     ],
 )
 def test_a_string_that_names_nothing_is_refused_with_the_forms_that_do(spec: str, said: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.llm.server import BEHAVIOURS, Exchange
 
 CANARY = "healthbench:0a1b2c3d-0000-4000-8000-00000000cafe"
-SECRET = "quinquagenarian"  # noqa: S105 - a word of the prompts, which no run folder may hold
+SECRET = "quinquagenarian"
 _ANSWER = re.compile(r"<<<(ANSWER|FIRST) ([0-9A-F]{16})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _SECOND = re.compile(r"<<<SECOND ([0-9A-F]{16})\n(.*?)\nSECOND \1>>>", re.DOTALL)
 _WORD = re.compile(r"says the word (\w+)")

@@ -74,8 +74,9 @@ def _read_suite(config: EvaluateConfig) -> EvaluateConfig:
 def _print_list(data_dir: Path, *, json: bool) -> None:
     found = describe_benchmarks(data_dir)
     if json:
-        shown = ({**asdict(file), "place": str(file.place), "path": file.path and str(file.path)} for file in found)
-        write_json_line([*shown])
+        write_json_line(
+            [{**asdict(file), "place": str(file.place), "path": file.path and str(file.path)} for file in found]
+        )
         return
     console = make_console()
     table = make_table("benchmark", "rows", "licence", "file", "")
@@ -85,8 +86,8 @@ def _print_list(data_dir: Path, *, json: bool) -> None:
         rows = "" if file.rows is None else f"{file.rows:,}"
         table.add_row(file.benchmark, rows, file.licence, file.place.name, shown)
     console.print(table)
-    for file in dict.fromkeys((file.place, file.sha256, file.get) for file in found if file.path is None):
-        place, digest, get = file
+    missing = dict.fromkeys((file.place, file.sha256, file.get) for file in found if file.path is None)
+    for place, digest, get in missing:
         print_line(console, f"{place}: {get}" + (f" (sha256 {digest[:12]}…)" if digest else ""))
 
 

@@ -87,19 +87,19 @@ def list_cases(
         for pair in dict.fromkeys(pair for pairs in matched for pair in pairs):
             for item in loaded.items:
                 match [*answers.read(AnswerKey(name, item.id, 0, benchmark.budget) for name in pair)]:
-                    case [answer, other]:
-                        yield Case(*about, item, answer, other)
+                    case [own, other]:
+                        yield Case(*about, item, own, other)
         return
     items = {item.id: item for item in loaded.items}
     for policy in sides.policies:
         for answer in answers.read(key for key, _ in list_keys(loaded, policy, samples)):
             item = items[answer.item]
             baseline = PolicyAnswer(policy=BASELINE, item=item.id, text=item.baseline or "")
-            other = baseline if kind == "baseline" else None
-            yield Case(*about, item, answer, other)
+            case = Case(*about, item, answer, baseline if kind == "baseline" else None)
+            yield case
             if repeated > 0:
                 repeated -= 1
-                yield Case(*about, item, answer, other, repeat=1)
+                yield replace(case, repeat=1)
 
 
 def start_seeing(judging: JudgeConfig, *models: AnyModel) -> Callable[[Case], Coroutine[Any, Any, Seen]]:

@@ -39,7 +39,7 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         from prorubric.llm.local import LocalModel  # noqa: PLC0415 - loads an optional library
 
         return LocalModel(spec)
-    if Path(spec).is_dir():
+    if spec and Path(spec).is_dir():
         from prorubric.llm.checkpoint import CheckpointModel  # noqa: PLC0415 - loads an optional library
 
         return CheckpointModel(spec)
