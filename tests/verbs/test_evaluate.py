@@ -315,3 +315,40 @@ def test_a_judge_is_asked_twice_about_some_answers_to_see_whether_it_repeats_its
     assert result.comparisons is not None
     [again] = result.comparisons.repeats
     assert (again.repeated.items, again.repeated.flipped) == (2, 0)
+
+
+@pytest.mark.xdist_group("ray")
+def test_ray_gives_the_same_files_as_this_process(data: Path, server: MisbehavingServer) -> None:
+    benchmarks = ("healthbench", "medqa", "pairs-medical")
+    evaluate_policies(make_config(data, server, *benchmarks))
+    asked = server.calls
+    evaluate_policies(make_config(data, server, *benchmarks, out=data.parent / "ray", engine="ray"))
+    for name in ("answers.jsonl", "verdicts.jsonl", "scores.jsonl", "games.jsonl", "comparisons.json"):
+        assert (data.parent / "ray" / name).read_bytes() == (data.parent / "run" / name).read_bytes()
+    assert server.calls == 2 * asked
+
+
+def test_the_program_prints_tables_and_ends_with_one_if_a_call_failed(
+    data: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ["evaluate", "healthbench", "pairs-medical", "--data-dir", str(data), "--out", str(data.parent / "run")]
+    told += ["--policy", f"full={name_model(server, 'writes-rest-drink')}", "--retries", "0"]
+    told += ["--policy", f"half={name_model(server, 'writes-rest')}", "--judge", name_model(server, "judge")]
+    server.script("503")
+    assert run_program(told) == 1
+    said = capsys.readouterr().out
+    assert "unfinished: 1 call of the stage answers failed" in said
+    assert run_program(told) == 0
+    said = capsys.readouterr().out
+    assert "pool 4 → answered 4 → judged 4 → in common 4" in said
+    assert "half − full   -50.0" in said
+    assert "half against full: 0 won, 0 tied, 0 inconsistent, 4 lost" in said
+
+
+def test_the_list_says_for_every_file_where_it_is_looked_for_and_how_to_get_it(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_program(["evaluate", "--list", "--data-dir", str(data)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "medqa 1,273 MIT phrases_no_exclude_test.jsonl another file" in said
+    assert "gpqa/gpqa_diamond.csv: dataset.zip of idavidrein/gpqa on GitHub" in said

@@ -20,7 +20,7 @@ from prorubric.cli.output import (
 )
 from prorubric.cli.progress import show_progress
 from prorubric.evaluate.benchmarks.registry import describe_benchmarks
-from prorubric.evaluate.compare import Table
+from prorubric.evaluate.compare import Comparisons, Table
 from prorubric.text.show import count
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
@@ -75,7 +75,10 @@ def _print_list(data_dir: Path, *, json: bool) -> None:
     found = describe_benchmarks(data_dir)
     if json:
         write_json_line(
-            [{**asdict(file), "place": str(file.place), "path": file.path and str(file.path)} for file in found]
+            [
+                {**asdict(file), "place": str(file.place), "path": None if file.path is None else str(file.path)}
+                for file in found
+            ]
         )
         return
     console = make_console()
@@ -112,13 +115,15 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
     if result.comparisons is not None:
         for table in result.comparisons.tables:
             _print_table(table, console)
+        _print_others(result.comparisons, console)
     print_calls(result, console)
     print_line(console, f"The run is in {result.folder}/." if result.page is None else f"The page is {result.page}.")
 
 
 def _print_table(table: Table, console: Console) -> None:
     judge = f", judged by {table.judge}" if table.judge else ""
-    said = f"pool {table.pool:,} → answered {table.answered:,} → in common {table.common:,}"
+    judged = min((arm.judged for arm in table.arms), default=0)
+    said = f"pool {table.pool:,} → answered {table.answered:,} → judged {judged:,} → in common {table.common:,}"
     console.print()
     print_line(console, f"{table.benchmark}{judge}: {said}")
     shown = make_table("policy", "score", "95%", "failed", "lost", "characters")
@@ -137,3 +142,22 @@ def _print_table(table: Table, console: Console) -> None:
             p, least = show_figure(one.p_holm, ".3f"), show_figure(one.smallest_found, ".1f")
             shown.add_row(name, show_figure(one.mean, "+.1f"), interval, p, least, mark)
         console.print(shown)
+
+
+def _print_others(found: Comparisons, console: Console) -> None:
+    """Pairs, judges against people, and how far judges agree."""
+    for pair in found.pairs:
+        won = f"{pair.wins:,} won, {pair.ties:,} tied, {pair.inconsistent:,} inconsistent, {pair.losses:,} lost"
+        lost = f", {pair.unread:,} unread" if pair.unread else ""
+        place = f"{pair.benchmark}, judged by {pair.judge}"
+        print_line(console, f"{place}: {pair.policy} against {pair.other}: {won}{lost}")
+    for one in found.labels:
+        mean = f"balanced F1 {show_figure(one.criteria.mean, '.3f')} over {count(len(one.criteria.by_criterion), 'criterion')}"
+        sides = f"{len(one.criteria.one_sided):,} of them one-sided ({show_figure(one.criteria.mean_of_all, '.3f')} with these)"
+        print_line(console, f"{one.judge} against people: {mean}, {sides}, {one.unknown:,} unknown")
+    for rank in found.ranks:
+        rho = show_figure(rank.rho, ".2f")
+        print_line(console, f"{rank.benchmark}: {rank.first} and {rank.second} rank {rank.policies} policies: ρ {rho}")
+    for again in found.repeats:
+        share = f"{again.repeated.flipped:.0%} of {count(again.repeated.items, 'answer')}"
+        print_line(console, f"{again.benchmark}: {again.judge} changed its mind on {share} that it judged twice")
