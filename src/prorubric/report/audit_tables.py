@@ -72,12 +72,12 @@ def render_latex(result: AuditResult) -> str:
             if edit == AGAIN:
                 rows.append(r"\midrule")
             cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in across)
-            rows.append(_render_row([escape_latex(edit), *cells]))
+            rows.append(render_row([escape_latex(edit), *cells]))
         blocks.append((["edit", *map(escape_latex, across)], rows))
     dead = ", ".join(escape_latex(line.scheme) for line in result.headline if not line.alive)
     caption = _render_caption("effects-caption", result)
     caption += f" The judge is not alive under {dead}: no verdict there." if dead else ""
-    return _render_table(blocks, caption)
+    return render_table(blocks, caption)
 
 
 def render_forecast_latex(result: AuditResult) -> str:
@@ -87,9 +87,9 @@ def render_forecast_latex(result: AuditResult) -> str:
         tied = _render_figure(None if row.tied is None else 100 * row.tied, 0)
         figures = map(_render_figure, (row.levels, row.spread, row.mean))
         cells = [escape_latex(row.scheme), tied, *figures, str(row.groups), _render_figure(row.size)]
-        rows.append(_render_row(cells))
+        rows.append(render_row(cells))
     heads = ["scheme", r"tied (\%)", "levels", "spread", "mean", "groups", "answers"]
-    return _render_table([(heads, rows)], _render_caption("forecast-caption", result))
+    return render_table([(heads, rows)], _render_caption("forecast-caption", result))
 
 
 def escape_latex(text: str) -> str:
@@ -102,17 +102,19 @@ def _render_caption(name: str, result: AuditResult) -> str:
     return NOTES[name].format_map({name: escape_latex(str(getattr(result, name))) for name in names})
 
 
-def _render_table(blocks: Iterable[Block], caption: str) -> str:
+def render_table(blocks: Iterable[Block], caption: str) -> str:
+    """One or several tabulars under one caption, of cells that are LaTeX. Needs the package booktabs."""
     tabulars: list[str] = []
     for heads, rows in blocks:
         opening = f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
-        lines = (opening, r"\toprule", _render_row(heads), r"\midrule", *rows, r"\bottomrule", r"\end{tabular}")
+        lines = (opening, r"\toprule", render_row(heads), r"\midrule", *rows, r"\bottomrule", r"\end{tabular}")
         tabulars.append("\n".join(lines))
     body = "\n\\par\\medskip\n".join(tabulars)
     return "\n".join((r"\begin{table}", r"\centering", r"\small", body, f"\\caption{{{caption}}}", r"\end{table}", ""))
 
 
-def _render_row(cells: Sequence[str]) -> str:
+def render_row(cells: Sequence[str]) -> str:
+    """One line of a tabular."""
     return " & ".join(cells) + r" \\"
 
 
