@@ -14,7 +14,7 @@ from prorubric.evaluate.paper import find_paper_agreement
 from prorubric.evaluate.sides import SideResult
 from prorubric.report.audit_plots import Mark, render_axis, render_line
 from prorubric.report.evaluation_headline import describe_result
-from prorubric.report.evaluation_tables import list_main, list_main_columns, title_of
+from prorubric.report.evaluation_tables import list_blocks, title_of
 from prorubric.report.numbers import UNKNOWN, percent, plain, signed
 from prorubric.report.page import (
     NOTES,
@@ -94,8 +94,10 @@ def _render_header(name: str, found: Comparisons) -> Html:
     sentences = [own_words(line, "span") for line in describe_result(found)]
     shown, rest = sentences[:_MOST_SENTENCES], sentences[_MOST_SENTENCES:]
     judges = dict.fromkeys(one.judge for one in found.tables if one.judge)
+    seeds = {side.name: [*side.by_seed] for one in found.tables for side in one.sides}
+    named = [name if own == [name] else f"{name} ({', '.join(own)})" for name, own in seeds.items()]
     facts = (
-        ("Policies", ", ".join(found.policies)),
+        ("Policies, seeds", ", ".join(named)),
         ("Benchmarks", ", ".join(dict.fromkeys(title_of(one.benchmark) for one in found.tables)) or "none"),
         ("Judges", ", ".join(judges) or "none needed"),
         ("Common set", "of every table" if found.pairing == "table" else "of every pair"),
@@ -112,63 +114,63 @@ def _render_header(name: str, found: Comparisons) -> Html:
 
 
 def _render_numbers(found: Comparisons) -> Html | None:
-    """From the pool to the common set, as bars."""
-    groups = []
+    """From the pool to the common set: one bar for each table."""
+    lines = []
     for one in found.tables:
         judged = min((arm.judged for arm in one.arms), default=0)
-        steps = (
-            ("pool", one.pool),
-            ("answered", one.answered),
-            ("judged, worst policy", judged),
-            ("common", one.common),
-        )
-        lines = []
-        for place, (name, number) in enumerate(steps):
-            share = 100 * number / one.pool
-            style = "c0" if place == len(steps) - 1 else "rest"
-            bar = element("rect", x="0", y="20%", width=f"{share:.2f}%", height="60%", class_=style)
-            figures = (element("b", f"{number:,}"), " ", element("small", percent(number / one.pool)))
-            lines.append(_join_line(name, element("svg", bar, class_="plot", aria_hidden="true"), *figures))
-        groups.append(element("div", _title(one), lines, class_="forest"))
-    return join(note(NOTES["evaluation-numbers"]), groups) if groups else None
+        steps = ((one.pool, "pool"), (one.answered, "answered"), (judged, "split"), (one.common, "c0"))
+        bars = [
+            element("rect", x="0", y="15%", width=f"{100 * number / one.pool:.2f}%", height="70%", class_=style)
+            for number, style in steps
+        ]
+        shown = " → ".join(f"{number:,}" for number, _ in steps)
+        plot = element("svg", bars, class_="plot", role="img", aria_label=shown)
+        name = element("span", title_of(one.benchmark), element("small", _by(one.judge)))
+        lines.append(_join_line(name, plot, element("b", percent(one.common / one.pool)), element("small", shown)))
+    if not lines:
+        return None
+    names = (("pool", "pool"), ("answered", "answered by all"), ("split", "judged, worst policy"), ("c0", "common"))
+    legend = [element("span", _swatch(style), title) for style, title in names]
+    legend_line = element("div", legend, class_="legend")
+    return join(note(NOTES["evaluation-numbers"]), legend_line, element("div", lines, class_="forest"))
+
+
+def _swatch(style: str) -> Html:
+    inner = element("rect", width="100%", height="100%", class_=style)
+    return element("svg", inner, class_="swatch", aria_hidden="true")
 
 
 def _render_main(found: Comparisons) -> Html | None:
     """Methods down, benchmarks across, the paper's figures under ours."""
-    scores = list_main(found)
-    columns = list_main_columns(scores)
-    if not columns:
+    tables: list[Child] = []
+    several = len({one.judge for one in found.tables if one.judge}) > 1
+    for block in list_blocks(found):
+        rows: list[Row] = []
+        for method, line in block.rows.items():
+            row: list[Child | Cell] = [own_words(method)]
+            for score in line:
+                spread = None if score is None or score.sd is None else element("small", f" ±{plain(score.sd)}")
+                value = score.headline if score else None
+                row.append(Cell((plain(value), spread), value, strong=bool(score and score.benchmark == "average")))
+            rows.append(row)
+            for model in dict.fromkeys(model for score in line if score for model in score.paper):
+                printed = [score.paper.get(model) if score else None for score in line]
+                name = element("small", f"paper, {model}", class_="paper-row")
+                rows.append((name, *(Cell(element("small", plain(v)) if v is not None else "", v) for v in printed)))
+        title = block.judge if "average" in block.benchmarks else f"{block.judge}, other benchmarks"
+        head = element("h4", own_words(title)) if several else None
+        tables.append(join(head, table("Scores", ["method", *map(title_of, block.benchmarks)], rows)))
+    if not tables:
         return None
-    cells = {(score.method, score.benchmark, score.judge): score for score in scores}
-    several = len({judge for _, judge in columns if judge}) > 1
-    heads = ["method", *(f"{title_of(name)}{f', {judge}' if several and judge else ''}" for name, judge in columns)]
-    rows: list[Row] = []
-    for method in dict.fromkeys(score.method for score in scores):
-        line = [cells.get((method, *column)) for column in columns]
-        row: list[Child | Cell] = [own_words(method)]
-        for score in line:
-            spread = None if score is None or score.sd is None else element("small", f" ±{plain(score.sd)}")
-            value = score.headline if score else None
-            row.append(Cell((plain(value), spread), value, strong=bool(score and score.benchmark == "average")))
-        rows.append(row)
-        for model in dict.fromkeys(model for score in line if score for model in score.paper):
-            printed = [score.paper.get(model) if score else None for score in line]
-            rows.append(
-                (
-                    element("small", f"paper, {model}"),
-                    *(Cell("" if value is None else element("small", plain(value)), value) for value in printed),
-                )
-            )
-    negative = [(one, arm) for one in found.tables for arm in one.arms if arm.mean is not None and arm.mean < 0]
     clipped = [
-        join(own_words(arm.policy), f" on {title_of(one.benchmark)}: {plain(arm.mean)}")
-        for one, arm in negative
-        if arm.headline == 0
+        join(title_of(one.benchmark), _by(one.judge), ": ", ", ".join(f"{s.name} {plain(s.mean)}" for s in one.sides))
+        for one in found.tables
+        if any(arm.mean is not None and arm.headline != arm.mean for arm in one.arms)
     ]
     return join(
         note(NOTES["evaluation-main"]),
-        table("Scores", heads, rows),
-        join(note("Clipped to 0 in this table; differences use the means:"), bullets(clipped)) if clipped else None,
+        tables,
+        join(note("Means that were clipped in this table:"), bullets(clipped)) if clipped else None,
         fold("Every policy, with errors over items", _render_arms(found)),
     )
 
@@ -217,7 +219,7 @@ def _render_side(side: SideResult, scale: Scale, places: Places, digits: int = 1
         for value in (side.by_seed.values() if len(side.by_seed) > 1 else ())
     ]
     mark = Mark(side.mean)
-    plot = element("svg", render_line(mark, scale, place), dots, class_="plot seeds", aria_hidden="true")
+    plot = element("svg", dots, render_line(mark, scale, place), class_="plot", aria_hidden="true")
     spread = "" if side.sd is None else f"±{plain(side.sd, digits)} over {count(len(side.by_seed), 'seed')}"
     return _join_line(
         (render_key(place), own_words(side.name)),
@@ -317,26 +319,16 @@ def _render_pairs(rows: Sequence[PairResult], name: str) -> Html | None:
     """Wins, ties, inconsistent results and losses as one bar for each pair and judge."""
     if not rows:
         return None
-    legend = [
-        element(
-            "span",
-            element(
-                "svg", element("rect", width="100%", height="100%", class_=style), class_="swatch", aria_hidden="true"
-            ),
-            title,
-        )
-        for _, title, style in _OUTCOMES
-    ]
-    by_benchmark: dict[str, list[PairResult]] = defaultdict(list)
+    legend = [element("span", _swatch(style), title) for _, title, style in _OUTCOMES]
+    by_judge: dict[tuple[str, str], list[PairResult]] = defaultdict(list)
     for row in rows:
-        by_benchmark[row.benchmark].append(row)
+        by_judge[row.benchmark, row.judge].append(row)
     groups = []
-    for benchmark, own in by_benchmark.items():
-        lines = [_render_pair(row) for row in own]
-        groups.append(element("div", element("h4", title_of(benchmark)), lines, class_="forest"))
-    return join(
-        note(NOTES[f"evaluation-{name}"]), element("div", legend, class_="legend"), groups, _render_pair_table(rows)
-    )
+    for (benchmark, judge), own in by_judge.items():
+        head = element("h4", title_of(benchmark), " ", element("small", _by(judge).strip()))
+        groups.append(element("div", head, map(_render_pair, own), class_="forest"))
+    legend_line = element("div", legend, class_="legend")
+    return join(note(NOTES[f"evaluation-{name}"]), legend_line, groups, _render_pair_table(rows))
 
 
 def _render_pair(row: PairResult) -> Html:
@@ -345,7 +337,7 @@ def _render_pair(row: PairResult) -> Html:
         width = 100 * getattr(row, field) / row.n if row.n else 0.0
         bars.append(element("rect", x=f"{left:.2f}%", width=f"{width:.2f}%", y="12%", height="76%", class_=style))
         left += width
-    title = element("span", own_words(row.policy), " against ", own_words(row.other), element("small", _by(row.judge)))
+    title = element("span", own_words(row.policy), " against ", own_words(row.other))
     counts = f"W {row.wins} T {row.ties} I {row.inconsistent} L {row.losses}"
     plot = element("svg", bars, class_="plot", role="img", aria_label=counts)
     return _join_line(title, plot, element("b", percent(row.win_rate)), element("small", counts))
@@ -430,9 +422,9 @@ def _render_physicians(found: Comparisons) -> Html | None:
             lines.append(judge)
         ends = _ends(own.low, own.high, lambda value: plain(value, 3))
         about = f"{plain(own.criteria.mean, 3)} ({ends} over conversations); physicians {plain(own.physicians.mean, 3)}"
-        groups.append(
-            element("div", element("h4", own_words(own.judge), " ", element("small", about)), lines, class_="forest")
-        )
+        axis = render_axis(scale, lambda value: f"{value:g}")
+        head = element("h4", own_words(own.judge), " ", element("small", about))
+        groups.append(element("div", head, lines, axis, class_="forest"))
         one_sided = f"{len(own.criteria.one_sided)} of {len(own.criteria.by_criterion)} criteria are one-sided"
         rest = f"with them {plain(own.criteria.mean_of_all, 3)}; pooled {plain(own.pooled, 3)}"
         groups.append(
@@ -445,8 +437,7 @@ def _render_physicians(found: Comparisons) -> Html | None:
         element("span", render_key(None), "the paper's judge"),
         class_="legend",
     )
-    axis = render_axis(scale, lambda value: f"{value:g}")
-    return join(note(NOTES["evaluation-physicians"]), legend, groups, axis)
+    return join(note(NOTES["evaluation-physicians"]), legend, groups)
 
 
 def _render_ranks(found: Comparisons) -> Html | None:
@@ -466,7 +457,7 @@ def _render_ranks(found: Comparisons) -> Html | None:
         (
             own_words(row.method),
             title_of(row.benchmark),
-            join(own_words(row.first), " met, ", own_words(row.second), " unmet"),
+            element("small", f"{row.first}, {row.second}"),
             Cell(percent(row.only_first / row.criteria if row.criteria else None), row.only_first, strong=True),
             Cell(percent(row.only_second / row.criteria if row.criteria else None), row.only_second),
             figure(row.criteria),
@@ -495,7 +486,7 @@ def _render_ranks(found: Comparisons) -> Html | None:
         (
             "Criteria",
             "disagreement",
-            ("method", "benchmark", "judges", "share", "the other way", "criteria", "unknown"),
+            ("method", "benchmark", "judges", "only the first", "only the second", "criteria", "unknown"),
             shares,
         ),
         ("Judged twice", "repeats", ("benchmark", "judge", "changed", "difference", "s.e.", "items"), repeats),
@@ -524,17 +515,16 @@ def _render_lengths(found: Comparisons, places: Places) -> Html | None:
                     element("text", plain(tick).replace(".0", ""), x="-8", y=y, dy=".32em", text_anchor="end")
                 )
             for tick in across.ticks:
-                last = tick == across.ticks[-1]
-                shown = f"{tick:,.0f} characters" if last else f"{tick:,.0f}"
-                anchor = "end" if last else "middle"
-                shapes.append(element("text", shown, x=across.place(tick), y="100%", dy="1.5em", text_anchor=anchor))
+                x = across.place(tick)
+                shapes.append(element("text", f"{tick:,.0f}", x=x, y="100%", dy="1.5em", text_anchor="middle"))
             for method, length, mean in marks:
                 shapes.append(place_shape(places[method], length or 0.0, across, f"{100 - up.share(mean):.2f}%"))
             about = f"{title_of(one.benchmark)}{_by(one.judge)}: length against score"
             plot = element("svg", shapes, class_="scatter", role="img", aria_label=about)
-            own = {method: places[method] for method, _, _ in marks}
-            plots.append(element("div", _title(one), render_legend(own), plot, class_="chart"))
-    return join(note(NOTES["evaluation-lengths"]), plots) if plots else None
+            plots.append(element("div", _title(one), plot, class_="chart"))
+    if not plots:
+        return None
+    return join(note(NOTES["evaluation-lengths"]), render_legend(places), element("div", plots, class_="charts"))
 
 
 def _render_losses(found: Comparisons) -> Html | None:
@@ -568,10 +558,18 @@ def _render_losses(found: Comparisons) -> Html | None:
                     own_words(failures),
                 )
             )
+    if not rows:
+        return None
+    arms = [arm for one in found.tables for arm in one.arms]
+    lost, failed = sum(arm.lost for arm in arms), sum(sum(arm.failures.values()) for arm in arms)
+    whole = sum(arm.answered for arm in arms)
+    title = f"{lost:,} of {whole:,} scores were lost to the judges, and the policies failed at {failed:,} answers"
     absent = [f"{title_of(one.benchmark)}: {', '.join(one.absent)}" for one in found.tables if one.absent]
     missing = join(note("Policies without an answer, which the common set does not ask for:"), bullets(absent))
     return join(
-        note(NOTES["evaluation-losses"]), table("Losses", heads, rows, sortable=True), missing if absent else None
+        note(NOTES["evaluation-losses"]),
+        fold(title, table("Losses", heads, rows, sortable=True), class_="tall"),
+        missing if absent else None,
     )
 
 
@@ -613,7 +611,8 @@ def _by(judge: str) -> str:
 
 def _join_line(name: Child, plot: Html, *figures: Child) -> Html:
     label = element("span", name, class_="name")
-    return element("div", label, plot, element("span", figures, class_="figure"), class_="line")
+    spaced = [(figure, " ") for figure in figures]
+    return element("div", label, plot, element("span", spaced, class_="figure"), class_="line")
 
 
 def _ends(low: float | None, high: float | None, show: Callable[[float | None], str] = signed) -> str:

@@ -50,8 +50,10 @@ class MainScore(NamedTuple):
     benchmark: str
     judge: str
     headline: float | None
-    mean: float | None
     sd: float | None
+    """Of the headline, over seeds."""
+    mean: float | None
+    """Not clipped."""
     seeds: int
     n: int | None
     paper: Mapping[str, float]
@@ -121,23 +123,43 @@ def list_main(found: Comparisons) -> list[MainScore]:
         for side in table.sides:
             arms = [arm for arm in table.arms if arm.method == side.name]
             headlines = [arm.headline for arm in arms if arm.headline is not None]
-            headline = Spread.of(headlines).mean if headlines else None
-            scores.append(_make_score(side, table.benchmark, table.judge, headline, table.common))
+            printed = Spread.of(headlines) if headlines else None
+            scores.append(_make_score(side, table.benchmark, table.judge, printed, table.common))
     for average in found.averages:
-        scores += [_make_score(side, AVERAGE, average.judge, side.mean, None) for side in average.sides]
+        for side in average.sides:
+            printed = None if side.mean is None else Spread(mean=side.mean, sd=side.sd)
+            scores.append(_make_score(side, AVERAGE, average.judge, printed, None))
     return scores
 
 
-def _make_score(side: SideResult, benchmark: str, judge: str, headline: float | None, n: int | None) -> MainScore:
+def _make_score(side: SideResult, benchmark: str, judge: str, printed: Spread | None, n: int | None) -> MainScore:
     paper = find_paper_scores(side.name, benchmark)
-    return MainScore(side.name, benchmark, judge, headline, side.mean, side.sd, len(side.by_seed), n, paper)
+    headline, sd = (printed.mean, printed.sd) if printed else (None, None)
+    return MainScore(side.name, benchmark, judge, headline, sd, side.mean, len(side.by_seed), n, paper)
 
 
-def list_main_columns(scores: Iterable[MainScore]) -> list[tuple[str, str]]:
-    """Benchmark and judge of each column: the paper's order, then the rest, then the average."""
-    found = dict.fromkeys((score.benchmark, score.judge) for score in scores)
-    order = [*AVERAGED, *(benchmark for benchmark, _ in found if benchmark not in (*AVERAGED, AVERAGE)), AVERAGE]
-    return sorted(found, key=lambda column: order.index(column[0]))
+class MainBlock(NamedTuple):
+    """The scores by one judge that fit next to each other: the benchmarks of the average, or the others."""
+
+    judge: str
+    benchmarks: Sequence[str]
+    rows: Mapping[str, Sequence[MainScore | None]]
+    """By method, a score for each benchmark."""
+
+
+def list_blocks(found: Comparisons) -> list[MainBlock]:
+    """The main table in parts. Benchmarks that need no judge are with every judge."""
+    scores, blocks = list_main(found), []
+    for judge in dict.fromkeys(score.judge for score in scores if score.judge) or {"": None}:
+        own = {(score.method, score.benchmark): score for score in scores if score.judge in (judge, "")}
+        given = dict.fromkeys(benchmark for _, benchmark in own)
+        averaged = [name for name in (*AVERAGED, AVERAGE) if name in given]
+        for benchmarks in (averaged, [name for name in given if name not in averaged]):
+            methods = dict.fromkeys(method for method, benchmark in own if benchmark in benchmarks)
+            rows = {method: [own.get((method, name)) for name in benchmarks] for method in methods}
+            if rows:
+                blocks.append(MainBlock(judge, benchmarks, rows))
+    return blocks
 
 
 def title_of(benchmark: str) -> str:
@@ -148,32 +170,23 @@ def title_of(benchmark: str) -> str:
 def render_main_latex(found: Comparisons) -> str:
     """Methods down, benchmarks across, mean ± standard deviation over seeds, the paper's figures under ours.
 
-    One tabular for each judge; benchmarks that need no judge are in all of them. Needs the package booktabs.
+    Needs the package booktabs.
     """
-    scores = list_main(found)
     blocks = []
-    judges = dict.fromkeys(score.judge for score in scores if score.judge) or {"": None}
-    for judge in judges:
-        own = [score for score in scores if score.judge in (judge, "")]
-        columns = list_main_columns(own)
-        cells = {(score.method, score.benchmark): score for score in own}
-        best = {benchmark: max(_known(own, benchmark), default=None) for benchmark, _ in columns}
+    for block in list_blocks(found):
+        columns = zip(*block.rows.values(), strict=True)
+        best = [max((score.headline or 0.0 for score in column if score), default=None) for column in columns]
         rows = []
-        for method in dict.fromkeys(score.method for score in own):
-            line = [cells.get((method, benchmark)) for benchmark, _ in columns]
-            ours = [_render_score(score, best.get(score.benchmark) if score else None) for score in line]
+        for method, line in block.rows.items():
+            ours = [_render_score(score, top) for score, top in zip(line, best, strict=True)]
             rows.append(render_row([escape_latex(method), *ours]))
             for model in _PAPER_MODELS:
                 printed = [_figure(score.paper.get(model) if score else None) for score in line]
                 if any(cell != "--" for cell in printed):
                     rows.append(render_row([rf"\quad {{\footnotesize paper, {model}}}", *printed]))
-        head = f"method ({escape_latex(judge)})" if judge else "method"
-        blocks.append(([head, *(escape_latex(title_of(benchmark)) for benchmark, _ in columns)], rows))
+        head = f"method ({escape_latex(block.judge)})" if block.judge else "method"
+        blocks.append(([head, *(escape_latex(title_of(name)) for name in block.benchmarks)], rows))
     return render_table(blocks, escape_latex(NOTES["evaluation-main-caption"]))
-
-
-def _known(scores: Iterable[MainScore], benchmark: str) -> list[float]:
-    return [score.headline for score in scores if score.benchmark == benchmark and score.headline is not None]
 
 
 def _render_score(score: MainScore | None, best: float | None) -> str:
