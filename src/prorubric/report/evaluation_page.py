@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from prorubric.evaluate.compare import Comparisons, DifferenceResult, Table
+from prorubric.evaluate.compare import Average, Comparisons, DifferenceResult, Table
 from prorubric.evaluate.pairwise import PairResult
 from prorubric.evaluate.paper import find_paper_agreement
 from prorubric.evaluate.sides import SideResult
@@ -233,9 +233,8 @@ def _render_differences(found: Comparisons, places: Places) -> Html | None:
     rows = [(one, row) for one in found.tables for row in one.differences]
     if not rows:
         return None
-    ends = [end for _, row in rows for end in (row.low, row.high, row.mean)]
-    scale = make_scale(ends)
-    groups = []
+    scale = make_scale(end for _, row in rows for end in (row.low, row.high, row.mean))
+    groups = [_render_average(average, scale, places) for average in found.averages if average.differences]
     for one in found.tables:
         lines = [_render_difference(row, scale, places) for row in one.differences]
         if lines:
@@ -249,6 +248,20 @@ def _render_differences(found: Comparisons, places: Places) -> Html | None:
         render_axis(scale, signed),
         fold("All figures as a table", note(NOTES["evaluation-over"]), _render_difference_table(rows)),
     )
+
+
+def _render_average(average: Average, scale: Scale, places: Places) -> Html:
+    lines = []
+    for row in average.differences:
+        place, half = places.get(row.first, 0), None if row.se_items is None else 1.96 * row.se_items
+        ends = (None, None) if half is None else (row.mean - half, row.mean + half)
+        seeds = row.over_seeds
+        over = f"seeds {_ends(seeds.low, seeds.high)}" if seeds and seeds.low is not None else ""
+        name = element("span", own_words(row.first), " − ", own_words(row.second))
+        figures = (element("b", signed(row.mean)), element("span", _ends(*ends)), element("small", over))
+        lines.append(_join_line((render_key(place), name), render_line(Mark(row.mean, *ends), scale, place), *figures))
+    about = f"of {len(average.benchmarks)} benchmarks{_by(average.judge)}"
+    return element("div", element("h4", "Average ", own_words(about, "small")), lines, class_="forest")
 
 
 def _render_difference(row: DifferenceResult, scale: Scale, places: Places) -> Html:
