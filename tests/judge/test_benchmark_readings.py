@@ -5,10 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prorubric import Criterion, Message, Rubric, Task
 from prorubric.errors import ConfigError
+from prorubric.judge.forms import TEXT_MARKS
 from prorubric.judge.judge import Judge, JudgeConfig, Judgement
+from prorubric.judge.text_replies import parse_text
 from prorubric.judge.texts import CREATIVE_LOWER, CREATIVE_NAMES
 from prorubric.llm.journal import key_of
 from prorubric.llm.model import Outcome, Reply, Request
@@ -133,6 +137,7 @@ BAD = {
     ("writing", "a range"): '{"reason": "x", "score": "7-8"}',
     ("writing", "true"): '{"reason": "x", "score": true}',
     ("writing", "a cut-off object"): '{"reason": "x", "score": ',
+    ("writing", "a mark that may go on"): '{"reason": "x", "score": 1',
     ("writing", "a bare number"): "8",
     ("coverage", "a phrase that is no level"): extents(*["mostly"] * 7),
     ("coverage", "eight labels for seven items"): extents(*EXTENTS, "in full"),
@@ -182,6 +187,32 @@ async def test_a_judge_that_repeats_a_verdict_word_for_word_gives_none(reading: 
     found, _ = await judge(reading, quoted[reading], f"Rest.\n{quoted[reading]}", reasks=1)
     assert {verdict.kind for verdict in found.verdicts if isinstance(verdict, Unknown)} <= {"quoted", "unreadable"}
     assert all(isinstance(verdict, Unknown) for verdict in found.verdicts)
+
+
+LINES = st.sampled_from(
+    [
+        *MARKS.split("\n"),
+        "",
+        "Coherent: 25",
+        "Coherent: 7:30",
+        "Overall Impression: n/a",
+        "A fine piece.",
+        "12",
+        "[[A>B]]",
+        "</think>",
+    ]
+)
+
+
+@given(lines=st.lists(LINES, max_size=40), is_cut=st.booleans())
+def test_whatever_a_reply_says_a_mark_is_one_that_it_states(lines: list[str], is_cut: bool) -> None:
+    found = parse_text("\n".join(lines), TEXT_MARKS, is_cut=is_cut)
+    if isinstance(found, Unknown):
+        return
+    assert not is_cut
+    for name, mark in zip(CREATIVE_NAMES, found, strict=True):
+        stated = {line for line in lines if line.startswith(f"{name}: ")}
+        assert stated <= {f"{name}: n/a"} if isinstance(mark, NotApplicable) else stated == {f"{name}: {mark:g}"}
 
 
 class TestMarksInsideAPiece:

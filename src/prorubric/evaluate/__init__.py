@@ -1,4 +1,6 @@
-"""Scores of benchmarks, paired statistics, and what happened in trainings; pure functions, no calls to models.
+"""How benchmarks are judged, their scores, paired statistics, and what happened in trainings.
+
+Only `instruments.py` calls models, through the judge that it is given; everything else is plain arithmetic.
 
 `__init__.pyi` lists the public names. Each is imported on first use.
 """

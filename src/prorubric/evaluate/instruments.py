@@ -16,7 +16,7 @@ from typing import Literal
 
 from prorubric.errors import ConfigError
 from prorubric.evaluate.records import Item, PolicyAnswer
-from prorubric.evaluate.scores import creative_score, game_rows, healthbench_score, read_letter
+from prorubric.evaluate.scores import creative_score, healthbench_score, list_rows, read_letter
 from prorubric.judge.judge import Judge
 from prorubric.judge.readings import Reading, find_reading, list_items
 from prorubric.rubric.records import Answer
@@ -91,11 +91,12 @@ class Instrument:
         """Of two games against a baseline, which is A in the first: the share of rows won, weighted by the rows."""
         kinds = Counter(label.label for label in labels if isinstance(label, Unknown))
         first, second = (None if isinstance(label, Unknown) else label for label in labels)
-        rows = game_rows(first, second)
-        if rows is None:
+        results = list_rows(first, second)
+        if results is None:
             return Worth(None, 0.0, 1.0, unknown=dict(kinds))
-        value = rows[0] / rows[1]
-        return Worth(value, value, value, weight=float(rows[1]))
+        rows = sum(weight for _, weight in results)
+        value = sum(won * weight for won, weight in results) / rows
+        return Worth(value, value, value, weight=float(rows))
 
 
 def find_instrument(name: str) -> Instrument:

@@ -160,14 +160,13 @@ def pairs_score(games: Iterable[Games]) -> PairsScore:
     )
 
 
-def game_rows(first: str | None, second: str | None) -> tuple[float, int] | None:
-    """The rows that a model wins in the two games of a question, and all of them; None if a game is unread."""
-    read, _ = _read_games([("", first, second)])
-    results = read[0][1] if read else ()
-    return (sum(won * weight for won, weight in results), sum(weight for _, weight in results)) if read else None
-
-
 _Result = tuple[float, int]
+
+
+def list_rows(first: str | None, second: str | None) -> tuple[_Result, _Result] | None:
+    """What a model wins in the two games of a question and how often each counts; None if a game is unread."""
+    read, _ = _read_games([("", first, second)])
+    return read[0][1] if read else None
 
 
 def _read_games(games: Iterable[Games]) -> tuple[list[tuple[Hashable, tuple[_Result, _Result]]], int]:
