@@ -70,6 +70,10 @@ class TestGoodReplies:
         assert found.verdicts == (True, False)
         assert [list(request.schema["properties"]) for request in requests] == [["reason", "criteria_met"]] * 2  # type: ignore[index]
 
+    async def test_replies_to_healthbench_s_own_wording_are_read(self) -> None:
+        found, _ = await judge("healthbench", '```json\n{"explanation": "So.", "criteria_met": false}\n```')
+        assert found.verdicts == (False, False)
+
     async def test_writing_gives_a_mark_to_each_criterion(self) -> None:
         found, requests = await judge("writing", '```json\n{"score": 7, "reason": "Mostly."}\n```')
         assert (found.verdicts, len(requests)) == ((7.0, 7.0), 2)

@@ -224,7 +224,10 @@ class Judge:
         shown = order if is_usual else tuple(replace(item, index=place) for place, item in enumerate(order, 1))
         if reading.is_joint or reading.form.is_text:
             value = await self._ask_for_one(render(shown), reading.form, found, vote=vote)
-            found.verdicts = value if isinstance(value, tuple) else (value,) * (1 if reading.is_joint else len(shown))
+            if isinstance(value, tuple):
+                found.verdicts = tuple(value[index - 1] for index in indices)
+            else:
+                found.verdicts = (value,) * (1 if reading.is_joint else len(shown))
             return found
         asked: Sequence[Sequence[Verdict]]
         if reading.is_single:
