@@ -26,6 +26,75 @@ MADE_UP: dict[str, Any] = {
 }
 
 
+LEVELS = {"1": "Muddled", "5": "Clear"}
+AT_BEST = "clarity\nHolds if the answer reaches this level: Clear", 1.0
+SHAPES: list[Any] = [
+    (
+        {"sections": [{"Title": "Facts", "share": 0.5, "items": [{"text": "States the fee", "pts": 3}]}]},
+        {
+            "criteria": "sections.*.items",
+            "text": "text",
+            "weight": ["pts", "/sections.{key}.share"],
+            "group": "/sections.{key}.Title",
+        },
+        [("States the fee", 1.5)],
+    ),
+    (
+        {"plan": {"facts": ["States the fee"], "pitfalls": ["Is rude to them"]}},
+        {"criteria": "plan.*", "group": "{key}", "polarity": {"at": "={key}", "bad": ["pitfalls"]}},
+        [("States the fee", 1.0), ("Is rude to them", -1.0)],
+    ),
+    (
+        {"facts": [{"what": "States the fee", "n": 2}], "pitfalls": [{"what": "Is rude to them", "n": 1}]},
+        {
+            "criteria": ["facts", {"at": "pitfalls", "polarity": "negative"}],
+            "text": "what",
+            "weight": "n",
+            "group": "{key}",
+        },
+        [("States the fee", 2.0), ("Is rude to them", -1.0)],
+    ),
+    (
+        {"scoring": {"clarity": LEVELS, "tone": LEVELS}},
+        {"criteria": "scoring.*", "text": "={key}", "levels": ".", "met": "5"},
+        [AT_BEST, (AT_BEST[0].replace("clarity", "tone"), 1.0)],
+    ),
+    (
+        {"scoring": {"clarity": {"description": "How clear it is", "levels": LEVELS}, "tone": {"levels": LEVELS}}},
+        {"criteria": "scoring.*", "text": ["={key}", "description"], "levels": "levels", "met": "5"},
+        [
+            (AT_BEST[0].replace("clarity", "clarity: How clear it is"), 1.0),
+            (AT_BEST[0].replace("clarity", "tone"), 1.0),
+        ],
+    ),
+    (
+        {"grading_notes": json.dumps([{"what": "States the fee", "pts": 3}])},
+        {"criteria": "grading_notes", "text": "what", "weight": "pts"},
+        [("States the fee", 3.0)],
+    ),
+    (
+        {"gold": "Dear bank", "notes": json.dumps(["States the fee", "Is short enough"])},
+        {"criteria": "notes", "reference": "gold"},
+        [("States the fee", 1.0), ("Is short enough", 1.0)],
+    ),
+    (
+        {"points": {"States what the fee is": 2, "Is rude to the reader": -1}},
+        {"criteria": "points.*", "text": "={key}", "weight": "."},
+        [("States what the fee is", 2.0), ("Is rude to the reader", -1.0)],
+    ),
+    (
+        {"rubric": [{"name": "Tone", "description": "Is kind to them", "importance": "must"}]},
+        {"criteria": "rubric", "text": ["name", "description"], "weight": "importance", "words": {"must": 3.0}},
+        [("Tone: Is kind to them", 3.0)],
+    ),
+    (
+        {"rubric": [{"name": "Tone", "scale": [{"score": 1, "text": "Is rude"}, {"score": 2, "text": "Is kind"}]}]},
+        {"criteria": "rubric", "text": "name", "levels": "scale.*.text", "met": "1"},
+        [("Tone\nHolds if the answer reaches this level: Is kind", 1.0)],
+    ),
+]
+
+
 def parse(row: dict[str, Any], **fields: Any) -> Task:
     return MappedSource(make_mapping(fields, "here")).parse(row)
 
@@ -552,9 +621,96 @@ class TestSuggest:
         assert found.fields == {"prompt": "case.customer_message", "criteria": "scoring"}
         assert [c.text for c in found.tasks[1].rubric.criteria] == ["States the rule", "Is kind"]
 
-    def test_a_file_without_criteria_says_so(self, tmp_path: Path) -> None:
-        with pytest.raises(SourceError, match="no field looks like a list of criteria"):
-            suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", {"prompt": "Why?", "answer": "So."}))
+    @pytest.mark.parametrize(("rubric", "expected", "criteria"), SHAPES)
+    def test_criteria_are_found_by_their_shape(
+        self, tmp_path: Path, rubric: Any, expected: dict[str, Any], criteria: list[tuple[str, float]]
+    ) -> None:
+        rows = [{"body": f"Write a letter to the {whom} about fees.", **rubric} for whom in ("bank", "shop")]
+        found = suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", *rows))
+        assert found.fields == {"prompt": "body", **expected}
+        assert [(c.text, c.weight) for c in found.tasks[1].rubric.criteria] == criteria
+        assert (found.note, found.rejected) == (None, {})
+
+    @pytest.mark.parametrize(
+        ("lines", "expected", "criteria"),
+        [
+            (
+                ("question,criterion_1,criterion_2", "How long?,Says how long,Is brief", "How hot?,Says how hot,"),
+                {"prompt": "question", "criteria": "criterion_*"},
+                [("Says how hot", 1.0)],
+            ),
+            (
+                ("question,crit1,w1,crit2,w2", "How?,Says how,3,Is brief,1", "Why?,Says why,2,Is kind,1"),
+                {"prompt": "question", "criteria": "crit*", "weight": "/w{key}"},
+                [("Says why", 2.0), ("Is kind", 1.0)],
+            ),
+            (
+                (
+                    "Question,Accuracy,Style",
+                    "How long?,Says how long,Is short and clear",
+                    "How?,Says how it is,Is brief",
+                ),
+                {"prompt": "Question", "criteria": ["Accuracy", "Style"], "group": "{key}"},
+                [("Says how it is", 1.0), ("Is brief", 1.0)],
+            ),
+            (
+                (
+                    "ticket,said,check,worth",
+                    "T1,Where is it now?,Says where it is,3",
+                    "T2,When is it there?,Says when,2",
+                    "T2,When is it there?,Says sorry for it,1",
+                ),
+                {"id": "ticket", "prompt": "said", "criteria": ".", "text": "check", "weight": "worth"},
+                [("Says when", 2.0), ("Says sorry for it", 1.0)],
+            ),
+            (
+                ("question,rubric", "How?,Says how; Is brief", "Why?,Says why; Is kind; Cites"),
+                {"prompt": "question", "criteria": "rubric", "split_at": ";"},
+                [("Says why", 1.0), ("Is kind", 1.0), ("Cites", 1.0)],
+            ),
+        ],
+    )
+    def test_columns_of_a_table_are_criteria_or_their_parts(
+        self, tmp_path: Path, lines: tuple[str, ...], expected: dict[str, Any], criteria: list[tuple[str, float]]
+    ) -> None:
+        path = tmp_path / "rows.csv"
+        path.write_text("\n".join(lines) + "\n")
+        found = suggest_mapping(path)
+        assert found.fields == expected
+        assert [(c.text, c.weight) for c in found.tasks[1].rubric.criteria] == criteria
+
+    def test_a_rubric_without_a_prompt_leaves_one_line_to_write(self, tmp_path: Path) -> None:
+        path = tmp_path / "rubric.json"
+        path.write_text(json.dumps({"clarity": {"1": "Muddled", "5": "Clear"}, "tone": {"1": "Rude", "5": "Kind"}}))
+        found = suggest_mapping(path)
+        assert found.fields == {"prompt": "=", "criteria": "*", "text": "={key}", "levels": ".", "met": "5"}
+        assert found.note == "no field looks like a prompt"
+        (task,) = load_tasks(path, map=["prompt==Why?", "criteria=*", "text=={key}", "levels=.", "met=5"], strict=True)
+        assert [c.text for c in task.rubric.criteria] == [
+            "clarity\nHolds if the answer reaches this level: Clear",
+            "tone\nHolds if the answer reaches this level: Kind",
+        ]
+
+    def test_rows_inside_an_object_are_found(self, tmp_path: Path) -> None:
+        path = tmp_path / "rows.json"
+        cases = {name: {"question": f"Why {name}?", "checks": ["Says why", "Is brief"]} for name in ("red", "blue")}
+        path.write_text(json.dumps({"version": 2, "cases": cases}))
+        found = suggest_mapping(path)
+        assert found.fields == {"rows": "cases", "id": "key", "prompt": "question", "criteria": "checks"}
+        assert [task.id for task in found.tasks] == ["red", "blue"]
+        assert found.unused == {"version": 2}
+
+    def test_a_file_without_criteria_gets_a_skeleton_with_what_the_rows_hold(self, tmp_path: Path) -> None:
+        row = {"prompt": "Why?", "answer": "So.", "scores": [{"by": 3}]}
+        found = suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", row))
+        assert (found.fields, found.tasks) == ({"prompt": "prompt"}, ())
+        assert found.note == "no field looks like a list of criteria"
+        assert found.places == {
+            "prompt": "text, about 1 word, 1 different",
+            "answer": "text, about 1 word, 1 different",
+            "scores": "list with by",
+            "scores.*.by": "number",
+        }
 
     def test_what_is_proposed_can_be_used_as_a_file(self, tmp_path: Path) -> None:
         path, mapping = write_jsonl(tmp_path / "rows.jsonl", MADE_UP), tmp_path / "mapping.json"

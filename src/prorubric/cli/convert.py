@@ -28,9 +28,10 @@ def convert(
 ) -> int:
     """Convert a rubric file of any supported format into a tasks file or a trainer's format, with a manifest."""
     if suggest:
-        show_result(_suggest(config), _print_suggestion, json=json)
-    else:
-        show_result(convert_tasks(config), _print_result, json=json)
+        found = _suggest(config)
+        show_result(found, _print_suggestion, json=json)
+        return 0 if found.tasks else 1
+    show_result(convert_tasks(config), _print_result, json=json)
     return 0
 
 
@@ -63,8 +64,15 @@ def _suggest(config: ConvertConfig) -> Suggestion:
 
 
 def _render(found: Suggestion) -> str:
+    """The mapping; with what the rows hold as comments if something could not be decided."""
+    comments = [f"{found.note}; the rows hold:"] if found.note else []
+    comments += [f"  {place}: {held}" for place, held in found.places.items()] if found.note else []
+    if found.fields["prompt"] == "=":
+        comments.append("write the prompt after the =, or the path of one instead")
+    if "criteria" not in found.fields:
+        comments += ["write the path of the criteria here, and of their parts:", "criteria:", "text:", "weight:"]
     text: str = yaml.safe_dump(found.fields, sort_keys=False, allow_unicode=True, width=100)
-    return text
+    return "".join(f"# {line}\n" for line in comments) + text
 
 
 def _print_suggestion(found: Suggestion, console: Console) -> None:

@@ -117,14 +117,14 @@ class MappedSource:
 
 def open_mapped(rows: Iterable[Row], mapping: RowMapping) -> tuple[Iterator[Row], MappedSource]:
     """The rows that a mapping describes, one for each task, and what reads them."""
-    rows = _spread_rows(rows, mapping.rows) if mapping.rows else iter(rows)
+    rows = spread_rows(rows, mapping.rows) if mapping.rows else iter(rows)
     is_long = mapping.at == "." and len(mapping.criteria) == 1
     if is_long and not (mapping.response or mapping.children):
         rows, mapping = _gather_criteria(rows, mapping)
     return rows, MappedSource(mapping)
 
 
-def _spread_rows(rows: Iterable[Row], path: str) -> Iterator[Row]:
+def spread_rows(rows: Iterable[Row], path: str) -> Iterator[Row]:
     """The rows that an object holds; what is next to them belongs to each of them."""
     number = 0
     for row in rows:
@@ -299,7 +299,10 @@ def _list_entries(row: Mapping[str, Any], parts: tuple[RowMapping, ...]) -> list
         for found in _find(row, part.at):
             value, key = unwrap_json(found.value), found.keys[-1] if found.keys else name
             is_one = isinstance(value, str) and "\n" not in value.strip() and bool(name or part.at.endswith("*"))
-            if isinstance(value, str) and not is_one:
+            if isinstance(value, str) and part.split_at:
+                texts = filter(None, map(str.strip, value.split(part.split_at)))
+                entries += [_Entry(text, part, key, index) for index, text in enumerate(texts)]
+            elif isinstance(value, str) and not is_one:
                 entries += [_Entry(text, part, key, i, weight) for i, (text, weight) in enumerate(split_listed(value))]
             elif part.children:
                 root = {part.children: value} if isinstance(value, list) else value
@@ -394,15 +397,20 @@ def _read_weight(entry: _Entry, row: Mapping[str, Any]) -> float:
         if found is None and path.endswith("?"):
             continue
         value: Any = found.value if found else None
-        if isinstance(value, str):
-            amount, named = _AMOUNT.fullmatch(value.strip()), _look_up(value, words)
-            value = named if named is not None else amount[1] if amount else value
+        if isinstance(value, str) and (named := _look_up(value, words)) is not None:
+            value = named
         try:
-            weight *= float(None if isinstance(value, bool) else value)  # type: ignore[arg-type]
+            weight *= parse_amount(value)
         except (TypeError, ValueError):
             remedy = "give a number" + (f" or one of {', '.join(words)}" if words else ", or set words")
             raise RubricError(f"the weight at {path} is not a number", shorten(repr(value)), remedy=remedy) from None
     return weight
+
+
+def parse_amount(value: Any) -> float:
+    """A weight as people write it; raises `TypeError` or `ValueError`."""
+    found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    return float(found[1] if found else None if isinstance(value, bool) else value)  # type: ignore[arg-type]
 
 
 def _look_up(value: str, words: Mapping[str, float]) -> float | None:

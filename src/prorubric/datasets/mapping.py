@@ -100,6 +100,8 @@ class RowMapping(Record):
     """Text that becomes a system message in front of the prompt."""
     criteria: Annotated[tuple[CriteriaAt, ...], BeforeValidator(_list_places), Field(min_length=1)]
     """The criteria: a list, lists or criteria by name (`rubric.*`), or text with one item to a line; or several."""
+    split_at: Annotated[str, Field(min_length=1)] | None = None
+    """What separates the criteria in a text that holds several, such as `;`."""
     text: _Paths = (".",)
     """The parts of a criterion's text, joined by a colon."""
     weight: _Paths = ()
