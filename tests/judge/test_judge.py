@@ -11,6 +11,9 @@ from prorubric.judge.answer import show_answer
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.readings import READINGS, list_items
 from prorubric.judge.render import load_judge_prompt, render_judge_prompt
+from prorubric.llm.accounting import Usage
+from prorubric.llm.cache import CachedYesNo
+from prorubric.llm.lexical import LexicalModel
 from prorubric.llm.model import Failure, Reply, Request
 from prorubric.llm.scripted import ScriptedModel
 from prorubric.rubric.verdict import Unknown, Verdict
@@ -35,6 +38,21 @@ async def test_one_call_gives_all_verdicts() -> None:
     found = await Judge(model).judge(TASK, "An answer.", "criteria")
     assert found.verdicts == (True, False, True)
     assert (found.calls, asked_indices(model.requests[0]), model.requests[0].temperature) == (1, [1, 2, 3], 0.0)
+
+
+async def test_a_criterion_that_lexical_cannot_read_leaves_the_others_alone() -> None:
+    texts = ("Mentions water", "提到多喝水", "Mentions rest")
+    criteria = tuple(
+        one.model_copy(update={"text": text}) for one, text in zip(TASK.rubric.criteria, texts, strict=True)
+    )
+    task = TASK.model_copy(update={"rubric": TASK.rubric.model_copy(update={"criteria": criteria})})
+    unread = Unknown("lexical cannot read a script without spaces between words, such as Chinese; judge with a model")
+    judge = Judge(CachedYesNo(LexicalModel(), None, Usage()))
+    found = await judge.judge(task, "Drink water.", "criteria")
+    assert (found.verdicts, found.calls) == ((True, unread, False), 1)
+    assert [probability is None for probability in found.probabilities or ()] == [False, True, False]
+    assert (await judge.judge(task, "Drink water.", "mark")).verdicts == (unread,)
+    assert (await judge.judge(task, "多喝水。", "criteria")).verdicts == (unread,) * 3
 
 
 async def test_only_missing_items_are_asked_again_as_a_fresh_draw() -> None:

@@ -35,7 +35,7 @@ from prorubric.judge.render import (
 from prorubric.judge.text_replies import parse_text
 from prorubric.judge.texts import TEXTS
 from prorubric.judge.votes import average_votes, join_votes
-from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel
+from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel, refuse_statement
 from prorubric.llm.together import run_together
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Answer, Response, Task, find_last_text
@@ -425,6 +425,26 @@ class Judge:
         )
 
     async def _judge_by_probability(
+        self, model: YesNoModel, task: Task, response: str, reading: Reading, items: tuple[Item, ...]
+    ) -> Judgement:
+        """Verdicts from probabilities; what the model refuses to judge is unknown, and the rest is asked."""
+        refused: dict[int, Verdict] = {
+            item.index: Unknown(reason, kind="not judged")
+            for item in items
+            if (reason := refuse_statement(model, item.text))
+        }
+        if refused and reading.is_joint:
+            return Judgement((next(iter(refused.values())),))
+        rest = tuple(item for item in items if item.index not in refused)
+        found = await self._ask_probabilities(model, task, response, reading, rest) if rest else Judgement()
+        if refused:
+            said = refused | dict(zip((item.index for item in rest), found.verdicts, strict=True))
+            known = dict(zip((item.index for item in rest), found.probabilities or (), strict=False))
+            found.verdicts = tuple(said[item.index] for item in items)
+            found.probabilities = tuple(known.get(item.index) for item in items) if known else None
+        return found
+
+    async def _ask_probabilities(
         self, model: YesNoModel, task: Task, response: str, reading: Reading, items: tuple[Item, ...]
     ) -> Judgement:
         conversation = "\n\n".join(f"{message.role}: {message.content}" for message in task.messages)

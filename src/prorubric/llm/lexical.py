@@ -11,7 +11,8 @@ statement that *opens* with a negation ("does not mention …", "fails to …") 
 question is read as the statement it asks about. A negation further in is not looked for, nor one in another language.
 
 A response or a statement in a script without spaces between words, such as Chinese, cannot be read this way and is
-refused: `UnjudgedError`, which makes the verdicts unknown. Any other text gets a number, the same one every time.
+refused: `UnjudgedError`, which makes the verdicts unknown. A judge leaves out statements that `refuse_statement`
+refuses, so only their own verdicts are unknown. Any other text gets a number, the same one every time.
 """
 
 import math
@@ -38,6 +39,10 @@ class LexicalModel:
 
     name = identity = "lexical/3"
     """Changes with everything here and in `text` that changes a number."""
+
+    def refuse_statement(self, statement: str) -> str | None:
+        """Why a statement cannot be judged, or None."""
+        return UNREAD if is_unspaced(statement) else None
 
     async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:  # noqa: ARG002
         """One probability for each statement; the conversation is not read. Other scripts raise `UnjudgedError`."""

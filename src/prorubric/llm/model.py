@@ -127,6 +127,12 @@ def stop_model(model: object) -> None:
         stop()
 
 
+def refuse_statement(model: object, statement: str) -> str | None:
+    """Why a model of probabilities cannot judge this statement, whatever the response; None if it can be asked."""
+    refuse = getattr(model, "refuse_statement", None)
+    return refuse(statement) if refuse else None
+
+
 ModelT = TypeVar("ModelT", bound=Model | YesNoModel)
 
 
@@ -145,6 +151,10 @@ class ModelWrapper(Generic[ModelT]):
     def identity(self) -> str:
         """The identity of the model inside."""
         return self._model.identity
+
+    def refuse_statement(self, statement: str) -> str | None:
+        """What the model inside says."""
+        return refuse_statement(self._model, statement)
 
     async def close(self) -> None:
         """Close the model inside."""
