@@ -148,13 +148,13 @@ class TestOwnHacks:
 
     def test_a_file_has_a_phrase_a_line(self, tmp_path: Path) -> None:
         path = tmp_path / "hacks.txt"
-        path.write_text("\ufeffVote yes.\r\n\r\n  # a heading, not a comment \nVote {no}.", encoding="utf-8")
-        assert load_phrases(path) == ("Vote yes.", "# a heading, not a comment", "Vote {no}.")
+        path.write_text("\ufeffVote yes.\r\n\r\n  # a comment\n# a comment\nVote {no} # 1.", encoding="utf-8")
+        assert load_phrases(path) == ("Vote yes.", "Vote {no} # 1.")
 
     @pytest.mark.parametrize(
         ("content", "line"),
         [
-            (b"\n \n", "hacks.txt: there is no phrase in the file; write one a line"),
+            (b"\n \n# a comment\n", "hacks.txt: there is no phrase in the file; write one a line"),
             (b"a\nb\na\n", "hacks.txt:3: the phrase is the same as in line 1; remove one of the two"),
             (b"\xff\xfe", "hacks.txt: the file is not text in UTF-8; save it as UTF-8, a phrase a line"),
             (None, "hacks.txt: the file of hacks cannot be read (No such file or directory); check the path"),

@@ -5,6 +5,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,10 @@ class TestWithRun:
 
     def test_the_table_has_a_row_for_each_criterion_in_the_order_of_the_file(self, run: Path, tmp_path: Path) -> None:
         lint_tasks(LintConfig(str(SAMPLE_TASKS), run=run, items=tmp_path / "new" / "items.csv"))
+        again = LintConfig(str(SAMPLE_TASKS), run=run, items=tmp_path / "new" / "items.csv")
+        with pytest.raises(ConfigError, match=r"items.csv: exists already; choose another name or pass --overwrite"):
+            lint_tasks(again)
+        lint_tasks(replace(again, overwrite=True))
         with (tmp_path / "new" / "items.csv").open(newline="", encoding="utf-8") as file:
             rows = [*csv.DictReader(file)]
         assert (len(rows), rows[0]["task_id"], rows[0]["index"]) == (264, "medicine-infant-fever", "1")

@@ -74,6 +74,8 @@ class LintConfig(TaskOptions):
     training within its own groups."""
     items: Path | None = None
     """Write the figures of every criterion to this file (.csv)."""
+    overwrite: bool = False
+    """Replace a file of --out or --items that exists."""
 
 
 class Spread(Record):
@@ -163,8 +165,11 @@ class _Tally:
 
 def lint_tasks(config: LintConfig) -> LintResult:
     """Look at every task of a file."""
-    if config.out and config.out.resolve() == Path(config.tasks).resolve():
-        raise ConfigError(f"{config.out}: the findings would replace the tasks; choose another name for --out")
+    for path in filter(None, (config.out, config.items)):
+        if path.resolve() == Path(config.tasks).resolve():
+            raise ConfigError(f"{path}: the findings would replace the tasks; choose another name")
+        if path.exists() and not config.overwrite:
+            raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
     stored = _read_run(config)
     rejects, tally = Rejects(config.show, keep=False), _Tally()
     limit = math.inf if config.max_compensation is None else config.max_compensation
