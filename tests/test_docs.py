@@ -59,7 +59,8 @@ def run_python(snippet: Snippet, names: dict[str, object]) -> str:
 def run_bash(snippet: Snippet, folder: Path) -> str:
     lines = [line for line in snippet.code.splitlines() if line.split("#")[0].strip() not in RUN_ELSEWHERE]
     commands = folder / ".commands"
-    write_command(commands / "prorubric")
+    for name in ("prorubric", "python"):
+        write_command(commands / name)
     path = f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, ADDRESS: find_fork_server()}
     done = subprocess.run(
@@ -75,7 +76,7 @@ def run_bash(snippet: Snippet, folder: Path) -> str:
 
 
 def write_command(path: Path) -> None:
-    """A command that runs the program without loading it again."""
+    """A command that runs the program, or Python with the package, without loading it again."""
     path.parent.mkdir(exist_ok=True)
     code = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom tests.cli.forking import run_here\nrun_here()\n"
     path.write_text(f"#!{sys.executable} -S\n{code}")

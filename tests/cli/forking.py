@@ -1,8 +1,9 @@
 """A process that has loaded the program once and forks it for every run: most of a short run is loading modules.
 
 What runs is the real program with its own file descriptors, working folder, environment and exit code; only its modules
-are there already. All workers of a test run share one such process: the first to come up, which is xdist's controller,
-starts it and names its socket in the environment.
+are there already. Python code that uses the package (`python -c`, `python -m`, `python -`) is run in the same way. All
+workers of a test run share one such process: the first to come up, which is xdist's controller, starts it and names its
+socket in the environment.
 """
 
 import atexit
@@ -10,6 +11,7 @@ import gc
 import io
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -76,15 +78,22 @@ def _start_own(owner: int) -> str:
 
 
 class ForkedProgram:
-    """One run of the program: its pid and its end, under the names of `subprocess.Popen`."""
+    """One run of `prorubric` or `python`: its pid and its end, under the names of `subprocess.Popen`."""
 
-    def __init__(self, arguments: list[str], cwd: Path, environment: dict[str, str], files: list[int]) -> None:
+    def __init__(
+        self,
+        arguments: list[str],
+        cwd: Path,
+        environment: dict[str, str],
+        files: list[int],
+        program: str = "prorubric",
+    ) -> None:
         """Start it with `files` as its standard input, output and error."""
         self.returncode: int | None = None
         self.stderr: IO[bytes] | None = None
         self._control = socket.socket(socket.AF_UNIX)
         self._control.connect(find_fork_server())
-        request = json.dumps([arguments, str(cwd), environment]).encode("utf-8", "surrogateescape")
+        request = json.dumps([[program, *arguments], str(cwd), environment]).encode("utf-8", "surrogateescape")
         socket.send_fds(self._control, [len(request).to_bytes(8)], files)
         self._control.sendall(request)
         self.pid = self._receive()
@@ -133,8 +142,11 @@ class ForkedProgram:
 
 
 def run_here() -> None:
-    """What a command that stands for `prorubric` does: start it with its own files, pass signals on, end as it ends."""
-    program = ForkedProgram(sys.argv[1:], Path.cwd(), dict(os.environ), [0, 1, 2])
+    """What a command that stands for `prorubric` or `python` does: start it with its own files, and end as it ends.
+
+    It passes signals on.
+    """
+    program = ForkedProgram(sys.argv[1:], Path.cwd(), dict(os.environ), [0, 1, 2], Path(sys.argv[0]).name)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: program.send_signal(number))
     sys.exit(program.wait())
@@ -197,7 +209,7 @@ def _keep(control: socket.socket) -> None:
         os._exit(0)
 
 
-def _run(arguments: list[str], cwd: str, environment: dict[str, str], files: list[int]) -> None:
+def _run(command: list[str], cwd: str, environment: dict[str, str], files: list[int]) -> None:
     """Become the program; never returns."""
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -213,10 +225,13 @@ def _run(arguments: list[str], cwd: str, environment: dict[str, str], files: lis
     os.environ.clear()
     os.environ.update(environment)
     sys.path.insert(0, cwd)
-    sys.argv = ["prorubric", *arguments]
+    sys.argv = command
     code: object = 0
     try:
-        import_module("prorubric.__main__").main()
+        if command[0] == "prorubric":
+            import_module("prorubric.__main__").main()
+        else:
+            _run_python(command[1:])
     except SystemExit as error:
         code = error.code
     except BaseException:  # noqa: BLE001 - what a program that is not forked does with it
@@ -229,6 +244,19 @@ def _run(arguments: list[str], cwd: str, environment: dict[str, str], files: lis
             sys.stderr.flush()
         finally:
             os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def _run_python(arguments: list[str]) -> None:
+    """What `python` does with a module, with code, or with code that it is sent."""
+    how, *rest = arguments
+    if how == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+        return
+    assert how in ("-c", "-"), f"python {how} is not forked"
+    code = rest.pop(0) if how == "-c" else sys.stdin.read()
+    sys.argv = [how, *rest]
+    exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
 
 
 if __name__ == "__main__":

@@ -28,9 +28,23 @@ def start_program(
     *arguments: str, cwd: Path, out: int | None = None, err: int | None = None, **environment: str
 ) -> ForkedProgram:
     """Start `prorubric` with these file descriptors; what has none is not heard."""
+    return _start("prorubric", arguments, cwd, (out, err), environment)
+
+
+def start_python(*arguments: str, out: int | None = None) -> ForkedProgram:
+    """Start `python -m MODULE …` or `python -c CODE …` in the project's folder, with the package loaded already.
+
+    Its end is not that of an interpreter: what is checked there, such as threads that are left, needs a real one.
+    """
+    return _start("python", arguments, Path(__file__).parents[2], (out, None), {})
+
+
+def _start(
+    program: str, arguments: Sequence[str], cwd: Path, said: Sequence[int | None], environment: dict[str, str]
+) -> ForkedProgram:
     with Path(os.devnull).open("r+") as nothing:
-        files = [nothing.fileno() if file is None else file for file in (None, out, err)]
-        return ForkedProgram(list(arguments), cwd, make_environment(**environment), files)
+        files = [nothing.fileno() if file is None else file for file in (None, *said)]
+        return ForkedProgram([*arguments], cwd, make_environment(**environment), files, program)
 
 
 def run_program(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

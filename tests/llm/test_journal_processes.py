@@ -1,30 +1,31 @@
 """The journal outlives its process and is shared by several."""
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import Reply
+from tests.cli.forking import ForkedProgram
+from tests.cli.program import start_python
 from tests.llm.asking import count_replies
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
 
-ROOT = Path(__file__).parents[2]
 CALLS = 300
 AT_ONCE = 8
 
 
-def start(*arguments: object) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.llm.worker", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+def start(*arguments: object) -> ForkedProgram:
+    return start_python("-m", "tests.llm.worker", *map(str, arguments))
 
 
-def finish(process: subprocess.Popen[bytes]) -> bytes:
-    said, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-    return said
+def start_calling(path: Path, server: MisbehavingServer, said: Path) -> ForkedProgram:
+    with said.open("wb") as file:
+        return start_python("-m", "tests.llm.worker", "call", str(path), server.spec, str(AT_ONCE), out=file.fileno())
+
+
+def finish(process: ForkedProgram) -> None:
+    assert process.wait(PATIENCE) == 0
 
 
 def open_and_count(path: Path) -> int:
@@ -40,7 +41,7 @@ def kill_after(server: MisbehavingServer, path: Path, calls: int) -> None:
         assert wait_until(lambda: server.calls >= seen + calls)
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
     assert wait_until(lambda: server.in_flight == 0)
 
 
@@ -71,11 +72,13 @@ def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
 
 def test_two_processes_with_one_question_use_the_reply_that_is_kept(server: MisbehavingServer, tmp_path: Path) -> None:
     server.always = "a new reply when let go"
-    path = tmp_path / "journal.sqlite"
-    both = [start("call", path, server.spec, AT_ONCE) for _ in range(2)]
+    path, (first, second, replay) = tmp_path / "journal.sqlite", (tmp_path / name for name in ("a", "b", "replay"))
+    both = [start_calling(path, server, said) for said in (first, second)]
     assert wait_until(lambda: server.in_flight == 2 * AT_ONCE)
     server.let_go()
-    used = [finish(process) for process in both]
-    replay = finish(start("call", path, server.spec, AT_ONCE))
-    assert used == [replay, replay]
+    for process in both:
+        finish(process)
+    finish(start_calling(path, server, replay))
+    assert len(replay.read_bytes()) > 2 * AT_ONCE
+    assert first.read_bytes() == second.read_bytes() == replay.read_bytes()
     assert server.calls == 2 * AT_ONCE
