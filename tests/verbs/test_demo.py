@@ -1,6 +1,7 @@
 """`run_demo`: the run folder it writes, and that its numbers are the ones of `score`."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,18 @@ SCORED = tuple(name for name in SCHEMES if all(r.name in READINGS for r in find_
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs") / "demo"
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture
+def copied(result: DemoResult, folder: Path, tmp_path: Path) -> Path:
+    """A folder with an earlier demo."""
+    return shutil.copytree(folder, tmp_path / "demo")
 
 
 @pytest.fixture(scope="module")
 def result(folder: Path) -> DemoResult:
+    assert [*folder.iterdir()] == []  # an empty folder is used
     return run_demo(DemoConfig(out=folder))
 
 
@@ -109,9 +117,8 @@ def test_the_lint_of_the_pack_is_part_of_the_result(result: DemoResult) -> None:
     assert result.lint.severities == {"error": 0, "warning": 0, "note": 6}
 
 
-def test_an_earlier_demo_is_replaced_from_the_journal(tmp_path: Path) -> None:
-    first = run_demo(DemoConfig(out=tmp_path / "demo"))
-    second = run_demo(DemoConfig(out=tmp_path / "demo"))
+def test_an_earlier_demo_is_replaced_from_the_journal(result: DemoResult, copied: Path) -> None:
+    first, second = result, run_demo(DemoConfig(out=copied))
     assert first.audit.cached == 0
     assert second.audit.cached == second.audit.calls == first.audit.calls > 500
     assert second.audit.effects == first.audit.effects
@@ -128,11 +135,6 @@ def test_the_audit_of_the_pack_pays_for_naming_under_the_sum(result: DemoResult)
 
 def test_the_rules_are_compared_with_the_packs_own_dimensions(result: DemoResult) -> None:
     assert result.rules_agreement == pytest.approx(0.061, abs=0.001)
-
-
-def test_an_empty_folder_is_used(tmp_path: Path) -> None:
-    run_demo(DemoConfig(out=tmp_path))
-    assert (tmp_path / "summary.json").is_file()
 
 
 @pytest.mark.parametrize("stranger", ["notes.txt", ".hidden", "summary.json.bak"])
@@ -161,14 +163,13 @@ def test_settings_that_are_damaged_are_left_alone_in_one_line(held: str, tmp_pat
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("config.json", held)]
 
 
-def test_an_audit_of_something_else_in_the_demos_folder_is_left_alone(tmp_path: Path) -> None:
-    run_demo(DemoConfig(out=tmp_path))
-    about = json.loads((tmp_path / "audit/config.json").read_text())
+def test_an_audit_of_something_else_in_the_demos_folder_is_left_alone(copied: Path) -> None:
+    about = json.loads((copied / "audit/config.json").read_text())
     about["config"]["tasks"] = "mine.jsonl"
-    (tmp_path / "audit/config.json").write_text(json.dumps(about))
+    (copied / "audit/config.json").write_text(json.dumps(about))
     with pytest.raises(ConfigError, match="holds something that is not a demo"):
-        run_demo(DemoConfig(out=tmp_path))
-    assert json.loads((tmp_path / "audit/config.json").read_text()) == about
+        run_demo(DemoConfig(out=copied))
+    assert json.loads((copied / "audit/config.json").read_text()) == about
 
 
 def test_a_demo_that_was_stopped_is_finished_by_running_it_again(tmp_path: Path) -> None:
@@ -177,20 +178,19 @@ def test_a_demo_that_was_stopped_is_finished_by_running_it_again(tmp_path: Path)
     assert run_demo(DemoConfig(out=tmp_path)).audit.judge == "lexical"
 
 
-def test_another_judge_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
-    first = run_demo(DemoConfig(out=tmp_path))
+def test_another_judge_takes_the_place_of_the_one_before(result: DemoResult, copied: Path) -> None:
     # The pack lies elsewhere in another installation; it is the same all the same.
-    about = json.loads((tmp_path / "audit/config.json").read_text())
+    about = json.loads((copied / "audit/config.json").read_text())
     about["config"]["tasks"] = about["inputs"]["tasks"]["path"] = "/elsewhere/sample_pack/tasks.jsonl"
-    (tmp_path / "audit/config.json").write_text(json.dumps(about))
-    second = run_demo(DemoConfig(out=tmp_path, judge="tests.audit.judges:Keyword"))
+    (copied / "audit/config.json").write_text(json.dumps(about))
+    second = run_demo(DemoConfig(out=copied, judge="tests.audit.judges:Keyword"))
     assert second.audit.judge == "tests.audit.judges:Keyword"
-    for folder in (tmp_path, tmp_path / "audit"):
+    for folder in (copied, copied / "audit"):
         assert json.loads((folder / "config.json").read_text())["config"]["judge"] == "tests.audit.judges:Keyword"
-    assert second.page == first.page
-    third = run_demo(DemoConfig(out=tmp_path))
-    assert third.audit.cached == third.audit.calls == first.audit.calls
-    assert third.audit.effects == first.audit.effects
+    assert second.page == str(copied / "audit/report.html")
+    third = run_demo(DemoConfig(out=copied))
+    assert third.audit.cached == third.audit.calls == result.audit.calls
+    assert third.audit.effects == result.audit.effects
 
 
 def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ refuses, so only their own verdicts are unknown. Any other text gets a number, t
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from prorubric.errors import UnjudgedError
 from prorubric.text.criteria import split_negation
@@ -52,8 +53,7 @@ class LexicalModel:
         windows = [set[str]().union(*said[start : start + WINDOW]) for start in range(len(said) or 1)]
         probabilities: list[float] = []
         for statement in statements:
-            about, negated = split_negation(statement)
-            words = set(find_content_words(about))
+            words, negated = _read(statement)
             present = 0.5
             if words:
                 share = max(len(words & window) for window in windows) / len(words)
@@ -63,3 +63,10 @@ class LexicalModel:
 
     async def close(self) -> None:
         """There is nothing to close."""
+
+
+@lru_cache(maxsize=8_192)  # a checklist is read for every response to its task
+def _read(statement: str) -> tuple[frozenset[str], bool]:
+    """The content words of a statement, and whether it opens by denying them."""
+    about, negated = split_negation(statement)
+    return frozenset(find_content_words(about)), negated
