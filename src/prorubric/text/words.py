@@ -71,6 +71,7 @@ def is_unspaced(text: str) -> bool:
     return characters > 0 and characters > len(LETTERS.findall(_UNSPACED.sub(" ", text)))
 
 
+@lru_cache(maxsize=256)  # an answer and its checklist are looked at for every edit
 def is_english(text: str) -> bool:
     """Whether enough of the small words are English; a few words in Latin letters count as English."""
     words = LETTERS.findall(text[:2_000].lower())
@@ -84,8 +85,10 @@ def are_english(texts: Sequence[str]) -> bool:
 
     A checklist is terser than an answer, so words that English shares count if it has fewer of other languages.
     """
+    if is_english("\n".join(texts)):
+        return True
     words = [LETTERS.findall(text[:_LONGEST_OPENING].lower()) for text in texts]
-    if not any(words) or is_english("\n".join(texts)):
+    if not any(words):
         return True
     opening = sum(not _RUBRIC.isdisjoint(found[:_OPENING_WORDS]) for found in words)
     shared, foreign = (sum(word in listed for found in words for word in found) for listed in (STOP_WORDS, _FOREIGN))
