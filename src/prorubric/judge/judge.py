@@ -7,7 +7,7 @@ model that gives probabilities instead of text is asked once, and a verdict is a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -57,6 +57,8 @@ _CANARY_MET = Unknown("the judge called an item true that no answer can meet", k
 _CANARY_LEFT_OUT = Unknown("the judge gave no verdict on the item that no answer can meet", kind="canary")
 _UNFOUNDED = Unknown("the judge quotes what the answer does not say", kind="unfounded")
 _CUT = ("length", "content_filter")
+_NOTES = {"reason": {"type": "string"}, "quote": {"type": "string"}, "turn": {"type": "integer", "minimum": 0}}
+"""What a reply says of an item besides its verdict, as parts of a JSON schema."""
 
 
 def _name_prompt(value: object) -> object:
@@ -237,9 +239,10 @@ class Judge:
             size = min(self.config.max_items or len(shown), reading.most_items or len(shown))
             parts = [shown[start : start + size] for start in range(0, len(shown), size)]
             asked = await run_together(self._ask(render, reading, part, vote, found) for part in parts)
-        verdicts = dict(zip(indices, chain.from_iterable(asked), strict=True))
-        found.verdicts = tuple(verdicts[index] for index in sorted(indices))
+        found.verdicts = tuple(chain.from_iterable(asked))
         if not is_usual:
+            verdicts = dict(zip(indices, found.verdicts, strict=True))
+            found.verdicts = tuple(verdicts[index] for index in sorted(indices))
             found.reasons = {indices[place - 1]: reason for place, reason in found.reasons.items()}
             found.evidence = {indices[place - 1]: given for place, given in found.evidence.items()}
         return found
@@ -332,7 +335,7 @@ class Judge:
             asked = tuple(item.index for item in shown)
             # Numbered by the most reasks there can be, so a journal also answers a run with fewer or more of them.
             number = draw * (MOST_REASKS + 1) + attempt
-            schema = make_schema(form, asked, self._list_notes(rendered), key)
+            schema = _make_schema(form, asked, self._list_notes(rendered), key)
             reply = await self._send(rendered, schema, number, number > 0 or reading.is_averaged, found)
             if isinstance(reply, Failure):
                 verdicts |= dict.fromkeys((item.index for item in open_items), _describe_failure(reply))
@@ -368,14 +371,14 @@ class Judge:
                 break
         return [verdicts[item.index] for item in items]
 
-    def _list_notes(self, rendered: Rendered) -> dict[str, Any]:
-        """What a reply says of each item besides its verdict, as parts of a JSON schema."""
-        notes: dict[str, Any] = {"reason": {"type": "string"}} if self.config.reasons else {}
-        if self.config.evidence:
-            notes["quote"] = {"type": "string"}
-            if rendered.answer and rendered.answer.turns:
-                notes["turn"] = {"type": "integer", "minimum": 0}
-        return notes
+    def _list_notes(self, rendered: Rendered) -> tuple[str, ...]:
+        """What a reply says of each item besides its verdict."""
+        has_turns = self.config.evidence and rendered.answer and rendered.answer.turns
+        return (
+            *(("reason",) if self.config.reasons else ()),
+            *(("quote",) if self.config.evidence else ()),
+            *(("turn",) if has_turns else ()),
+        )
 
     def _check_quotes(self, quotes: Mapping[int, Quote], rendered: Rendered) -> dict[int, Evidence]:
         """The evidence of a reply, if it was asked for; turn 0 is none, and a single text has no turns."""
@@ -531,16 +534,17 @@ def join_judgements(
     return joined
 
 
-def make_schema(
-    form: VerdictForm, indices: tuple[int, ...], notes: Mapping[str, Any], key: str | None = None
+@lru_cache(maxsize=256)
+def _make_schema(
+    form: VerdictForm, indices: tuple[int, ...], notes: tuple[str, ...], key: str | None = None
 ) -> dict[str, Any]:
     """The JSON schema of a reply about these items, with the verdicts under the form's key or another.
 
-    `notes` are what comes before each verdict, by name: a reason, a quotation, its turn.
+    `notes` are what comes before each verdict: a reason, a quotation, its turn.
     """
     value = form.schema
     if notes:
-        value = _make_object({**notes, form.key: value})
+        value = _make_object({**{name: _NOTES[name] for name in notes}, form.key: value})
     return _make_object({key or form.key: _make_object({str(index): value for index in indices})})
 
 

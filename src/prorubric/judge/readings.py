@@ -37,6 +37,10 @@ class Item:
     text: str
     weight: float
 
+    def __hash__(self) -> int:
+        """Of the text alone, which is faster: what is rendered of many items is remembered by their hash."""
+        return hash(self.text)
+
     @property
     def polarity(self) -> str:
         """What a true verdict means for the response."""

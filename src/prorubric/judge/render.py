@@ -43,6 +43,7 @@ class JudgePrompt:
     """A prompt file, read and checked."""
 
     name: str
+    instructions: Message
     sections: dict[str, str]
     closing: str
     """Its last section, which asks for reasons if these are wanted."""
@@ -89,7 +90,8 @@ def load_judge_prompt(name: str, path: Path | None = None, reasons: bool = False
     check_sections(place, name, sections, ["instructions", *filled, *["reasons"] * asks_reasons, "closing"])
     check_placeholders(place, sections, filled)
     examples = "\n".join(text for text in sections.values() if find_objects(text)[0])
-    return JudgePrompt(name, sections, sections["reasons" if asks_reasons else "closing"], examples)
+    instructions = Message(role="system", content=sections["instructions"])
+    return JudgePrompt(name, instructions, sections, sections["reasons" if asks_reasons else "closing"], examples)
 
 
 @cache
@@ -107,16 +109,11 @@ def render_judge_prompt(
     show_points: bool = False,
 ) -> Rendered:
     """Fill a prompt for one response and the items that are asked about."""
-    texts = {
-        "conversation": render_conversation(task),
-        "items": _render_items(task, prompt.name, items, show_weights, show_points),
-        "response": response.fenced,
-    }
+    shown, material = _render_items(task, prompt.name, items, show_weights, show_points)
+    texts = {"conversation": render_conversation(task), "items": shown, "response": response.fenced}
     order = ("conversation", "response", "items") if layout == "paper" else ("conversation", "items", "response")
-    shown = {part: texts[part] for part in order if part in list_parts(prompt.name)}
-    asked = [message.content for message in task.messages] if "conversation" in shown else []
-    material = [response.material, *asked, *([] if prompt.name == "creative" else [item.text for item in items])]
-    return replace(_fill(prompt, shown, material), answer=response)
+    parts = {part: texts[part] for part in order if part in list_parts(prompt.name)}
+    return _fill(prompt, parts, [response.material, material], response)
 
 
 def render_pair(prompt: JudgePrompt, task: Task, first: ShownAnswer, second: ShownAnswer) -> Rendered:
@@ -144,24 +141,32 @@ def ask_for_key(rendered: Rendered, form: VerdictForm) -> tuple[Rendered, str | 
     return replace(rendered, messages=(*before, asking)), key
 
 
-def _fill(prompt: JudgePrompt, texts: dict[str, str], material: list[str]) -> Rendered:
+def _fill(
+    prompt: JudgePrompt, texts: dict[str, str], material: list[str], answer: ShownAnswer | None = None
+) -> Rendered:
     """The instructions, and the sections filled with their texts, in the order of these."""
-    instructions = prompt.sections["instructions"]
-    parts = {name: fill_section(prompt.sections, name, text) + "\n\n" for name, text in texts.items()}
-    before_response = [*parts][: [*parts].index("response")]
-    shared = len(instructions) + sum(len(parts[name]) for name in before_response)
-    question = "".join([*parts.values(), prompt.closing])
-    messages = (Message(role="system", content=instructions), Message(role="user", content=question))
-    return Rendered(messages, shared, "\n".join([*material, prompt.examples]))
+    parts: list[str] = []
+    shared = 0
+    for name, text in texts.items():
+        if name == "response":
+            shared = len(prompt.instructions.content) + sum(map(len, parts))
+        parts.append(fill_section(prompt.sections, name, text) + "\n\n")
+    question = Message(role="user", content="".join([*parts, prompt.closing]))
+    return Rendered((prompt.instructions, question), shared, "\n".join([*material, prompt.examples]), answer)
 
 
 @remember(1024)
-def _render_items(_: Task, name: str, items: tuple[Item, ...], show_weights: bool, show_points: bool) -> str:
+def _render_items(
+    task: Task, name: str, items: tuple[Item, ...], show_weights: bool, show_points: bool
+) -> tuple[str, str]:
+    """The items as the judge is shown them, and what a reply could quote besides the answer."""
+    asked = [message.content for message in task.messages] if "conversation" in list_parts(name) else []
+    material = "\n".join([*asked, *([] if name == "creative" else [item.text for item in items])])
     if name in _ONE_ITEM:
         points = f"[{items[0].weight:g}] " if show_points else ""
-        return points + clean(items[0].text)
+        return points + clean(items[0].text), material
     if name == "creative":
-        return "\n".join(f"{item.text}{'' if item.weight > 0 else ' (less is better)'}" for item in items)
+        return "\n".join(f"{item.text}{'' if item.weight > 0 else ' (less is better)'}" for item in items), material
     rows = [
         {"index": item.index, "question": item.text}
         if name == "coverage"
@@ -170,4 +175,4 @@ def _render_items(_: Task, name: str, items: tuple[Item, ...], show_weights: boo
         | {"polarity": item.polarity}
         for item in items
     ]
-    return "[\n" + ",\n".join(clean(render_json(row).decode()) for row in rows) + "\n]"
+    return "[\n" + ",\n".join(clean(render_json(row).decode()) for row in rows) + "\n]", material

@@ -239,8 +239,9 @@ class HttpModel:
             reply = parse_reply(taken, "\n".join(message.content for message in call.request.messages))
             if isinstance(reply, Reply):
                 # A reply that repeats the key is not a model's, and the journal must not keep it as it is.
-                scrub = self._key.scrub
-                return replace(reply, text=scrub(reply.text), finish=reply.finish and scrub(reply.finish))
+                text, finish = self._key.scrub(reply.text), reply.finish and self._key.scrub(reply.finish)
+                is_clean = (text, finish) == (reply.text, reply.finish)
+                return reply if is_clean else replace(reply, text=text, finish=finish)
             shown = self._show(reply.said, call)
             return _Fault(Failure("reply", f"{reply.reason}: {shown}" if shown else reply.reason), is_retried=True)
         return _Fault(failure, is_retried=True)

@@ -116,6 +116,8 @@ class Limiter:
         """Wait for room; None if the limiter is stopped. A pause holds new calls only: a retry has waited already."""
         if self.is_stopped:
             return None
+        if not self._line and self._wait(tokens, is_retry, now := time.monotonic()) <= 0:
+            return self._admit(tokens, now)
         waiter = _Waiter(ticket, tokens, is_retry, asyncio.get_running_loop().create_future())
         heappush(self._line, waiter)
         self._let_through()
@@ -206,10 +208,13 @@ class Limiter:
                 if wait > 0:
                     self._come_back_in(wait)
                     return
-                self.in_flight += 1
-                self._requests.spend(1, now)
-                head.turn.set_result(Permit(self._slowdowns, self._tokens.spend(head.tokens, now)))
+                head.turn.set_result(self._admit(head.tokens, now))
             heappop(self._line)
+
+    def _admit(self, tokens: int, now: float) -> Permit:
+        self.in_flight += 1
+        self._requests.spend(1, now)
+        return Permit(self._slowdowns, self._tokens.spend(tokens, now))
 
     def _come_back_in(self, seconds: float) -> None:
         if self._timer is not None:

@@ -53,7 +53,9 @@ class VoteTally:
         self._reasons: dict[str, UnknownCounts] = defaultdict(UnknownCounts)
 
     def add(self, judgement: Judgement) -> None:
-        """Count one judgement."""
+        """Count one judgement; a single vote of a single judge has nothing to count."""
+        if not judgement.agreement and not judgement.judges:
+            return
         self._counts.update(
             voted=len(judgement.agreement),
             unsure=sum(share < UNSURE_BELOW for share in judgement.agreement.values()),

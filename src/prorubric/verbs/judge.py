@@ -253,11 +253,12 @@ class _Tally:
             cut_transcripts=left_out > 0,
             turns_left_out=left_out,
         )
-        self.addressing.update(judged.addressing.keys())
+        for kind in judged.addressing:
+            self.addressing[kind] += 1
         for reading, judgement in judged.judgements.items():
             unfounded = [(index, given) for index, given in judgement.evidence.items() if not given.founded]
-            place = f"{judged.task.id}, sample {judged.response.sample}, {reading}"
-            if len(self.unfounded) < _SHOWN_UNFOUNDED:
+            if unfounded and len(self.unfounded) < _SHOWN_UNFOUNDED:
+                place = f"{judged.task.id}, sample {judged.response.sample}, {reading}"
                 self.unfounded += [f"{place} {index}: {_show_evidence(given)}" for index, given in unfounded]
             special = () if are_boolean(judgement.verdicts) else judgement.verdicts
             unknown = [verdict for verdict in special if isinstance(verdict, Unknown)]
