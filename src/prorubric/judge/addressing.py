@@ -17,6 +17,10 @@ from prorubric.text.show import shorten
 Addressing = Literal["flag", "unknown", "ignore"]
 
 _TABLES = load_patterns("addressing", re.DOTALL)
+_ANY = {  # one look that tells, of most answers, that there is nothing to find
+    table: re.compile("|".join(pattern.pattern for pattern in kinds.values()), re.DOTALL | re.VERBOSE)
+    for table, kinds in _TABLES.items()
+}
 _AROUND = 30
 
 
@@ -25,8 +29,10 @@ def find_addressing(answer: str) -> Mapping[str, str]:
     """What an answer says to its judge: `instruction`, `verdict`, `role` or `hidden`, each with its first place."""
     found = {}
     shown = f"\n{flatten(answer)}"
-    for text, patterns in ((shown, _TABLES["patterns"]), (answer, _TABLES["signs"])):
-        for kind, pattern in patterns.items():
+    for table, text in (("wordings", shown), ("forms", shown), ("signs", answer)):
+        if not _ANY[table].search(text):
+            continue
+        for kind, pattern in _TABLES[table].items():
             if match := pattern.search(text):
                 place = text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
                 found[kind] = shorten(place.encode("utf-8", "replace").decode(), 120)
