@@ -16,14 +16,19 @@ _NEVER = 10**6  # the place of a move that an answer does not contain
 
 
 class Facts:
-    """Answers `moves_R_L` to the cases `row_R` of `lists`. Axes: R answers, L places, M moves, I items, N criteria."""
+    """Answers `moves_R_L` to the cases `row_R` of `lists`. Axes: R answers, L places, M moves, I items, N criteria.
 
-    def __init__(self, world: World, lists: Checklists, row_R: Indices, moves_R_L: Ints) -> None:
+    `tokens_R_L` are the prices, if they are not those of the moves; an `END` with a price is a sentence without a move.
+    """
+
+    def __init__(
+        self, world: World, lists: Checklists, row_R: Indices, moves_R_L: Ints, tokens_R_L: Ints | None = None
+    ) -> None:
         self.world, self.lists, self.row_R, self.moves_R_L = world, lists, row_R, moves_R_L
-        cases, tokens = lists.cases, world.moves.tokens_M[moves_R_L]
+        cases, tokens = lists.cases, world.moves.tokens_M[moves_R_L] if tokens_R_L is None else tokens_R_L
         self.tokens: Ints = tokens.sum(axis=1)
-        starts = np.full((len(row_R), len(world.moves.tokens_M)), _NEVER)  # the token at which each move begins
-        np.put_along_axis(starts, moves_R_L, np.cumsum(tokens, axis=1) - tokens, axis=1)
+        starts = np.full((len(row_R), len(world.moves.tokens_M)), _NEVER)  # the token at which each move first begins
+        np.minimum.at(starts, (np.arange(len(row_R))[:, None], moves_R_L), np.cumsum(tokens, axis=1) - tokens)
         starts[:, END] = _NEVER
         self.said_moves: Bools = starts < _NEVER
 

@@ -115,7 +115,7 @@ def _judge_appropriateness(facts: Facts, seed: int) -> Bools:
         wanted[:, moves.at[kind]] = True
     wanted[:, moves.at["test"]] = facts.needed
     spent = facts.said_moves * moves.tokens_M
-    focus = (spent * wanted).sum(axis=1) / np.maximum(spent.sum(axis=1), 1)
+    focus = (spent * wanted).sum(axis=1) / np.maximum(facts.tokens, 1)
     # What is missing does not catch the eye: an answer without a decision buries none.
     buried = np.where(facts.decisions > 0, facts.decided_at / np.maximum(facts.tokens, 1), 0.0)
     lean = -2.5 + 8.0 * focus - 1.5 * buried - 0.5 * np.minimum(facts.needless, 3) - 1.0 * facts.wrong_manner

@@ -71,6 +71,21 @@ def judge_parts(facts: Facts, seed: int) -> Bools:
     return holds ^ (draw(facts, "strict", seed + 1, holds.shape[1]) < STRICT_ERROR)
 
 
+def judge_probe(facts: Facts, seed: int) -> Bools:
+    """By answer, the four fixed criteria that a training is watched with, with the strict judge's errors.
+
+    In a world they mean: the decision is early; what is explained is grounded; all is in scope, no test is needless and
+    nothing is said twice or in vain; and the answer asks first where too little is known, and only there.
+    """
+    early, scope, tests, grounded = (
+        hold_parts(facts)[:, PARTS.index(part)] for part in ("early", "scope", "tests", "grounded")
+    )
+    once = facts.tokens == (facts.said_moves * facts.world.moves.tokens_M).sum(axis=1)
+    waits = facts.said("decide")[:, ASK] == (facts.right_level == ASK)
+    holds = np.stack([early, grounded, scope & tests & once, waits], axis=1)
+    return holds ^ (draw(facts, "strict", seed + 2, holds.shape[1]) < STRICT_ERROR)
+
+
 def hold_parts(facts: Facts) -> Bools:
     """By answer and part, whether it holds in truth."""
     level, core, tests = facts.item_level, facts.core, facts.said("test").sum(axis=1)

@@ -6,6 +6,7 @@ cannot be used, `MissingExtraError` for one whose extra is not installed.
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 
 from prorubric.errors import ConfigError
@@ -18,8 +19,8 @@ from prorubric.llm.own import import_model
 from prorubric.llm.scripted import load_script
 
 FORMS = (
-    "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, pkg.module:object, "
-    "the folder of a checkpoint"
+    "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, lab:WORLD, "
+    "pkg.module:object, the folder of a checkpoint"
 )
 _LOCAL = ("smollm2", "gguf:", "hf:")
 _ADDRESSES = {
@@ -43,6 +44,10 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         from prorubric.llm.checkpoint import CheckpointModel  # noqa: PLC0415 - loads an optional library
 
         return CheckpointModel(spec)
+    if spec.startswith("lab:"):
+        # By its name: the lab is built on everything here.
+        model: Model = import_module("prorubric.lab.model").LabModel(spec)
+        return model
     if spec.startswith("scripted:"):
         return load_script(Path(spec.removeprefix("scripted:")))
     if "#" in spec or "/v1" in spec or "://" in spec:
