@@ -309,7 +309,9 @@ class _Frame:
             common=len(self.common),
             is_weighted=self.is_weighted,
             arms=tuple(arms),
-            sides=self.sides.spread(means, {arm.policy: arm.characters for arm in arms}),
+            sides=self.sides.spread(
+                {arm.policy: arm.mean for arm in arms}, {arm.policy: arm.characters for arm in arms}
+            ),
             differences=self._list_differences(gaps, columns[is_used][:, len(arms) :], groups, bootstrap, means, seed),
             absent=tuple(name for name in self.sides.policies if name not in self.cells),
         )

@@ -91,24 +91,25 @@ class Sides:
         return compare_seeds(one, other)
 
     def spread(
-        self, values: Mapping[str, float], characters: Mapping[str, float | None] | None = None
+        self, values: Mapping[str, float | None], characters: Mapping[str, float | None] | None = None
     ) -> tuple[SideResult, ...]:
-        """Every method that has a value, over its seeds."""
+        """Every method with a policy among these, over the seeds whose value is known."""
         found = []
         for method, policies in self.methods.items():
-            own = {name: values[name] for name in policies if name in values}
-            if own:
-                spread = Spread.of([*own.values()])
-                lengths = [length for name in own if (length := (characters or {}).get(name)) is not None]
-                found.append(
-                    SideResult(
-                        name=method,
-                        mean=spread.mean,
-                        sd=spread.sd,
-                        by_seed={self._name_seed(name): value for name, value in own.items()},
-                        characters=Spread.of(lengths).mean if lengths else None,
-                    )
+            if not any(name in values for name in policies):
+                continue
+            known = {name: value for name in policies if (value := values.get(name)) is not None}
+            lengths = [length for name in known if (length := (characters or {}).get(name)) is not None]
+            spread = Spread.of([*known.values()]) if known else None
+            found.append(
+                SideResult(
+                    name=method,
+                    mean=spread.mean if spread else None,
+                    sd=spread.sd if spread else None,
+                    by_seed={self._name_seed(name): value for name, value in known.items()},
+                    characters=Spread.of(lengths).mean if lengths else None,
                 )
+            )
         return tuple(found)
 
     def _name_seed(self, policy: str) -> str:

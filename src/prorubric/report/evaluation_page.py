@@ -95,7 +95,7 @@ def _render_header(name: str, found: Comparisons) -> Html:
     shown, rest = sentences[:_MOST_SENTENCES], sentences[_MOST_SENTENCES:]
     judges = dict.fromkeys(one.judge for one in found.tables if one.judge)
     seeds = {side.name: [*side.by_seed] for one in found.tables for side in one.sides}
-    named = [name if own == [name] else f"{name} ({', '.join(own)})" for name, own in seeds.items()]
+    named = [name if own in ([], [name]) else f"{name} ({', '.join(own)})" for name, own in seeds.items()]
     facts = (
         ("Policies, seeds", ", ".join(named)),
         ("Benchmarks", ", ".join(dict.fromkeys(title_of(one.benchmark) for one in found.tables)) or "none"),
