@@ -21,6 +21,7 @@ from prorubric.cli.output import (
 from prorubric.cli.progress import show_progress
 from prorubric.evaluate.benchmarks.registry import describe_benchmarks
 from prorubric.evaluate.compare import Comparisons, Table
+from prorubric.report.evaluation_headline import describe_result
 from prorubric.text.show import count
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
@@ -116,6 +117,9 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         for table in result.comparisons.tables:
             _print_table(table, console)
         _print_others(result.comparisons, console)
+        console.print()
+        for line in describe_result(result.comparisons):
+            print_line(console, line, "bold")
     print_calls(result, console)
     print_line(console, f"The run is in {result.folder}/." if result.page is None else f"The page is {result.page}.")
 
@@ -152,9 +156,10 @@ def _print_others(found: Comparisons, console: Console) -> None:
         place = f"{pair.benchmark}, judged by {pair.judge}"
         print_line(console, f"{place}: {pair.policy} against {pair.other}: {won}{lost}")
     for one in found.labels:
-        mean = f"balanced F1 {show_figure(one.criteria.mean, '.3f')} over {count(len(one.criteria.by_criterion), 'criterion')}"
-        sides = f"{len(one.criteria.one_sided):,} of them one-sided ({show_figure(one.criteria.mean_of_all, '.3f')} with these)"
-        print_line(console, f"{one.judge} against people: {mean}, {sides}, {one.unknown:,} unknown")
+        found_f1, criteria = one.criteria, count(len(one.criteria.by_criterion), "criterion")
+        means = [show_figure(mean, ".3f") for mean in (found_f1.mean, found_f1.mean_of_all)]
+        sides = f"{len(found_f1.one_sided):,} of them one-sided ({means[1]} with these)"
+        print_line(console, f"{one.judge} against people: balanced F1 {means[0]} over {criteria}, {sides}")
     for rank in found.ranks:
         rho = show_figure(rank.rho, ".2f")
         print_line(console, f"{rank.benchmark}: {rank.first} and {rank.second} rank {rank.policies} policies: ρ {rho}")

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from prorubric.errors import ConfigError
 from prorubric.judge.judge import CANARY
 from prorubric.judge.readings import READINGS, Item, list_items
 from prorubric.lab.facts import Facts

@@ -22,7 +22,12 @@ FORMS = (
     "lexical, smollm2, gguf:PATH, hf:repo/file.gguf, http://host:port/v1#name, scripted:FILE, lab:WORLD, "
     "pkg.module:object, the folder of a checkpoint"
 )
-_LOCAL = ("smollm2", "gguf:", "hf:")
+# What loads optional libraries, or is built on everything here.
+_LOADED_LATE = {
+    **dict.fromkeys(("smollm2", "gguf", "hf"), ("prorubric.llm.local", "LocalModel")),
+    "checkpoint": ("prorubric.llm.checkpoint", "CheckpointModel"),
+    "lab": ("prorubric.lab.model", "LabModel"),
+}
 _ADDRESSES = {
     "gpt-": "https://api.openai.com/v1",
     "deepseek-": "https://api.deepseek.com/v1",
@@ -36,18 +41,11 @@ def make_model(spec: str, http: HttpConfig | None = None, usage: Usage | None = 
         return LexicalModel()
     if spec.lower().startswith(("http://", "https://")):
         return HttpModel(spec, http, usage)
-    if spec.startswith(_LOCAL):
-        from prorubric.llm.local import LocalModel  # noqa: PLC0415 - loads an optional library
-
-        return LocalModel(spec)
-    if spec and Path(spec).is_dir():
-        from prorubric.llm.checkpoint import CheckpointModel  # noqa: PLC0415 - loads an optional library
-
-        return CheckpointModel(spec)
-    if spec.startswith("lab:"):
-        # By its name: the lab is built on everything here.
-        model: Model = import_module("prorubric.lab.model").LabModel(spec)
-        return model
+    kind = "checkpoint" if spec and Path(spec).is_dir() else spec.partition(":")[0]
+    if kind in _LOADED_LATE:
+        module, name = _LOADED_LATE[kind]
+        late: Model | YesNoModel = getattr(import_module(module), name)(spec)
+        return late
     if spec.startswith("scripted:"):
         return load_script(Path(spec.removeprefix("scripted:")))
     if "#" in spec or "/v1" in spec or "://" in spec:

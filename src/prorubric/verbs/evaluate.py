@@ -42,7 +42,9 @@ from prorubric.llm.http import HttpConfig
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Request
 from prorubric.llm.together import run_sync
+from prorubric.report.evaluation_figures import write_evaluation_figures
 from prorubric.report.evaluation_page import write_evaluation_page
+from prorubric.report.evaluation_tables import write_evaluation_tables
 from prorubric.rubric.base import Record, config_record, render_config
 from prorubric.rubric.verdict import parse_verdict, render_verdicts
 from prorubric.runs.engines import EngineOptions, run_job
@@ -282,8 +284,9 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
         )
         write_json(config.out / SUMMARY, result.model_dump(mode="json"))
         if comparisons is not None:
-            about = {"settings": render_config(config), "data": _describe_data(inputs.loaded)}
-            write_evaluation_page(config.out, comparisons, about, result.model_dump(mode="json"))
+            write_evaluation_tables(config.out, comparisons)
+            write_evaluation_figures(config.out, comparisons)
+            write_evaluation_page(config.out, comparisons, _describe_settings(config, inputs), run.describe())
     if run.stop.asked and not run.stop.reason:
         raise KeyboardInterrupt
     return result
@@ -412,6 +415,27 @@ def _read_verdicts(folder: Path, benchmarks: Iterable[Loaded]) -> tuple[list[Cri
                 CriterionVerdict(*about, name, weight, met) for (name, weight), met in zip(criteria, said, strict=True)
             ]
     return verdicts, labelled
+
+
+def _describe_settings(config: EvaluateConfig, inputs: _Inputs) -> dict[str, Any]:
+    """What the page says about how the figures came about."""
+    policies = {policy.name: policy.spec for policy in config.policy}
+    sampling = render_config(inputs.sampling) if inputs.sampling else {"profile": "each benchmark's own"}
+    names = dict.fromkeys(prompt for one in inputs.loaded for prompt in INSTRUMENTS[one.benchmark.instrument].prompts)
+    files = config.judging.prompt_file
+    prompts = {name: f"{files[name]} ({hash_file(files[name])})" if name in files else "ours" for name in names}
+    data = {
+        f"{one.benchmark.name}, {file.name}": f"{file.sha256}, "
+        + {
+            True: "the published file",
+            False: "not the published file",
+            None: "checksum of the published file not known",
+        }[file.is_published]
+        for one in inputs.loaded
+        for file in one.files
+    }
+    judging = render_config(config.judging) | {"judges": ", ".join(inputs.judges)}
+    return {"policies": policies, "sampling": sampling, "judging": judging, "prompts": prompts, "data": data}
 
 
 def _describe_data(benchmarks: Iterable[Loaded]) -> dict[str, Any]:
