@@ -117,9 +117,8 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         for table in result.comparisons.tables:
             _print_table(table, console)
         _print_others(result.comparisons, console)
-        console.print()
         for line in describe_result(result.comparisons):
-            print_line(console, line, "bold")
+            print_line(console, line)
     print_calls(result, console)
     print_line(console, f"The run is in {result.folder}/." if result.page is None else f"The page is {result.page}.")
 
@@ -128,8 +127,7 @@ def _print_table(table: Table, console: Console) -> None:
     judge = f", judged by {table.judge}" if table.judge else ""
     judged = min((arm.judged for arm in table.arms), default=0)
     said = f"pool {table.pool:,} → answered {table.answered:,} → judged {judged:,} → in common {table.common:,}"
-    console.print()
-    print_line(console, f"{table.benchmark}{judge}: {said}")
+    print_line(console, f"{table.benchmark}{judge}: {said}", "bold")
     shown = make_table("policy", "score", "95%", "failed", "lost", "characters")
     for arm in table.arms:
         interval = "–" if arm.low is None or arm.high is None else f"{arm.low:.1f} … {arm.high:.1f}"
@@ -138,13 +136,12 @@ def _print_table(table: Table, console: Console) -> None:
         shown.add_row(arm.policy, show_figure(arm.mean, ".1f"), interval, f"{failed:,}", f"{lost:,}", length)
     console.print(shown)
     if table.differences:
-        shown = make_table("difference", "points", "95%", "p (Holm)", "found from", "")
+        shown = make_table("difference", "points", "95%", "p (Holm)", "detectable")
         for one in table.differences:
             interval = "–" if one.low is None or one.high is None else f"{one.low:+.1f} … {one.high:+.1f}"
-            mark = "[yellow]unknowns could turn it[/]" if one.could_flip else ""
-            name = f"{one.first} − {one.second}"
+            name = f"{one.first} − {one.second}" + ("[yellow] (unknowns could turn it)[/]" if one.could_flip else "")
             p, least = show_figure(one.p_holm, ".3f"), show_figure(one.smallest_found, ".1f")
-            shown.add_row(name, show_figure(one.mean, "+.1f"), interval, p, least, mark)
+            shown.add_row(name, show_figure(one.mean, "+.1f"), interval, p, least)
         console.print(shown)
 
 
