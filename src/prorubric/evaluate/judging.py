@@ -16,7 +16,7 @@ from prorubric.evaluate.records import Game, Item, ItemScore, PolicyAnswer
 from prorubric.evaluate.sides import Sides
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.readings import list_items
-from prorubric.llm.model import Model
+from prorubric.llm.model import YesNoModel
 from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.runs.models import AnyModel, Redrawn
 
@@ -105,7 +105,7 @@ def list_cases(
 def start_seeing(judging: JudgeConfig, *models: AnyModel) -> Callable[[Case], Coroutine[Any, Any, Seen]]:
     """The function that shows one case to the judge."""
     [model] = models
-    both = (model, Redrawn(model, _REDRAW) if isinstance(model, Model) else model)
+    both = (model,) if isinstance(model, YesNoModel) else (model, Redrawn(model, _REDRAW))
     judges = {
         (name, repeat): Judge(one, replace(judging, max_tokens=max(judging.max_tokens, instrument.reply_tokens)))
         for name, instrument in INSTRUMENTS.items()

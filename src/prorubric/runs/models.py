@@ -93,6 +93,22 @@ class Redrawn(ModelWrapper[Model]):
         return await self._model.complete(replace(request, draw=request.draw + self._draw))
 
 
+class WritingYesNo(ModelWrapper[YesNoModel]):
+    """A model that both gives probabilities and writes."""
+
+    def __init__(self, model: YesNoModel, text: Model) -> None:
+        super().__init__(model)
+        self._text = text
+
+    async def probabilities(self, conversation: str, response: str, statements: Sequence[str]) -> list[float]:
+        """One probability from 0 to 1 for each statement."""
+        return await self._model.probabilities(conversation, response, statements)
+
+    async def complete(self, request: Request) -> Outcome:
+        """Answer one request."""
+        return await self._text.complete(request)
+
+
 class Models:
     """Makes the models of a run, each once, however many parts it plays: one in this process is large."""
 
@@ -114,10 +130,14 @@ class Models:
     def open(self, spec: str, journal: Keeper, draw: int = 0) -> AnyModel:
         """The model with its calls counted, kept in a journal and held to the budget; `draw` asks it afresh."""
         model, usage = self.make(spec), self._gate.usage[spec]
-        if isinstance(model, YesNoModel):
-            return CachedYesNo(GatedYesNo(model, self._gate), journal, usage, draw)
-        kept = CachedModel(GatedModel(model, self._gate), journal, usage)
-        return Redrawn(kept, draw) if draw else kept
+        text: Model | None = None
+        if isinstance(model, Model):
+            text = CachedModel(GatedModel(model, self._gate), journal, usage)
+            text = Redrawn(text, draw) if draw else text
+        if not isinstance(model, YesNoModel):
+            return text or model
+        yes_no = CachedYesNo(GatedYesNo(model, self._gate), journal, usage, draw)
+        return WritingYesNo(yes_no, text) if text else yes_no
 
     async def close(self, *, own: bool = True) -> None:
         """Close every model; `own=False` leaves the user's own objects open, which another run may still use.

@@ -40,7 +40,7 @@ from prorubric.judge.judge import JudgeConfig
 from prorubric.judge.panel import Judges, list_judges
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.make import require_text
-from prorubric.llm.model import Request
+from prorubric.llm.model import Request, YesNoModel
 from prorubric.llm.together import run_sync
 from prorubric.report.evaluation_figures import write_evaluation_figures
 from prorubric.report.evaluation_page import write_evaluation_page
@@ -50,6 +50,7 @@ from prorubric.rubric.verdict import parse_verdict, render_verdicts
 from prorubric.runs.engines import EngineOptions, run_job
 from prorubric.runs.estimate import Estimate, Questions, Replay, add_up, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, Setting, claim_folder
+from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import ROW_SCHEMA
@@ -322,11 +323,12 @@ async def _judge(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfi
     with ExitStack() as stack:
         names = (VERDICTS, SCORES, GAMES, REPEATS)
         write = {name: stack.enter_context(open_rows(config.out / name, ROW_SCHEMA)) for name in names}
-        for case in _list_all_cases(config, inputs, answers, judged=False):
+        for case in _list_all_cases(config, inputs, answers):
             _record(Seen(case), "", write)
-        total = len(inputs.judges) * sum(1 for _ in _list_all_cases(config, inputs, answers, judged=True))
-        for judge in inputs.judges:
-            cases = _list_all_cases(config, inputs, answers, judged=True)
+        models = {judge: run.models.make(judge) for judge in inputs.judges}
+        total = sum(1 for judge in models.values() for _ in _list_all_cases(config, inputs, answers, judge))
+        for judge, model in models.items():
+            cases = _list_all_cases(config, inputs, answers, model)
             job, journal = partial(start_seeing, config.judging), config.journal or config.out / JOURNAL
             async with aclosing(run_job([judge], job, cases, run, config, journal)) as found:
                 async for seen in found:
@@ -341,11 +343,16 @@ async def _judge(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfi
     return [Unfinished(stage="judging", open=reasons.total(), reasons=dict(reasons))] if reasons else []
 
 
-def _list_all_cases(config: EvaluateConfig, inputs: _Inputs, answers: AnswerFile, *, judged: bool) -> Iterator[Case]:
-    """The cases that a judge has to see, or those of multiple choice, which need none."""
-    repeated = config.repeat_judging if judged else 0
+def _list_all_cases(
+    config: EvaluateConfig, inputs: _Inputs, answers: AnswerFile, judge: AnyModel | None = None
+) -> Iterator[Case]:
+    """The cases that a judge has to see, or without one those of multiple choice.
+
+    A judge that gives probabilities says the same twice, and is not asked.
+    """
+    repeated = 0 if judge is None or isinstance(judge, YesNoModel) else config.repeat_judging
     for one in inputs.loaded:
-        if (INSTRUMENTS[one.benchmark.instrument].kind != "choice") == judged:
+        if (INSTRUMENTS[one.benchmark.instrument].kind == "choice") == (judge is None):
             yield from list_cases(one, answers, inputs.sides, config.samples, repeated)
 
 
@@ -497,7 +504,8 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
             for judge in inputs.judges:
                 model, questions = run.models.make(judge), Questions(journal, _asked=seen[judge])
                 see = start_seeing(config.judging, replay_judge(model, questions, config.judging))
-                for case in list_cases(one, answers, inputs.sides, config.samples, config.repeat_judging):
+                repeated = 0 if isinstance(model, YesNoModel) else config.repeat_judging
+                for case in list_cases(one, answers, inputs.sides, config.samples, repeated):
                     await see(case)
                 parts[f"{name}: {judge}"] = _price(questions, run, judge)
     await run.models.close(own=False)
