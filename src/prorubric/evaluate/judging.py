@@ -105,7 +105,7 @@ def list_cases(
 def start_seeing(judging: JudgeConfig, *models: AnyModel) -> Callable[[Case], Coroutine[Any, Any, Seen]]:
     """The function that shows one case to the judge."""
     [model] = models
-    both = (model,) if isinstance(model, YesNoModel) else (model, Redrawn(model, _REDRAW))
+    both: Sequence[AnyModel] = (model,) if isinstance(model, YesNoModel) else (model, Redrawn(model, _REDRAW))
     judges = {
         (name, repeat): Judge(one, replace(judging, max_tokens=max(judging.max_tokens, instrument.reply_tokens)))
         for name, instrument in INSTRUMENTS.items()
