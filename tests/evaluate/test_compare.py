@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prorubric.errors import ConfigError, RubricError
 from prorubric.evaluate.compare import AVERAGED, Comparisons, compare_scores
-from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict, compare_labels, find_disagreements
+from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict, compare_labels, count_disagreements
 from prorubric.evaluate.pairwise import compare_games
 from prorubric.evaluate.records import Game, ItemScore, Policy
 from prorubric.evaluate.scores import arena_score
@@ -141,6 +141,13 @@ class TestTable:
             exactly(official.se_question or 0),
         )
         assert (table.differences[0].mean, table.differences[0].bounds) == (0.0, (exactly(0), exactly(0)))
+
+    def test_a_question_that_was_not_read_could_have_counted_six_times(self) -> None:
+        known = [score("a", "1", 0.5, benchmark="arena-hard-v2", weight=2.0), score("b", "1", 0.5, weight=2.0)]
+        unread = [score("a", "2", None), score("b", "2", 0.5, weight=2.0)]
+        scores = [row.model_copy(update={"benchmark": "arena-hard-v2"}) for row in (*known, *unread)]
+        [row] = compare(scores, A, B, compare=[("a", "b")]).tables[0].differences
+        assert (row.mean, row.bounds) == (0.0, (exactly(100 / 8 - 50), exactly(100 * 7 / 8 - 50)))
 
     def test_unknown_verdicts_that_could_turn_a_difference_mark_it(self) -> None:
         settled = compare(rows({"a": [0.75, 0.75], "b": [0.25, 0.5]}), A, B, compare=[("a", "b")]).tables[0]
@@ -408,7 +415,7 @@ class TestJudges:
             said("two", "m-2", "1", False),
             said("one", "m-2", "9", True),
         ]
-        [found] = find_disagreements(verdicts, Sides.of(name_seeds("m", (1, 2))))
+        [found] = count_disagreements(verdicts, Sides.of(name_seeds("m", (1, 2))))
         assert (found.method, found.criteria, found.only_first, found.only_second, found.unknown) == ("m", 4, 2, 1, 1)
 
     def test_judges_are_compared_by_rank_repeats_by_item_and_a_probe_by_criterion(self) -> None:

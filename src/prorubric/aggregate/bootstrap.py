@@ -54,13 +54,14 @@ class Bootstrap:
         sum_P_C, count_P_C = np.zeros((2, prompts, values_R_C.shape[1]))
         np.add.at(sum_P_C, prompt_R, np.where(known, values_R_C, 0.0))
         np.add.at(count_P_C, prompt_R, known.astype(np.float64))
+        counted = count_P_C[:, :1] if known.all() else count_P_C  # one column is enough if all are the same
         draws = np.random.default_rng(seed)
         blocks = []
         for start in range(0, resamples, _BLOCK):
             count = min(_BLOCK, resamples - start)
             drawn_B_P = draws.integers(prompts, size=(count, prompts)) + prompts * np.arange(count)[:, None]
             times_B_P = np.bincount(drawn_B_P.ravel(), minlength=count * prompts).reshape(count, prompts).astype(float)
-            blocks.append(_divide(times_B_P @ sum_P_C, times_B_P @ count_P_C))
+            blocks.append(_divide(times_B_P @ sum_P_C, times_B_P @ counted))
         mean_C = _divide(sum_P_C.sum(axis=0), count_P_C.sum(axis=0))
         return cls(mean_C, np.concatenate(blocks), (count_P_C > 0).sum(axis=0))
 

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from prorubric.evaluate.judges import (
     RankAgreement,
     RepeatResult,
     compare_labels,
-    find_disagreements,
+    count_disagreements,
     rate_criteria,
 )
 from prorubric.evaluate.pairwise import PairResult, compare_games
@@ -57,6 +58,7 @@ Ends = tuple[float, float]
 
 AVERAGED = ("writingbench", "creative-v3", "arena-hard-v2", "healthbench", "medqa", "gpqa-diamond", "researchqa")
 """The benchmarks of the average, in the paper's order."""
+_MOST_ROWS = 6.0  # of a question of Arena-Hard: two games that count three times each
 
 
 class ArmResult(MeanEstimate):
@@ -192,16 +194,19 @@ def compare_scores(  # noqa: PLR0913 - one call for all rows of an evaluation
     verdicts: Iterable[CriterionVerdict] = (),
     labelled: Iterable[LabelledVerdict] = (),
     repeats: Iterable[ItemScore] = (),
+    pools: Mapping[str, int] = MappingProxyType({}),
 ) -> Comparisons:
     """Compare policies on every benchmark under every judge.
 
     `compare` names the differences, each side a policy or a method with its seeds; without it everything is compared
     with `baseline`; without that, all pairs of up to five sides, or else all with the first. `family` is what Holm's
-    correction counts: the differences of one table, or of all tables of a judge.
+    correction counts: the differences of one table, or of all tables of a judge. `pools` says how many items each
+    benchmark has, if some have no row at all; `repeats` are scores of answers that were judged once more.
     """
     sides = Sides.of(policies, compare, baseline)
     cells = _collect(scores, sides)
-    tables = [_Frame(*key, cells[key], sides, pairing).compare(resamples, seed) for key in sorted(cells, key=_order)]
+    frames = [_Frame(*key, cells[key], sides, pairing) for key in sorted(cells, key=_order)]
+    tables = [frame.compare(pools.get(frame.benchmark, 0), resamples, seed) for frame in frames]
     tables = _adjust(tables, family)
     kept = [*verdicts]
     return Comparisons(
@@ -215,7 +220,7 @@ def compare_scores(  # noqa: PLR0913 - one call for all rows of an evaluation
         pairs=compare_games(games, sides),
         labels=compare_labels(labelled, resamples, seed),
         ranks=_compare_judges(cells, resamples),
-        disagreements=find_disagreements(kept, sides),
+        disagreements=count_disagreements(kept, sides),
         probe=rate_criteria([verdict for verdict in kept if verdict.benchmark.startswith("probe")], sides),
         repeats=_compare_again(cells, _collect(repeats, sides)),
     )
@@ -271,6 +276,12 @@ def _sum_up(rows: Sequence[ItemScore]) -> _Worth:
     return _Worth(None, whole, low, high, tuple(rows))
 
 
+def _count_most(worth: _Worth) -> _Worth:
+    """As if every sample that is open counted as often as it can: a game that was not read up to three times."""
+    most = {"weight": _MOST_ROWS}
+    return _sum_up([row if row.value is not None else row.model_copy(update=most) for row in worth.rows])
+
+
 def _order(key: _Key) -> tuple[int, str, str]:
     benchmark, judge = key
     return AVERAGED.index(benchmark) if benchmark in AVERAGED else len(AVERAGED), benchmark, judge
@@ -286,7 +297,7 @@ class _Frame:
     sides: Sides
     pairing: Pairing
 
-    def compare(self, resamples: int, seed: int) -> Table:
+    def compare(self, pool: int, resamples: int, seed: int) -> Table:
         """The table; all of its columns are resampled with the same draws."""
         pairs = [self._pair(pair) for pair in self.sides.pairs]
         gaps = [gap for gap in pairs if gap is not None]
@@ -300,11 +311,10 @@ class _Frame:
         groups = number_prompts([self.clusters[item] for item in used])
         bootstrap = self._resample(columns[is_used], groups, gaps, resamples, seed)
         arms = [self._describe(name, _ends(bootstrap, place)) for place, name in enumerate(self.arms)]
-        means = {arm.policy: arm.mean for arm in arms if arm.mean is not None}
         return Table(
             benchmark=self.benchmark,
             judge=self.judge,
-            pool=len(self.pool),
+            pool=max(pool, len(self.pool)),
             answered=sum(all(item in own for own in self.cells.values()) for item in self.pool),
             common=len(self.common),
             is_weighted=self.is_weighted,
@@ -312,7 +322,7 @@ class _Frame:
             sides=self.sides.spread(
                 {arm.policy: arm.mean for arm in arms}, {arm.policy: arm.characters for arm in arms}
             ),
-            differences=self._list_differences(gaps, columns[is_used][:, len(arms) :], groups, bootstrap, means, seed),
+            differences=self._list_differences(gaps, columns[is_used][:, len(arms) :], groups, bootstrap, seed),
             absent=tuple(name for name in self.sides.policies if name not in self.cells),
         )
 
@@ -389,7 +399,8 @@ class _Frame:
         for names, sign in zip(zip(*matched, strict=True) if matched else (first, second), (1, -1), strict=True):
             for name in names:
                 shares[name] += sign / len(names)
-        return _Gap(pair, shares, len(matched), items, by_seed, by_seed.mean(axis=0))
+        scores = {name: math.fsum(own) / len(items) for name, own in worths.items() if items}
+        return _Gap(pair, shares, len(matched), items, scores, by_seed, by_seed.mean(axis=0))
 
     def _describe(self, name: str, bootstrap: Ends | None) -> ArmResult:
         own, policy = self.cells[name], self.sides.policies[name]
@@ -445,7 +456,6 @@ class _Frame:
         columns_N_D: Floats,
         groups: Integers,
         bootstrap: Bootstrap,
-        means: Mapping[str, float],
         seed: int,
     ) -> tuple[DifferenceResult, ...]:
         sums = np.zeros((int(groups.max(initial=-1)) + 1, len(gaps)))
@@ -478,7 +488,7 @@ class _Frame:
                 bounds=bounds,
                 could_flip=has_open and any(np.sign(end) != np.sign(own.mean or 0.0) for end in bounds or ()),
                 seeds=gap.seeds,
-                over_seeds=self.sides.compare_by_seed(gap.pair, means) if self.pairing == "table" else None,
+                over_seeds=self.sides.compare_by_seed(gap.pair, gap.means),
                 over_both=split_variance(gap.by_seed) if is_table else None,
             )
             found.append(difference)
@@ -506,7 +516,8 @@ class _Frame:
         for name, own in self.cells.items():
             found[name] = np.full((3, len(self.pool)), np.nan)
             for item, worth in own.items():
-                found[name][:, self.pool[item]] = worth.low, worth.high, worth.whole
+                most = worth if worth.part is not None or not self.is_weighted else _count_most(worth)
+                found[name][:, self.pool[item]] = most.low, most.high, most.whole
         return found
 
 
@@ -518,6 +529,8 @@ class _Gap(NamedTuple):
     """What each policy adds: 1 over the number of seeds on the first side, negative on the second."""
     seeds: int
     items: list[str]
+    means: Mapping[str, float]
+    """By policy, on these items."""
     by_seed: Floats
     values: Floats
 

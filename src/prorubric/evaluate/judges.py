@@ -201,7 +201,7 @@ def _balance(counts_B_K_4: Floats) -> Floats:
     return found
 
 
-def find_disagreements(verdicts: Iterable[CriterionVerdict], sides: Sides) -> tuple[Disagreement, ...]:
+def count_disagreements(verdicts: Iterable[CriterionVerdict], sides: Sides) -> tuple[Disagreement, ...]:
     """Every two judges, by benchmark and method, on the positive criteria of answers that both were asked about."""
     rows: dict[str, dict[str, dict[tuple[str, str, int, str], bool | None]]] = defaultdict(lambda: defaultdict(dict))
     for row in verdicts:
