@@ -1,15 +1,18 @@
 """What a judge quotes is checked: it occurs in the answer, in the turn that the judge names, or it is unfounded."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prorubric import RewardConfig
 from prorubric.errors import ConfigError
 from prorubric.judge.answer import show_answer
 from prorubric.judge.evidence import check_evidence
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.llm.scripted import ScriptedModel
+from prorubric.reward.reward import RubricReward
 from prorubric.rubric.records import Turn
 from prorubric.rubric.verdict import Evidence, Unknown
 from tests.aggregate.test_schemes import make_task
@@ -103,6 +106,15 @@ async def test_verdicts_on_a_transcript_name_the_turn_they_rest_on() -> None:
         2: Evidence(quote="City Hospital now", turn=2, founded=False),
     }
     assert '"turn", the number of that turn, or 0.' in model.requests[0].messages[1].content
+
+
+def test_a_reward_keeps_the_evidence_of_its_verdicts(tmp_path: Path) -> None:
+    said = reply(**{f"_{n}": {"quote": "Stop the ibuprofen", "satisfied": True} for n in (1, 2, 3)})
+    script = tmp_path / "script.jsonl"
+    script.write_text(json.dumps({"reply": said}) + "\n")
+    (found,) = RubricReward(RewardConfig(f"scripted:{script}", scheme="additive", judging=ASKED))([TASK], [ANSWER])
+    quoted = Evidence(quote="Stop the ibuprofen", founded=True)
+    assert found.parts.evidence == {"criteria": {"1": quoted, "2": quoted, "3": quoted}}
 
 
 async def test_the_last_turn_alone_has_no_turns_to_name() -> None:

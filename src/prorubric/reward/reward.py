@@ -34,7 +34,7 @@ from prorubric.reward.lookup import Lookup
 from prorubric.reward.transcript import read_answer
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Answer, Task
-from prorubric.rubric.verdict import Unknown, are_boolean, render_verdicts
+from prorubric.rubric.verdict import Evidence, Unknown, are_boolean, render_verdicts
 from prorubric.text.show import shorten
 
 
@@ -108,6 +108,8 @@ class RewardParts(Record):
     """The verdicts by reading; one that is unknown is an object with its reason."""
     agreement: dict[str, dict[str, float]] = Field(default_factory=dict)
     """By reading and index of the item, the share of votes that agree; empty if there was one vote."""
+    evidence: dict[str, dict[str, Evidence]] = Field(default_factory=dict)
+    """By reading and index of the item, the passage and the turn that the judge names; empty unless asked for them."""
     sent_on: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """By reading, the indices of the items that the second judge of a cascade decided."""
     dimensions: dict[str, DimensionVerdict]
@@ -318,6 +320,11 @@ class RubricReward:
                 name: {str(index): share for index, share in found.agreement.items()}
                 for name, found in judged.items()
                 if found.agreement
+            },
+            evidence={
+                name: {str(index): given for index, given in found.evidence.items()}
+                for name, found in judged.items()
+                if found.evidence
             },
             sent_on={name: found.sent_on for name, found in judged.items() if found.sent_on},
             dimensions=judge_dimensions(one.task, verdicts),
