@@ -55,6 +55,14 @@ def test_the_reward_takes_messages_and_turns(parity: Path, pairs: list[Pair], vi
 
 
 @pytest.mark.parametrize("view", VIEWS)
+def test_a_transcript_without_a_turn_of_the_assistant_is_unknown_and_not_zero(
+    parity: Path, pairs: list[Pair], view: str
+) -> None:
+    (found,) = RubricReward(make_config(parity, view))([pairs[0].task.id], [[{"role": "user", "content": "Hello?"}]])
+    assert (found.value, found.parts.unknown[0]) == (None, "the transcript has no turn of the assistant")
+
+
+@pytest.mark.parametrize("view", VIEWS)
 def test_a_completion_of_trl_may_call_tools(parity: Path, pairs: list[Pair], view: str) -> None:
     reward = TrlReward(make_config(parity, view), check_trainer=False)
     found = reward([make_messages(pair) for pair in pairs], task_id=[pair.task.id for pair in pairs])
@@ -115,11 +123,12 @@ def test_a_long_transcript_is_cut_and_the_reward_says_so(parity: Path, pairs: li
             "last",
         ),
         ([{"role": "assistant", "content": "first"}, {"role": "assistant", "content": None}], ""),
-        ([], ""),
+        ([], ()),
+        ([{"role": "user", "content": "Hello?"}], (Turn(role="user", content="Hello?"),)),
         ((Turn(role="assistant", content="a turn"),), "a turn"),
     ],
 )
-def test_by_default_the_response_is_what_the_assistant_said_last(response: Any, last: str) -> None:
+def test_by_default_the_response_is_what_the_assistant_said_last(response: Any, last: Any) -> None:
     assert read_answer(response, "last") == last
 
 

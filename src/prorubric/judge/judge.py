@@ -56,6 +56,7 @@ _SIDES: dict[tuple[Any, Any], Comparison] = {
 _CANARY_MET = Unknown("the judge called an item true that no answer can meet", kind="canary")
 _CANARY_LEFT_OUT = Unknown("the judge gave no verdict on the item that no answer can meet", kind="canary")
 _UNFOUNDED = Unknown("the judge quotes what the answer does not say", kind="unfounded")
+_SILENT = Unknown("the transcript has no turn of the assistant", kind="no answer")
 _CUT = ("length", "content_filter")
 _NOTES = {"reason": {"type": "string"}, "quote": {"type": "string"}, "turn": {"type": "integer", "minimum": 0}}
 """What a reply says of an item besides its verdict, as parts of a JSON schema."""
@@ -184,6 +185,8 @@ class Judge:
         wanted = find_reading(reading)
         checks, shown = self._check(task, response, wanted).select(only), self._show(task, response)
         addressing = self._find_addressing(shown)
+        if _is_silent(response):  # what checks say of an empty text is said of no answer
+            return Judgement((_SILENT,) * (1 if wanted.is_joint else len(checks.items)), only=only)
         if addressing and self.config.addressing == "unknown":
             found = Judgement((_refuse(addressing),) * (1 if wanted.is_joint else len(checks.asked)))
         else:
@@ -261,6 +264,9 @@ class Judge:
         form = self._find_form(wanted) if wanted.form is BOOLEAN else BOOLEAN
         prompts = (self._render(self._find_prompt("single", form), task, shown, (item,)) for item in checks.asked)
         asked = (self._ask_for_one(prompt, form, found, with_reason=True) for prompt in prompts)
+        if _is_silent(response):
+            found.verdicts = (_SILENT,) * len(checks.items)
+            return found
         if found.addressing and self.config.addressing == "unknown":
             found.verdicts = checks.complete((_refuse(found.addressing),) * len(checks.asked))
         else:
@@ -550,6 +556,11 @@ def _make_schema(
 
 def _make_object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def _is_silent(answer: Answer) -> bool:
+    """True for a transcript in which the assistant has no turn; a text may be empty and is an answer all the same."""
+    return not isinstance(answer, str) and not any(turn.role == "assistant" for turn in answer)
 
 
 def _refuse(addressing: Mapping[str, str]) -> Unknown:

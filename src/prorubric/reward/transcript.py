@@ -36,7 +36,8 @@ def read_answer(response: Any, view: View) -> Answer:
             return parse_transcript(messages)
         roles = [message.role if isinstance(message, Message) else message.get("role") for message in messages]
         said = [message for message, role in zip(messages, roles, strict=True) if role == "assistant"]
-        return parse_turn(said[-1]).content if said else ""
+        # Without a turn of the assistant there is no answer, which the judge says.
+        return parse_turn(said[-1]).content if said else parse_transcript(messages)
     except RubricError as error:
         raise error.turn_into(ConfigError, "the response") from None
 
