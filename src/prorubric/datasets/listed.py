@@ -7,9 +7,9 @@ from prorubric.datasets.shapes import TIER_WEIGHTS, split_text
 from prorubric.errors import RubricError
 from prorubric.text.show import shorten
 
-# "1. …", "2) …", "- …", "Points: 2, Item: …", "1.（+3分）…": each begins an item,
+# "1. …", "2) …", "- …", "- [ ] …", "Points: 2, Item: …", "1.（+3分）…": each begins an item,
 # and what follows up to the next belongs to it.
-_NUMBER = r"(?:\d+[.)、](?!\d)|[-*•](?=\s))[ \t]*"
+_NUMBER = r"(?:\d+[.)、](?!\d)|[-*•](?=\s))[ \t]*(?:\[[ xX]\][ \t]*)?"
 _POINTS = (
     r"points?[ \t]*:[ \t]*(?P<points{0}>[+-]?\d+(?:\.\d+)?)[ \t]*[,;][ \t]*(?:item|criterion)[ \t]*:[ \t]*"
     r"|[(（][ \t]*(?P<marks{0}>[+-]?\d+(?:\.\d+)?)[ \t]*分[ \t]*[)）][ \t]*"

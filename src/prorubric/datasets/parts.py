@@ -25,7 +25,7 @@ ASIDES = ("why", "reason", "rationale", "note", "comment", "example", "evidence"
 KINDS = ("id", "type", "category", "kind", "label", "source", "name", "weight", "title", "lang", "language", "domain")
 """Last words of names that say what something is called, and not what it says."""
 _CHILDREN = ("children", "sub_tasks", "subtasks", "sub_criteria", "items", "nodes")
-_IDS = ("id", "uid", "uuid", "index", "key", "qid")
+_IDS = ("id", "uid", "uuid", "index", "key", "qid", "slug", "ref")
 _COUNTS = (*_IDS, "score", "order", "position", "number", "year", "page", "rank", "priority", "version")
 """Numbers that are not weights, unless their name says so."""
 _FLAGS = {
@@ -110,8 +110,10 @@ def propose_weight(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
         words = {str(value).strip().lower() for value in columns[key] if isinstance(value, str)}
         if words and words <= _WORDS.keys():
             return {"weight": key, "words": {word: _WORDS[word] for word in sorted(words)}}
-    numbers = [key for key, found in columns.items() if all(map(is_number, found)) and not has(key.lower(), _COUNTS)]
-    return {"weight": numbers[0]} if len(numbers) == 1 and numbers[0].lower() not in _FLAGS else {}
+    numbers = [key for key, found in columns.items() if all(map(is_number, found)) and key.lower() not in _FLAGS]
+    signed = [key for key in numbers if min(map(parse_amount, columns[key])) < 0]  # a penalty must not be read as +1
+    likely = signed or [key for key in numbers if not has(key.lower(), _COUNTS)]
+    return {"weight": likely[0]} if len(likely) == 1 else {}
 
 
 def _propose_polarity(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -188,7 +190,7 @@ def is_number(value: Any) -> bool:
 
 def is_id(name: str) -> bool:
     """True for the name of a field that holds names."""
-    return name.lower() in _IDS or last_word(name) == "id"
+    return name.lower() in _IDS or last_word(name) in ("id", "no", "nr")
 
 
 def count_words(texts: Sequence[str]) -> float:

@@ -197,10 +197,14 @@ def _propose_single(found: _Criteria, places: Mapping[str, _Pairs], fields: Mapp
     more |= {"weight": "."} if are_numbers else {}
     if found.objects and all(map(is_levels, found.objects)):
         more |= {"levels": ".", "met": choose_met(list(found.objects[0]))}
-    for place, pairs in places.items():  # such as w1 next to criterion1
-        are_numbered = place.endswith("*") and found.place.rpartition(".")[2] != "*"
-        if are_numbered and _is_next_to(place, found.place) and all(is_number(value) for _, value in pairs):
+    columns = places if found.place.rpartition(".")[2] != "*" else {}  # such as criterion1, criterion2, w1, w2, dont1
+    for place, pairs in columns.items():
+        if not _is_next_to(place, found.place):
+            continue
+        if place.endswith("*") and all(is_number(value) for _, value in pairs):
             more["weight"] = f"/{place.replace('*', '{key}')}"
+        elif has(_last(place), BAD) and is_text(value for _, value in pairs) and not _find_pattern(place, places):
+            more.setdefault("criteria", [found.place]).append({"at": place, "polarity": "negative"})
     return more
 
 
@@ -253,7 +257,9 @@ def _propose_flat(rows: list[dict[str, Any]]) -> dict[str, Any]:
     columns = {key: found for key, found in columns.items() if found and "." not in key}
     texts = {key: found for key, found in columns.items() if is_text(found) and not all(map(is_number, found))}
     sentences = [
-        key for key, found in texts.items() if count_words(found) >= SENTENCE and not has(key.lower(), _ANSWERS)
+        key
+        for key, found in texts.items()
+        if count_words(found) >= SENTENCE and not has(key.lower(), _ANSWERS) and not is_level_name(key)
     ]
     rated = {key: _rate_prompt(key, columns[key], ".") for key in columns}
     named = [key for key in sorted(rated, key=lambda key: -rated[key]) if rated[key] >= 1]
@@ -310,7 +316,7 @@ def _walk(
             yield from _walk(unwrap_json(inner), f"{place}*.", position, depth + 1)
         return
     inners = {str(name): unwrap_json(inner) for name, inner in value.items() if inner is not None and inner != ""}
-    is_family = len({_kind(inner) for inner in inners.values()}) == 1
+    is_family = len(inners) > 1 and len({_kind(inner) for inner in inners.values()}) == 1
     numbered = Counter(re.sub(r"\d+", "*", name) for name in inners)
     for name, inner in islice(inners.items(), _LOOKED_AT if is_family else None):
         steps: dict[str, str | int | None] = {name: key} if "." not in name else {}
@@ -354,7 +360,7 @@ def _rate_criteria(place: str, pairs: _Pairs) -> _Criteria | None:
         return None
     if has(name, _ANSWERS) and not named:
         score = min(score, 0.3)
-    score -= place.count(".") / 100
+    score += place.count("*") / 10 - place.count(".") / 100  # what is true of many is likelier to be meant
     return _Criteria(place, entries, keys, score, bool(named), is_star and entries is values) if score > 0 else None
 
 
@@ -384,10 +390,12 @@ def _is_section(outer: _Criteria, inner: _Criteria) -> bool:
 
 def _rate_prompt(place: str, found: list[Any], criteria: str) -> float:
     name = _last(place)
-    row, above = (path[: path.rfind("*") + 1] for path in (place, criteria))
-    inside, same = (re.escape(path).replace(r"\*", "[^.]+") for path in (f"{criteria}.", above))
-    is_one_of_many = re.match(same, place) and not place.startswith(above)
-    if re.match(inside, f"{place}.") or is_one_of_many or place.endswith("*") or not criteria.startswith(row):
+    row = place[: place.rfind("*") + 1]
+    # Not inside the criteria, and not in one of the entries that they come from, unless it stands for all of them.
+    above = [criteria[: end + 1] for end, sign in enumerate(criteria) if sign == "*"]
+    inside = [path for path in (criteria, *above) if re.match(_match_steps(path), f"{place}.")]
+    is_one_of_many = any(path == criteria or not f"{place}.".startswith(f"{path}.") for path in inside)
+    if is_one_of_many or place.endswith("*") or is_level_name(name) or not criteria.startswith(row):
         return 0.0
     named = max((len(_PROMPTS) - i for i, part in enumerate(_PROMPTS) if part in name), default=0)
     if isinstance(found[0], list) and found[0] and isinstance(found[0][0], Mapping) and "role" in found[0][0]:
@@ -422,6 +430,16 @@ def _describe(values: list[Any]) -> str:
 def _kind(value: Any) -> str:
     kinds = {str: "text", list: "list", bool: "true or false", int: "number", float: "number"}
     return "object" if isinstance(value, Mapping) else kinds.get(type(value), "value")
+
+
+def _find_pattern(name: str, known: Iterable[str]) -> str | None:
+    """The name with a `*` for its number, if it is known."""
+    pattern = re.sub(r"\d+", "*", name)
+    return pattern if pattern != name and pattern in known else None
+
+
+def _match_steps(path: str) -> str:
+    return re.escape(f"{path}.").replace(r"\*", "[^.]+")
 
 
 def _is_next_to(place: str, other: str) -> bool:
