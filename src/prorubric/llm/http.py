@@ -19,10 +19,10 @@ import zlib
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, urlsplit
 
-import aiohttp
 import orjson
 from pydantic import Field
 from yarl import URL
@@ -34,6 +34,10 @@ from prorubric.llm.limits import Limiter, estimate_tokens
 from prorubric.llm.model import Failure, Outcome, Reply, Request
 from prorubric.rubric.base import config_record
 from prorubric.text.show import shorten
+
+# aiohttp takes a third of a second to load, and is loaded with the first model behind an address.
+if TYPE_CHECKING:
+    import aiohttp
 
 _FORM = "http://host:port/v1#model-name"
 _HOPELESS = {
@@ -62,7 +66,7 @@ _PLACEHOLDERS = frozenset(
     "not-needed no-key no-key-required api-key apikey your-api-key your_api_key placeholder anything".split()
 )
 
-_Holder = AsyncGenerator[aiohttp.ClientSession, None]
+_Holder = AsyncGenerator["aiohttp.ClientSession", None]
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -127,6 +131,7 @@ class HttpModel:
         self._is_reached = self._has_replied = False
         self._failures_in_a_row = 0
         self._sessions: dict[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, _Holder]] = {}
+        import_module("aiohttp")
 
     async def complete(self, request: Request) -> Outcome:
         """Ask until there is a reply, a failure that no retry can fix, or no retry left."""
@@ -207,6 +212,8 @@ class HttpModel:
 
     async def _post(self, call: "_Call") -> "Reply | _Fault":
         """Send the request and read the whole answer, whatever it says."""
+        import aiohttp  # noqa: PLC0415 - loaded by now
+
         call.attempts += 1
         call.form = max(call.form, self._form)
         call.refused = self._refused
@@ -311,8 +318,10 @@ class HttpModel:
             self.limiter.resume()
         self._has_replied, self._failures_in_a_row = True, 0
 
-    async def _open_session(self) -> aiohttp.ClientSession:
+    async def _open_session(self) -> "aiohttp.ClientSession":
         """The session of the running loop; no await here could let a second call make another."""
+        import aiohttp  # noqa: PLC0415 - loaded by now
+
         loop = asyncio.get_running_loop()
         if loop in self._sessions:
             return self._sessions[loop][0]
@@ -450,7 +459,7 @@ class _Key:
         return text if self._pattern is None else self._pattern.sub("[key]", text)
 
 
-async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes | Failure:
+async def _read_body(response: "aiohttp.ClientResponse", limit: int) -> bytes | Failure:
     """The body of an answer, decompressed, if it is not larger than allowed."""
     body = bytearray()
     async for chunk in response.content.iter_any():
@@ -462,6 +471,8 @@ async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes | Fa
         try:
             body[:] = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, limit + 1)
         except zlib.error:
+            import aiohttp  # noqa: PLC0415 - loaded by now
+
             raise aiohttp.ClientPayloadError from None
     elif encoding not in ("gzip", "x-gzip", "deflate", "identity", ""):
         return Failure("reply", f"the answer is compressed as {shorten(encoding)!r}; only gzip was asked for")

@@ -6,12 +6,34 @@ White space in a pattern is ignored, and so is a comment at the end of a line.
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 _PART = re.compile(r"\{([a-z_]+)\}")
 
 
-def load_patterns(name: str, flags: re.RegexFlag = re.NOFLAG) -> dict[str, dict[str, re.Pattern[str]]]:
+class Patterns(Mapping[str, re.Pattern[str]]):
+    """Patterns by name, each compiled when it is first used: a run needs few of them, and starts sooner."""
+
+    def __init__(self, sources: Mapping[str, str], flags: re.RegexFlag) -> None:
+        self._sources, self._flags = sources, flags
+        self._compiled: dict[str, re.Pattern[str]] = {}
+
+    def __getitem__(self, name: str) -> re.Pattern[str]:
+        if name not in self._compiled:
+            self._compiled[name] = re.compile(self._sources[name], self._flags)
+        return self._compiled[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+
+@cache
+def load_patterns(name: str, flags: re.RegexFlag = re.NOFLAG) -> Mapping[str, Patterns]:
     """The tables of patterns of a file."""
     tables = tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text(encoding="utf-8"))
     parts: dict[str, str] = {}
@@ -23,6 +45,6 @@ def load_patterns(name: str, flags: re.RegexFlag = re.NOFLAG) -> dict[str, dict[
     for key, value in tables.pop("parts").items():
         parts[key] = fill(value)
     return {
-        table: {key: re.compile(fill(value), flags | re.VERBOSE) for key, value in entries.items()}
+        table: Patterns({key: fill(value) for key, value in entries.items()}, flags | re.VERBOSE)
         for table, entries in tables.items()
     }
