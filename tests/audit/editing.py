@@ -7,6 +7,7 @@ from dataclasses import replace
 from prorubric.audit.editors import Editor
 from prorubric.audit.edits import EDITS, EditName
 from prorubric.audit.edits.kind import EditCase, MadeEdit, NoEditError, NotMade
+from prorubric.datasets.samples import load_samples
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 from prorubric.text.sentences import diff_sentences
 
@@ -35,6 +36,20 @@ TASK = Task(
     domain="medicine",
 )
 CASE = EditCase(TASK, ANSWER, tuple(complies for _, _, complies in CHECKLIST))
+
+
+def list_sample_cases() -> list[EditCase]:
+    return [
+        EditCase(
+            sample.task,
+            sample.response.text,
+            tuple(
+                verdict == (criterion.weight > 0)
+                for verdict, criterion in zip(sample.verdicts["criteria"], sample.task.rubric.criteria, strict=True)
+            ),
+        )
+        for sample in load_samples()
+    ]
 
 
 def make_case(answer: str, checklist: Sequence[tuple[str, float, bool | None]] = CHECKLIST) -> EditCase:
