@@ -1,6 +1,7 @@
 """Which schemes a run can use: those the user asks for, if the tasks and the judge allow them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from prorubric.aggregate.plan import make_scoring_plan
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
@@ -88,7 +89,7 @@ def score_readings(
             raise SchemeError(
                 f"{name} needs verdicts on {missing[0]}, and there are only {', '.join(readings)}; judge again"
             )
-        verdicts = [verdict for reading in wanted for verdict in readings[reading]]
+        verdicts = [*chain.from_iterable(readings[reading] for reading in wanted)]
         scores[name] = score_plan(verdicts, plan, length=length, step=step)
     return scores
 

@@ -76,7 +76,7 @@ class ScoringPlan:
         weights, positive = self.weights, self.positive_weight
         if left_out:
             weights = self.weigh_without(left_out)
-            positive = _add_ascending(weight for weight in weights if weight > 0)
+            positive = _add_ascending([weight for weight in weights if weight > 0])
         scaled = verdicts
         if not self.is_boolean:
             scaled = [
@@ -84,13 +84,12 @@ class ScoringPlan:
             ]
         if self.groups is not None:
             # A group holds if all of its criteria comply; a penalty complies if its verdict is false.
-            scaled = [
-                float(all(bool(scaled[i]) != self.penalties[i] for i in group if i not in left_out))
-                for group in self.groups
-            ]
+            both = enumerate(zip(scaled, self.penalties, strict=True))
+            complies = [bool(value) != penalty or i in left_out for i, (value, penalty) in both]
+            scaled = [float(all(map(complies.__getitem__, group))) for group in self.groups]
         if self.gates is not None:
             scaled = self.gates.apply(scaled, self.penalties, left_out)
-        total = _add_ascending(weight * value for weight, value in zip(weights, scaled, strict=True))
+        total = _add_ascending([weight * value for weight, value in zip(weights, scaled, strict=True)])
         return min(max(total / positive, 0.0), 1.0)
 
 
