@@ -99,18 +99,18 @@ class Place(NamedTuple):
 
     world: str
     row: int
-    count: int
+    drawn: int
     seed: int
 
     @property
     def name(self) -> str:
         """The id of its task."""
-        return f"{self.world}-{self.row}-of-{self.count}-draw-{self.seed}"
+        return f"{self.world}-{self.row}-of-{self.drawn}-draw-{self.seed}"
 
     @property
     def lists(self) -> Checklists:
         """The draw."""
-        return make_checklists(self.world, self.count, self.seed)
+        return make_checklists(self.world, self.drawn, self.seed)
 
 
 def find_place(prompt: str) -> Place | None:
@@ -118,7 +118,7 @@ def find_place(prompt: str) -> Place | None:
     if not (found := CASE.search(prompt)):
         return None
     place = Place(found[1], *map(int, found.groups()[1:]))
-    if place.world not in WORLDS or not place.row < place.count <= MOST_CASES:
+    if place.world not in WORLDS or not place.row < place.drawn <= MOST_CASES:
         return None
     return place if make_task(place).messages[0].content == prompt else None
 

@@ -11,6 +11,7 @@ unknown.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -115,8 +116,7 @@ class LabModel:
     def _find_reading(self, asked: _Question, texts: Sequence[str]) -> tuple[str, tuple[Item, ...]]:
         """The reading that has all of these texts, and its items."""
         for name, known in _list_known(asked.place, asked.key).items():
-            left = [item.text for item in known]
-            if texts and all(text in left and left.remove(text) is None for text in texts):
+            if texts and not Counter(texts) - Counter(item.text for item in known):
                 return name, known
         raise _UnreadableError("no reading of this case has these items")
 

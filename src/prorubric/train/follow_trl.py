@@ -18,6 +18,7 @@ from prorubric.train.adapter import load_trainer
 from prorubric.train.guidance import list_items
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import STOP, RunFolder
+from prorubric.train.sampler import is_sampled_here, sample_answers
 from prorubric.train.scaffold import scaffold_counts
 from prorubric.train.trl import TrlReward, encode_prompt
 
@@ -166,6 +167,12 @@ def _answer(trainer: Any, prompts: Sequence[list[int]], run: TrainRun, step: int
     trainer.model.eval()
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(run.seed * 1_000_003 + step * world + rank)
+        if is_sampled_here(trainer.model.config):
+            limit, ends = options["max_new_tokens"], options["eos_token_id"]
+            temperature = run.validate.temperature if run.validate else 0.0
+            found = sample_answers(trainer.model, prompts, limit=limit, temperature=temperature, ends=ends).ids
+            trainer.model.train(was_training)
+            return found
         with unwrap(trainer.model_wrapped, trainer.accelerator, generation_kwargs=options) as model:
             for start in range(0, len(prompts), size * world):
                 # Every process takes part in every round, so a short last round repeats its last prompt.

@@ -1,11 +1,12 @@
-"""Policies to train, by name: whatever transformers loads, and three kinds that it cannot load by their name.
+"""Policies to train, by name: whatever transformers loads, and four kinds that it cannot load by their name.
 
 `smollm2` and `gguf:PATH` are GGUF files, `tiny` is a Qwen3 of about 100,000 random parameters with a tokenizer trained
-on the sample pack: it writes noise, which is enough to see what a trainer does. A policy that cannot be loaded is a
-`ModelError` in one line.
+on the sample pack: it writes noise, which is enough to see what a trainer does. `mini:WORLD` is a Llama with the words
+of one of the lab's worlds. A policy that cannot be loaded is a `ModelError` in one line.
 """
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,16 @@ _CHATML = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 _FEATURE = "A policy"
+_MINI = "mini:"
 
 
 def load_policy(name: str) -> tuple[Any, Any]:
     """A model in 32 bits and its tokenizer."""
     if name == "tiny":
         return make_tiny_model(), make_tiny_tokenizer()
+    if name.startswith(_MINI):
+        made: tuple[Any, Any] = import_module("prorubric.lab.mini_policy").make_mini(name)  # the lab is built on this
+        return made
     transformers = load_trainer("transformers", _FEATURE, "trl")
     options: dict[str, Any] = {}
     if _is_gguf(name):
@@ -48,15 +53,15 @@ def load_tokenizer(name: str, **options: Any) -> Any:
         raise ModelError(
             f"the policy {name} cannot be loaded",
             shorten(" ".join(str(error).split()), 200),
-            remedy="give a name on the Hugging Face hub, a folder, gguf:PATH, smollm2 or tiny",
+            remedy="give a name on the Hugging Face hub, a folder, gguf:PATH, smollm2, mini:WORLD or tiny",
         ) from None
 
 
 def keep_policy(name: str, folder: Path) -> str:
     """The name by which transformers loads a policy; one that it cannot load by its name is written to `folder`."""
-    if name != "tiny" and not _is_gguf(name):
+    if name != "tiny" and not name.startswith(_MINI) and not _is_gguf(name):
         return name
-    kept = folder / name.removeprefix("gguf:").replace(os.sep, "-")
+    kept = folder / name.removeprefix("gguf:").replace(os.sep, "-").replace(":", "-")
     if not kept.is_dir():
         partial = kept.with_name(f".{kept.name}.partial-{os.getpid()}")
         for part in reversed(load_policy(name)):

@@ -81,7 +81,7 @@ class Recipe:
 
     method: str
     model: str
-    """The policy: a name on the hub, a folder, `smollm2`, or `tiny` (random weights, for tests)."""
+    """The policy: a name on the hub, a folder, `smollm2`, `mini:WORLD` (of the lab), or `tiny` (for tests)."""
     tasks: str
     _: KW_ONLY
     judge: Judges | None = None

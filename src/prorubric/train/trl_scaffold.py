@@ -4,7 +4,7 @@ The policy answers the scaffolded prompt; the loss is computed on that prompt or
 Evaluation has no scaffold. TRL passes only prompts to a rollout, so a task is found by its prompt.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from prorubric.errors import ConfigError
@@ -13,14 +13,19 @@ from prorubric.text.show import show
 from prorubric.train.guidance import Chat
 from prorubric.train.scaffold import Scaffold, scaffold_prompt
 
+Generate = Callable[[Any, Sequence[Sequence[int]]], list[list[int]]]
+"""A trainer and the ids of prompts to the ids of answers, in place of the trainer's own way."""
 _Key = tuple[tuple[str, str], ...]
 
 
 class ScaffoldRollout:
     """The `rollout_func` of a run over these tasks; `steps` is the number of its rollouts."""
 
-    def __init__(self, tasks: Iterable[Task], scaffold: Scaffold, *, seed: int, steps: int) -> None:
+    def __init__(
+        self, tasks: Iterable[Task], scaffold: Scaffold, *, seed: int, steps: int, generate: Generate | None = None
+    ) -> None:
         self.scaffold, self.seed, self.steps = scaffold, seed, steps
+        self._generate = generate
         self._tasks: dict[_Key, Task] = {}
         for task in tasks:
             first = self._tasks.setdefault(tuple((turn.role, turn.content) for turn in task.messages), task)
@@ -37,7 +42,10 @@ class ScaffoldRollout:
             self._check(trainer)
             shown_ids = trainer._tokenize_prompts(self._scaffold(prompts, trainer))[0]
         # One answer to each prompt: the prompts of a group differ, and TRL has already repeated them.
-        completion_ids, logprobs = trainer._generate_single_turn(shown_ids, None, {}, 1)
+        if self._generate is None:
+            completion_ids, logprobs = trainer._generate_single_turn(shown_ids, None, {}, 1)
+        else:
+            completion_ids, logprobs = self._generate(trainer, shown_ids), None
         kept = shown_ids if self.scaffold.train_on == "scaffolded" else original_ids
         return {"prompt_ids": kept, "completion_ids": completion_ids, "logprobs": logprobs}
 

@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[A-Za-z_/][\w./:-]*")
 _YAML_WORDS = ("null", "none", "true", "false", "yes", "no", "on", "off", "inf", "nan")
 _NO_DUAL_CLIP = 1e9
 """verl always clips; at this ratio it never does."""
-_OWN_POLICIES = ("tiny", "smollm2", "gguf:", "hf:")
+_OWN_POLICIES = ("tiny", "mini:", "smollm2", "gguf:", "hf:")
 _SCHEDULES = ("constant", "cosine")
 
 

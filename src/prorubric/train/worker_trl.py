@@ -28,6 +28,7 @@ from prorubric.train.plan import count_steps
 from prorubric.train.policies import keep_policy, load_tokenizer
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import Checkpoint, RunFolder, read_state
+from prorubric.train.sampler import SampledRollout, generate, is_sampled_here
 from prorubric.train.scaffold import scaffold_prompt
 from prorubric.train.self_distillation import render_teacher_text
 from prorubric.train.sft import make_rows, order_rows
@@ -139,7 +140,7 @@ def _make_grpo(parts: _Parts) -> tuple[Any, Any]:
     args = _check(lambda: make_grpo_config(folder.checkpoints, settings, parts.scale, **own))
     policy, tokenizer, checkpoint = parts.start(args)
     reward = _RolloutReward(run.reward)
-    tasks, shown = reward.reward.tasks, settings.scaffold
+    tasks = reward.reward.tasks
     data = _load_data(run, folder, tasks, tokenizer)
     if checkpoint:  # shadows that are judged now and then, and schemes that know the step, go on from there
         responses = settings.prompts * settings.responses // args.world_size
@@ -152,8 +153,18 @@ def _make_grpo(parts: _Parts) -> tuple[Any, Any]:
         args=args,
         train_dataset=data,
         callbacks=[follower],
-        rollout_func=shown and ScaffoldRollout(tasks.values(), shown, seed=run.seed, steps=settings.rollouts),
+        rollout_func=_make_rollout(run, tasks, policy),
     )
+
+
+def _make_rollout(run: TrainRun, tasks: Mapping[str, Task], policy: str) -> Any:
+    """How answers are sampled, if not by the trainer: with scaffolds, or a policy of the lab with its own sampler."""
+    config = load_trainer("transformers", _FEATURE, "trl").AutoConfig.from_pretrained(policy)
+    is_mini, scaffold = is_sampled_here(config), run.settings.scaffold
+    if scaffold is None:
+        return SampledRollout() if is_mini else None
+    steps, own = run.settings.rollouts, generate if is_mini else None
+    return ScaffoldRollout(tasks.values(), scaffold, seed=run.seed, steps=steps, generate=own)
 
 
 def _make_distillation(parts: _Parts) -> tuple[Any, Any]:

@@ -1,0 +1,73 @@
+"""The files of the mini: what a small language model needs to learn a world's answers from text, with the real trainer.
+
+`tasks.jsonl` are the cases to train on, with checklists and dimensions, `held-out.jsonl` others for `g`, and
+`consensus.jsonl` the same held-out cases with the parts of `c` as criteria. Cases and judges are those of the lab.
+`demos.jsonl` are demonstrations for the policy `mini:WORLD`, and `demo-tasks.jsonl` their prompts. `base.yaml` trains
+on them, and `arms.yaml` goes on from there with the lenient judge.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from prorubric.errors import ConfigError
+from prorubric.files.write import open_whole
+from prorubric.lab.cases import Cases, render_case
+from prorubric.lab.demos import write_demos
+from prorubric.lab.language import MOST_CASES, Place, make_consensus_task, make_task
+from prorubric.lab.results import HELD_OUT_CASES, HELD_OUT_SEED
+from prorubric.lab.world import World, find_world, make_world
+from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
+from prorubric.rubric.save import save_responses, save_tasks
+
+TRAINING_CASES, TRAINING_SEED, DEMO_SEED = 4096, 0, 2
+DEMOS = 64_000
+BATCH, EPOCHS = 128, 2  # of base.yaml
+_RECIPES = Path(__file__).with_name("mini_recipes")
+
+
+def write_mini(
+    folder: Path,
+    world: str = "triage-v1",
+    *,
+    training: int = TRAINING_CASES,
+    held_out: int = HELD_OUT_CASES,
+    demos: int = DEMOS,
+) -> dict[str, int]:
+    """Write the files of a world's mini into a folder; gives the number of rows of each file of data."""
+    find_world(world)
+    if demos < BATCH or not 0 < training <= MOST_CASES or not 0 < held_out <= MOST_CASES:
+        raise ConfigError(f"the mini needs at least {BATCH} demonstrations, and 1 to {MOST_CASES:,} cases of each kind")
+    made = make_world(world)
+    cases, rows = Cases(made, demos, DEMO_SEED), range(demos)
+    held = [Place(world, row, held_out, HELD_OUT_SEED) for row in range(held_out)]
+    trained = (make_task(Place(world, row, training, TRAINING_SEED)) for row in range(training))
+    written = {
+        "tasks.jsonl": save_tasks(folder / "tasks.jsonl", trained),
+        "held-out.jsonl": save_tasks(folder / "held-out.jsonl", map(make_task, held)),
+        "consensus.jsonl": save_tasks(folder / "consensus.jsonl", map(make_consensus_task, held)),
+        "demo-tasks.jsonl": save_tasks(
+            folder / "demo-tasks.jsonl", (_make_demo_task(made, cases, row) for row in rows)
+        ),
+        "demos.jsonl": save_responses(folder / "demos.jsonl", _list_demos(made, cases)),
+    }
+    values = {"{world}": world, "{base_steps}": str(demos // BATCH * EPOCHS)}
+    for recipe in _RECIPES.glob("*.yaml"):
+        text = recipe.read_text(encoding="utf-8")
+        for name, value in values.items():
+            text = text.replace(name, value)
+        with open_whole(folder / recipe.name) as stream:
+            stream.write(text.encode())
+    return written
+
+
+def _make_demo_task(world: World, cases: Cases, row: int) -> Task:
+    """A case to learn from: nobody judges answers to it, so its rubric is only the decision."""
+    decision = Criterion(text=world.texts.decision_criteria[cases.level_T[row]], weight=1.0)
+    prompt = Message(role="user", content=render_case(world, cases, row))
+    name = f"{world.spec.name}-demo-{row}"
+    return Task(id=name, messages=(prompt,), rubric=Rubric(criteria=(decision,)), domain=world.texts.domain)
+
+
+def _list_demos(world: World, cases: Cases) -> Iterator[Response]:
+    for row, moves in enumerate(write_demos(world, cases, DEMO_SEED)):
+        yield Response(task_id=f"{world.spec.name}-demo-{row}", text=world.moves.render(moves))
