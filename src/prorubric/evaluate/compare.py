@@ -20,6 +20,7 @@ import numpy as np
 
 from prorubric.aggregate.bootstrap import RESAMPLES, Bootstrap, Floats, Integers, number_prompts, widening
 from prorubric.errors import RubricError
+from prorubric.evaluate.breakdown import StyleControl, TagScore
 from prorubric.evaluate.judges import (
     CriterionRate,
     CriterionVerdict,
@@ -178,6 +179,8 @@ class Comparisons(Record):
     disagreements: tuple[Disagreement, ...] = ()
     probe: tuple[CriterionRate, ...] = ()
     repeats: tuple[RepeatResult, ...] = ()
+    tags: tuple[TagScore, ...] = ()
+    style: tuple[StyleControl, ...] = ()
 
 
 def compare_scores(  # noqa: PLR0913 - one call for all rows of an evaluation

@@ -10,7 +10,7 @@ from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -27,6 +27,7 @@ from prorubric.evaluate.answers import (
 )
 from prorubric.evaluate.benchmarks.base import Loaded
 from prorubric.evaluate.benchmarks.registry import find_benchmark, load_benchmark
+from prorubric.evaluate.breakdown import break_down, control_all_styles
 from prorubric.evaluate.compare import Comparisons, compare_scores
 from prorubric.evaluate.instruments import INSTRUMENTS
 from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
@@ -46,7 +47,7 @@ from prorubric.report.evaluation_figures import write_evaluation_figures
 from prorubric.report.evaluation_page import write_evaluation_page
 from prorubric.report.evaluation_tables import write_evaluation_tables
 from prorubric.rubric.base import Record, config_record, render_config
-from prorubric.rubric.verdict import parse_verdict, render_verdicts
+from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdicts
 from prorubric.runs.engines import EngineOptions, run_job
 from prorubric.runs.estimate import Estimate, Questions, Replay, add_up, open_existing, replay_judge
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, Setting, claim_folder
@@ -54,8 +55,6 @@ from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
 from prorubric.runs.verdicts import ROW_SCHEMA
-
-RecordT = TypeVar("RecordT", ItemScore, Game)
 
 ANSWERS, VERDICTS, SCORES, GAMES = "answers.jsonl", "verdicts.jsonl", "scores.jsonl", "games.jsonl"
 REPEATS = "repeats.jsonl"
@@ -121,6 +120,8 @@ class EvaluateConfig(EngineOptions):
     """Holm's correction is for the differences of one table, or for all of one judge."""
     repeat_judging: Annotated[int, Field(ge=0)] = 0
     """Judge this many answers of each benchmark twice, to see whether the judge repeats itself."""
+    style_control: bool = False
+    """Arena-Hard: also give scores as if all answers had the usual length and markup."""
     resamples: Annotated[int, Field(ge=1)] = 10_000
     """Bootstrap draws."""
     only: Literal["answers", "judging", "report"] | None = None
@@ -371,21 +372,27 @@ def _record(seen: Seen, judge: str, write: Mapping[str, WriteRow]) -> None:
 
 def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
     """Compare what the files of the folder hold."""
-    read = partial(_read_records, config.out)
-    verdicts, labelled = _read_verdicts(config.out, inputs.loaded)
-    return compare_scores(
-        read(SCORES, ItemScore),
+    scores = [ItemScore(**row) for row in _read_folder(config.out / SCORES)]
+    games = [Game(**row) for row in _read_folder(config.out / GAMES)]
+    said = _read_verdicts(config.out / VERDICTS)
+    verdicts, labelled = _name_verdicts(said, inputs.loaded)
+    found = compare_scores(
+        scores,
         config.policy,
         compare=config.compare,
         baseline=config.baseline,
         pairing=config.pairing,
         family=config.family,
         resamples=config.resamples,
-        games=read(GAMES, Game),
+        games=games,
         verdicts=verdicts,
         labelled=labelled,
-        repeats=read(REPEATS, ItemScore),
+        repeats=[ItemScore(**row) for row in _read_folder(config.out / REPEATS)],
     )
+    first = {key: {item: own for (item, sample), own in rows.items() if sample == 0} for key, rows in said.items()}
+    answers = AnswerFile(config.out / ANSWERS)
+    style = control_all_styles(inputs.loaded, games, answers) if config.style_control else ()
+    return found.model_copy(update={"tags": break_down(inputs.loaded, scores, first), "style": style})
 
 
 def _read_folder(path: Path) -> Iterator[dict[str, Any]]:
@@ -397,30 +404,39 @@ def _read_folder(path: Path) -> Iterator[dict[str, Any]]:
         yield row.value
 
 
-def _read_records(folder: Path, name: str, record: type[RecordT]) -> Iterator[RecordT]:
-    return (record(**row) for row in _read_folder(folder / name))
+_Said = Mapping[tuple[str, str, str], Mapping[tuple[str, int], tuple[Verdict, ...]]]
 
 
-def _read_verdicts(folder: Path, benchmarks: Iterable[Loaded]) -> tuple[list[CriterionVerdict], list[LabelledVerdict]]:
-    """The first verdicts on criteria, for how far judges disagree, and those on answers that people have judged."""
-    items = {(one.benchmark.name, item.id): (one, item) for one in benchmarks for item in one.items}
+def _read_verdicts(path: Path) -> _Said:
+    """The first verdicts, by benchmark, judge and policy, then by item and sample."""
+    found: dict[tuple[str, str, str], dict[tuple[str, int], tuple[Verdict, ...]]] = defaultdict(dict)
+    for row in _read_folder(path):
+        if not row.get("repeat"):
+            said = tuple(map(parse_verdict, row["verdicts"]))
+            found[row["benchmark"], row["judge"], row["policy"]][row["item"], row["sample"]] = said
+    return found
+
+
+def _name_verdicts(said: _Said, benchmarks: Iterable[Loaded]) -> tuple[list[CriterionVerdict], list[LabelledVerdict]]:
+    """Verdicts with their criteria, for how far judges disagree, and those on answers that people have judged."""
+    loaded = {
+        one.benchmark.name: ({item.id: item for item in one.items}, one.benchmark.instrument) for one in benchmarks
+    }
     verdicts, labelled = list[CriterionVerdict](), list[LabelledVerdict]()
-    for row in _read_folder(folder / VERDICTS):
-        if (row["benchmark"], row["item"]) not in items or row.get("repeat"):
-            continue
-        one, item = items[row["benchmark"], row["item"]]
-        said = [verdict if isinstance(verdict, bool) else None for verdict in map(parse_verdict, row["verdicts"])]
-        if item.labels:
-            theme = next((tag.removeprefix("theme:") for tag in item.tags), "")
-            labels = tuple(label for _, label in item.labels)
-            found = LabelledVerdict(row["judge"], item.id, item.category, theme, item.cluster, said[0], labels)
-            labelled.append(found)
-        else:
-            about = (row["benchmark"], row["judge"], row["policy"], item.id, row["sample"])
-            criteria = list_criteria(item, one.benchmark.instrument)
-            verdicts += [
-                CriterionVerdict(*about, name, weight, met) for (name, weight), met in zip(criteria, said, strict=True)
-            ]
+    for (benchmark, judge, policy), rows in said.items():
+        items, instrument = loaded[benchmark]
+        for (name, sample), given in rows.items():
+            item = items[name]
+            met = [verdict if isinstance(verdict, bool) else None for verdict in given]
+            if item.labels:
+                theme = next((tag.removeprefix("theme:") for tag in item.tags), "")
+                labels = tuple(label for _, label in item.labels)
+                labelled.append(LabelledVerdict(judge, name, item.category, theme, item.cluster, met[0], labels))
+            else:
+                verdicts += [
+                    CriterionVerdict(benchmark, judge, policy, name, sample, *criterion, own)
+                    for criterion, own in zip(list_criteria(item, instrument), met, strict=True)
+                ]
     return verdicts, labelled
 
 
