@@ -88,6 +88,25 @@ SHAPES: list[Any] = [
         [("Tone: Is kind to them", 3.0)],
     ),
     (
+        {"rubric_texts": ["States the fee", "Is kind"], "rubric_shares": [0.75, 0.25]},
+        {"criteria": "rubric_texts", "weight": "/rubric_shares.{index}"},
+        [("States the fee", 0.75), ("Is kind", 0.25)],
+    ),
+    (
+        {
+            "spec": {
+                "rules": [{"rule": "States the fee", "scoreIfTrue": 2}, {"rule": "Is very rude", "scoreIfTrue": -1}]
+            }
+        },
+        {"criteria": "spec.rules", "text": "rule", "weight": "scoreIfTrue"},
+        [("States the fee", 2.0), ("Is very rude", -1.0)],
+    ),
+    (
+        {"grading": "- [ ] States the fee\n- [x] Is kind"},
+        {"criteria": "grading"},
+        [("States the fee", 1.0), ("Is kind", 1.0)],
+    ),
+    (
         {"rubric": [{"name": "Tone", "scale": [{"score": 1, "text": "Is rude"}, {"score": 2, "text": "Is kind"}]}]},
         {"criteria": "rubric", "text": "name", "levels": "scale.*.text", "met": "1"},
         [("Tone\nHolds if the answer reaches this level: Is kind", 1.0)],
@@ -664,6 +683,34 @@ class TestSuggest:
                 [("Says when", 2.0), ("Says sorry for it", 1.0)],
             ),
             (
+                (
+                    "case no,customer says,do 1,do 2,dont 1",
+                    "1,It is late.,Says when,Says why,Is rude",
+                    "2,It is lost.,Says where,Says sorry,Blames the customer",
+                ),
+                {
+                    "id": "case no",
+                    "prompt": "customer says",
+                    "criteria": ["do *", {"at": "dont 1", "polarity": "negative"}],
+                },
+                [("Says where", 1.0), ("Says sorry", 1.0), ("Blames the customer", -1.0)],
+            ),
+            (
+                (
+                    "Scenario,Requirement,Is negative",
+                    "Explain it to me.,Uses an example,no",
+                    "Write a poem.,Has rhymes,no",
+                    "Write a poem.,Is in prose,yes",
+                ),
+                {
+                    "prompt": "Scenario",
+                    "criteria": ".",
+                    "text": "Requirement",
+                    "polarity": {"at": "Is negative", "bad": ["yes"]},
+                },
+                [("Has rhymes", 1.0), ("Is in prose", -1.0)],
+            ),
+            (
                 ("question,rubric", "How?,Says how; Is brief", "Why?,Says why; Is kind; Cites"),
                 {"prompt": "question", "criteria": "rubric", "split_at": ";"},
                 [("Says why", 1.0), ("Is kind", 1.0), ("Cites", 1.0)],
@@ -690,6 +737,21 @@ class TestSuggest:
             "clarity\nHolds if the answer reaches this level: Clear",
             "tone\nHolds if the answer reaches this level: Kind",
         ]
+
+    def test_columns_of_levels_are_levels_and_not_prompts(self, tmp_path: Path) -> None:
+        path = tmp_path / "teacher.csv"
+        path.write_text("Trait,Excellent (4),Poor (1),Max pts\nOrder,Clear from start to end,None at all,4\n")
+        path.write_text(path.read_text() + "Evidence,Cites two sources,Cites nothing at all,2\n")
+        found = suggest_mapping(path)
+        assert found.fields == {
+            "prompt": "=",
+            "criteria": ".",
+            "text": "Trait",
+            "weight": "Max pts",
+            "levels": ["Excellent (4)", "Poor (1)"],
+            "met": "Excellent (4)",
+        }
+        assert [c.weight for c in found.tasks[0].rubric.criteria] == [4.0, 2.0]
 
     def test_rows_inside_an_object_are_found(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.json"

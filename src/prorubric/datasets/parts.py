@@ -118,7 +118,7 @@ def propose_weight(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
 
 def _propose_polarity(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
     for key, found in columns.items():
-        flag, said = _FLAGS.get(key.lower()), {str(value).strip().lower() for value in found}
+        flag, said = _FLAGS.get(key.lower().replace(" ", "_")), {str(value).strip().lower() for value in found}
         if flag is not None and said <= _YES_NO.keys():
             bad = sorted({value for value in found if _YES_NO[str(value).strip().lower()] == flag})
             return {"polarity": {"at": key, "bad": bad or [flag]}}

@@ -52,6 +52,8 @@ _ROWS = 50
 _SHOWN = 3
 _LISTED = 40
 _DEEPEST = 8
+_LIKELY = 0.45
+"""The score from which on a place is taken without a look at plain columns: items in a text have more."""
 _LOOKED_AT = 20
 """Entries of a list, or names of an object, that are looked at."""
 
@@ -152,7 +154,7 @@ def _propose(rows: list[dict[str, Any]]) -> dict[str, Any]:
         return {"prompt": inner["text"], "criteria": ".", **inner, "children": tree, "shares": True}
     places = _collect(rows)
     criteria = _choose_criteria(places)
-    if criteria is None or criteria.score < 1:
+    if criteria is None or criteria.score < _LIKELY:
         flat = _propose_flat(rows)
         if flat:
             return flat
@@ -224,15 +226,19 @@ def _propose_lists(found: _Criteria, places: Mapping[str, _Pairs], fields: Mappi
 def _propose_siblings(found: _Criteria, places: Mapping[str, _Pairs], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Lists of criteria next to each other: those to be avoided, or those that look alike and have no telling name."""
     paths: list[Any] = [found.place]
+    more: dict[str, Any] = {}
     for place, pairs in places.items():
         if "*" in place or not _is_next_to(place, found.place):
             continue
+        numbers = [one for _, value in pairs if isinstance(value, list) for one in value]
+        if not found.objects and len(numbers) == len(found.entries) and all(map(is_number, numbers)):
+            more["weight"] = f"/{place}.{{index}}"
         other = _rate_criteria(place, pairs)
         if other and has(_last(place), BAD):
             paths.append(place if _are_negative(fields, other.entries) else {"at": place, "polarity": "negative"})
         elif other and not found.named and _name_fields(other.entries) == _name_fields(found.entries):
             paths.append(place)
-    return {"criteria": paths, "group": "{key}"} if len(paths) > 1 else {}
+    return more | ({"criteria": paths, "group": "{key}"} if len(paths) > 1 else {})
 
 
 def _propose_section(section: str, places: Mapping[str, _Pairs], fields: Mapping[str, Any]) -> dict[str, Any]:
