@@ -70,6 +70,25 @@ def test_an_output_that_exists_is_left_alone_in_one_line(tmp_path: Path) -> None
     assert (tmp_path / "out.jsonl").read_text() == "mine"
 
 
+def test_a_suggestion_without_criteria_is_a_skeleton_with_what_the_rows_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps({"question": "Why is it so?", "answer": "So."}) + "\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["convert", "in.jsonl", "map.yaml", "--suggest"]) == 1
+    assert (tmp_path / "map.yaml").read_text() == (
+        "# no field looks like a list of criteria; the rows hold:\n"
+        "#   question: text, about 4 words, 1 different\n"
+        "#   answer: text, about 1 word, 1 different\n"
+        "# write the path of the criteria here, and of their parts:\n"
+        "# criteria:\n# text:\n# weight:\n"
+        "prompt: question\n"
+    )
+    assert capsys.readouterr().out.endswith("complete it, then: prorubric convert in.jsonl OUT --map MAPPING.yaml\n")
+    assert run(["convert", "in.jsonl", "out.jsonl", "--map", "map.yaml"]) == 2
+    assert "a mapping needs criteria" in capsys.readouterr().err
+
+
 def test_a_file_whose_rows_are_all_rejected_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     write_tasks(tmp_path / "in.jsonl", ("a", [("Tells her to rest", 0.0)]))
     done = run_program("convert", "in.jsonl", "out.jsonl", cwd=tmp_path)

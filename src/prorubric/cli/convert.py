@@ -87,7 +87,8 @@ def _print_suggestion(found: Suggestion, console: Console) -> None:
         if len(task.rubric) > _SHOWN_CRITERIA:
             console.print(f"  and {len(task.rubric) - _SHOWN_CRITERIA} more")
     _print_unused(found.unused, found.unused_share, console)
-    print_line(console, f"check it, then: prorubric convert {found.path} OUT --map MAPPING.yaml")
+    first = "check it" if found.note is None else "complete it"
+    print_line(console, f"{first}, then: prorubric convert {found.path} OUT --map MAPPING.yaml")
 
 
 def _print_unused(unused: dict[str, int], share: float | None, console: Console) -> None:
