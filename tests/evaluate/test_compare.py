@@ -434,6 +434,7 @@ class TestJudges:
         [rank] = found.ranks
         assert (rank.first, rank.second, rank.policies, rank.items) == ("judge", "other", 3, 3)
         assert (rank.rho, rank.low, rank.high) == (exactly(-1), exactly(-1), exactly(-1))
+        assert Comparisons.model_validate_json(found.model_dump_json()) == found
         [repeat] = found.repeats
         assert (repeat.repeated.items, repeat.repeated.flipped) == (3, exactly(1 / 3))
         assert repeat.repeated.difference.mean == exactly(-5 / 3)

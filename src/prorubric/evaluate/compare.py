@@ -620,8 +620,9 @@ def _compare_judges(cells: _Cells, resamples: int) -> tuple[RankAgreement, ...]:
             if other[0] != key[0]:
                 continue
             names = [name for name in cells[key] if name in cells[other]]
-            one, two = ({name: _list_values(cells[of][name]) for name in names} for of in (key, other))
-            common = find_common({f"{of}:{name}": own for of, by in enumerate((one, two)) for name, own in by.items()})
+            columns = {(of, name): cells[of][name] for of in (key, other) for name in names}
+            common = find_common({str(column): _list_values(own) for column, own in columns.items()}).items
+            one, two = ({name: _scale(columns[of, name], common) for name in names} for of in (key, other))
             rho, low, high = compare_rankings(one, two, resamples)
             found.append(
                 RankAgreement(
@@ -629,7 +630,7 @@ def _compare_judges(cells: _Cells, resamples: int) -> tuple[RankAgreement, ...]:
                     first=key[1],
                     second=other[1],
                     policies=len(names),
-                    items=len(common.items),
+                    items=len(common),
                     rho=rho,
                     low=low,
                     high=high,
@@ -648,6 +649,12 @@ def _compare_again(cells: _Cells, again: _Cells) -> tuple[RepeatResult, ...]:
         )
         found.append(RepeatResult(benchmark=key[0], judge=key[1], repeated=compare_repeats(first, second)))
     return tuple(found)
+
+
+def _scale(own: Mapping[str, _Worth], items: Sequence[str]) -> dict[str, float | None]:
+    """The parts of these items, scaled so that their mean is the score."""
+    whole = math.fsum(own[item].whole for item in items) / len(items) if items else 1.0
+    return {item: (own[item].part or 0.0) / whole for item in items}
 
 
 def _list_values(own: Mapping[str, _Worth]) -> dict[str, float | None]:
