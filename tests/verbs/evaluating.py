@@ -12,8 +12,8 @@ from tests.llm.server import BEHAVIOURS, Exchange
 
 CANARY = "healthbench:0a1b2c3d-0000-4000-8000-00000000cafe"
 SECRET = "quinquagenarian"
-_ANSWER = re.compile(r"<<<(ANSWER|FIRST) ([0-9A-F]{16})\n(.*?)\n\1 \2>>>", re.DOTALL)
-_SECOND = re.compile(r"<<<SECOND ([0-9A-F]{16})\n(.*?)\nSECOND \1>>>", re.DOTALL)
+_ANSWER = re.compile(r"<<<(ANSWER|FIRST|A) ([0-9A-F]{16})\n(.*?)\n\1 \2>>>", re.DOTALL)
+_SECOND = re.compile(r"<<<(SECOND|B) ([0-9A-F]{16})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _WORD = re.compile(r"says the word (\w+)")
 
 
@@ -66,9 +66,10 @@ async def evaluate(exchange: Exchange) -> None:
     word, answer, second = _WORD.search(text), _ANSWER.search(text), _SECOND.search(text)
     assert answer is not None
     if second is not None:  # the longer answer is better
-        longer = len(answer[3]) - len(second[2])
+        longer = len(answer[3]) - len(second[3])
         side = "first" if longer > 0 else "second" if longer < 0 else "equal"
-        await exchange.send_content(json.dumps({"better": side}))
+        label = {"first": "[[A>B]]", "second": "[[B>A]]", "equal": "[[A=B]]"}[side]
+        await exchange.send_content(json.dumps({"better": side}) if second[1] == "SECOND" else f"By length: {label}")
     elif word is None:  # a criterion of the probe: met by short answers
         await exchange.send_content(json.dumps({"reason": "its length", "satisfied": len(answer[3]) < 25}))
     else:
@@ -89,3 +90,38 @@ async def mumble_about_drink(exchange: Exchange) -> None:
 
 
 BEHAVIOURS["mumble about drink"] = mumble_about_drink
+
+
+def write_arena(folder: Path, questions: int = 4) -> None:
+    """Hard prompts with a baseline that is longer than `Please rest.` and shorter than `Please rest drink.`."""
+    place = folder / "arena-hard-v2"
+    place.mkdir(parents=True, exist_ok=True)
+    asked, answers = [], []
+    for number in range(questions):
+        about = {"uid": f"q{number}", "category": "hard_prompt", "subcategory": "coding"}
+        asked.append({**about, "prompt": f"Question {number}?"})
+        said = [
+            {"role": "user", "content": f"Question {number}?"},
+            {"role": "assistant", "content": {"answer": "A baseline of 25 letters."}},
+        ]
+        answers.append({"uid": f"q{number}", "model": "o3-mini-2025-01-31", "messages": said})
+    for name, rows in (("question", asked), ("o3-mini-2025-01-31", answers)):
+        (place / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_meta(folder: Path) -> None:
+    """Four answers, two of which say the word; physicians differ on one of these."""
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": f"Complaint {number}."}],
+            "completion": "Please drink." if number < 2 else "Please rest.",
+            "rubric": "The answer says the word drink.",
+            "category": "cluster:hedging_any-reducible-uncertainty_hedges",
+            "binary_labels": labels,
+            "anonymized_physician_ids": ["one", "two"],
+            "canary": CANARY,
+        }
+        for number, labels in enumerate([[True, True], [True, False], [False, False], [False, False]])
+    ]
+    path = folder / "healthbench" / "2025-05-07-06-14-12_oss_meta_eval.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))

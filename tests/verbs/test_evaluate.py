@@ -24,7 +24,7 @@ from prorubric.verbs.evaluate import (
 from tests.cli.program import start_program
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
-from tests.verbs.evaluating import CANARY, SECRET, write_healthbench, write_medqa
+from tests.verbs.evaluating import CANARY, SECRET, write_arena, write_healthbench, write_medqa, write_meta
 
 
 @pytest.fixture
@@ -352,3 +352,34 @@ def test_the_list_says_for_every_file_where_it_is_looked_for_and_how_to_get_it(
     said = " ".join(capsys.readouterr().out.split())
     assert "medqa 1,273 MIT phrases_no_exclude_test.jsonl another file" in said
     assert "gpqa/gpqa_diamond.csv: dataset.zip of idavidrein/gpqa on GitHub" in said
+
+
+def test_scores_by_tag_are_in_the_tables(data: Path, server: MisbehavingServer) -> None:
+    config = make_config(data, server)
+    result = evaluate_policies(config)
+    assert result.comparisons is not None
+    tags = {(row.policy, row.tag): (row.mean, row.n) for row in result.comparisons.tags}
+    assert tags["half", "theme:hedging"] == (50.0, 4)
+    assert tags["half", "level:cluster"] == (0.0, 4)
+    assert tags["half", "level:example"] == (100.0, 4)
+    assert "healthbench," in (config.out / "tables/tags.csv").read_text()
+
+
+def test_arena_hard_is_scored_with_and_without_style_control(data: Path, server: MisbehavingServer) -> None:
+    write_arena(data)
+    result = evaluate_policies(make_config(data, server, "arena-hard-v2", style_control=True))
+    assert means(result) == {"arena-hard-v2": {"full": 100.0, "half": 0.0}}
+    assert result.comparisons is not None
+    [style] = result.comparisons.style
+    assert (style.found.n, style.found.scores["full"] > style.found.scores["half"]) == (8, True)
+
+
+def test_a_judge_is_compared_with_physicians_without_a_policy(data: Path, server: MisbehavingServer) -> None:
+    write_meta(data)
+    result = evaluate_policies(make_config(data, server, "healthbench-meta", policy=()))
+    assert (server.calls, result.comparisons is not None) == (4, True)
+    [found] = result.comparisons.labels  # type: ignore[union-attr]
+    # The judge says yes, yes, no, no; the physicians yes/yes, yes/no, no/no, no/no.
+    assert (found.rows, found.unknown) == (4, 0)
+    true, false = 2 * 3 / (2 * 3 + 1), 2 * 4 / (2 * 4 + 1)
+    assert found.pooled == pytest.approx((true + false) / 2)

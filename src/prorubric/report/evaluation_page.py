@@ -69,6 +69,8 @@ def write_evaluation_page(
         ("physicians", "Judges against physicians", render_physicians(found)),
         ("ranks", "Would another judge agree?", _render_ranks(found)),
         ("lengths", "Length and score", render_lengths(found, places)),
+        ("tags", "By tag", _render_tags(found)),
+        ("style", "Style control", _render_style(found)),
         ("losses", "Losses", _render_losses(found)),
         ("cost", "What it took", _render_mapping(summary)),
         ("settings", "Settings and checksums", _render_mapping(settings)),
@@ -224,6 +226,39 @@ def _render_ranks(found: Comparisons) -> Html | None:
         if rows
     ]
     return join(given) if given else None
+
+
+def _render_tags(found: Comparisons) -> Html | None:
+    """One table a benchmark and judge, with the policies as columns."""
+    parts: list[Html] = []
+    for benchmark, judge in dict.fromkeys((row.benchmark, row.judge) for row in found.tags):
+        own = [row for row in found.tags if (row.benchmark, row.judge) == (benchmark, judge)]
+        policies = dict.fromkeys(row.policy for row in own)
+        means = {(row.tag, row.policy): row.mean for row in own}
+        counts = {row.tag: row.n for row in own}
+        rows: list[Row] = [
+            (
+                own_words(tag),
+                figure(number, "{:,}".format),
+                *(figure(means.get((tag, name)), plain) for name in policies),
+            )
+            for tag, number in counts.items()
+        ]
+        heads = ("tag", "items", *map(own_words, policies))
+        name = f"{title_of(benchmark)} by {judge}" if judge else title_of(benchmark)
+        parts.append(fold(f"{name}: {count(len(rows), 'tag')}", table(name, heads, rows, sortable=True), class_="tall"))
+    return join(note(NOTES["evaluation-tags"]), *parts) if parts else None
+
+
+def _render_style(found: Comparisons) -> Html | None:
+    rows: list[Row] = [
+        (own_words(row.judge), own_words(policy), figure(score, plain))
+        for row in found.style
+        for policy, score in row.found.scores.items()
+    ]
+    if not rows:
+        return None
+    return join(note(NOTES["evaluation-style"]), table("Style control", ("judge", "policy", "score"), rows))
 
 
 def _render_losses(found: Comparisons) -> Html | None:

@@ -112,6 +112,8 @@ def list_sheets(found: Comparisons) -> tuple[Sheet, ...]:
         ),
         ("lengths", _list_lengths, {"benchmark": 0, "judge": 0, "method": 0, "mean": 1, "characters": 0}),
         ("repeats", _list_repeats, {"benchmark": 0, "judge": 0, "items": 0, "flipped": 3, "se": 2}),
+        ("tags", _list_tags, {"benchmark": 0, "judge": 0, "policy": 0, "tag": 0, "mean": 1, "n": 0}),
+        ("style", _list_style, {"judge": 0, "policy": 0, "mean": 1, "style controlled": 1}),
     )
     return tuple(Sheet(name, tuple(make(found)), shown) for name, make, shown in makers)
 
@@ -354,6 +356,23 @@ def _list_repeats(found: Comparisons) -> Iterable[Row]:
         own = row.repeated
         place = {"benchmark": row.benchmark, "judge": row.judge, "items": own.items, "flipped": own.flipped}
         yield place | {"difference": own.difference.mean, "se": own.difference.se}
+
+
+def _list_tags(found: Comparisons) -> Iterable[Row]:
+    return (row.model_dump() for row in found.tags)
+
+
+def _list_style(found: Comparisons) -> Iterable[Row]:
+    """Arena-Hard with and without style control."""
+    plain = {(table.judge, arm.policy): arm.mean for table in found.tables if table.is_weighted for arm in table.arms}
+    for row in found.style:
+        for policy, score in row.found.scores.items():
+            yield {
+                "judge": row.judge,
+                "policy": policy,
+                "mean": plain.get((row.judge, policy)),
+                "style controlled": score,
+            }
 
 
 def _join(counts: Mapping[str, int]) -> str:
