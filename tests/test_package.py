@@ -115,7 +115,7 @@ def test_what_broke_something_before_has_an_upper_bound() -> None:
     bounded = {re.split("[<>=]", need)[0] for need in needs if "<" in need}
     assert bounded == {
         *("aiohttp", "cyclopts", "pydantic"),
-        *("mkdocs", "mkdocs-material", "pytest", "ray", "skyrl-gym", "trl", "verifiers", "xllamacpp"),
+        *("inspect-ai", "mkdocs", "mkdocs-material", "pytest", "ray", "skyrl-gym", "trl", "verifiers", "xllamacpp"),
     }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from prorubric.evaluate.answers import AnswerKey, list_keys
-from prorubric.evaluate.benchmarks.base import Loaded
+from prorubric.evaluate.benchmarks.base import Benchmark, Loaded
 from prorubric.evaluate.instruments import INSTRUMENTS, Label
 from prorubric.evaluate.records import Game, Item, ItemScore, PolicyAnswer
 from prorubric.evaluate.sides import Sides
@@ -93,13 +93,18 @@ def list_cases(
     items = {item.id: item for item in loaded.items}
     for policy in sides.policies:
         for answer in answers.read(key for key, _ in list_keys(loaded, policy, samples)):
-            item = items[answer.item]
-            baseline = PolicyAnswer(policy=BASELINE, item=item.id, text=item.baseline or "")
-            case = Case(*about, item, answer, baseline if kind == "baseline" else None)
+            case = make_case(benchmark, items[answer.item], answer)
             yield case
             if repeated > 0:
                 repeated -= 1
                 yield replace(case, repeat=1)
+
+
+def make_case(benchmark: Benchmark, item: Item, answer: PolicyAnswer) -> Case:
+    """One answer, beside the baseline's if the benchmark has one."""
+    is_compared = INSTRUMENTS[benchmark.instrument].kind == "baseline"
+    baseline = PolicyAnswer(policy=BASELINE, item=item.id, text=item.baseline or "") if is_compared else None
+    return Case(benchmark.name, benchmark.instrument, item, answer, baseline)
 
 
 def start_seeing(judging: JudgeConfig, *models: AnyModel) -> Callable[[Case], Coroutine[Any, Any, Seen]]:
