@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from prorubric.cli.app import run as run_program
-from prorubric.errors import ConfigError, ProRubricError
+from prorubric.errors import ConfigError, MissingExtraError, ProRubricError
 from prorubric.evaluate.judging import PROBE_NAMES
 from prorubric.evaluate.records import Policy
 from prorubric.judge.judge import JudgeConfig
@@ -383,3 +384,12 @@ def test_a_judge_is_compared_with_physicians_without_a_policy(data: Path, server
     assert (found.rows, found.unknown) == (4, 0)
     true, false = 2 * 3 / (2 * 3 + 1), 2 * 4 / (2 * 4 + 1)
     assert found.pooled == pytest.approx((true + false) / 2)
+
+
+def test_logs_for_inspect_need_their_extra_before_anything_is_asked(
+    data: Path, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    with pytest.raises(MissingExtraError, match=r"--inspect-log needs the extra \[eval\]; install prorubric with it"):
+        evaluate_policies(make_config(data, server, inspect_log=True))
+    assert (server.calls, (data.parent / "run").exists()) == (0, False)

@@ -120,6 +120,9 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         for line in describe_result(result.comparisons):
             print_line(console, line)
     print_calls(result, console)
+    if result.inspect_logs:
+        folder = Path(result.inspect_logs[0]).parent
+        print_line(console, f"{count(len(result.inspect_logs), 'log')} for Inspect: inspect view --log-dir {folder}")
     print_line(console, f"The run is in {result.folder}/." if result.page is None else f"The page is {result.page}.")
 
 

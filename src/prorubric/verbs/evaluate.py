@@ -40,6 +40,7 @@ from prorubric.files.write import SUFFIXES, WriteRow, hash_file, open_rows, writ
 from prorubric.judge.judge import JudgeConfig
 from prorubric.judge.panel import Judges, list_judges
 from prorubric.llm.http import HttpConfig
+from prorubric.llm.local import import_optional
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Request, YesNoModel
 from prorubric.llm.together import run_sync
@@ -58,7 +59,7 @@ from prorubric.runs.verdicts import ROW_SCHEMA
 
 ANSWERS, VERDICTS, SCORES, GAMES = "answers.jsonl", "verdicts.jsonl", "scores.jsonl", "games.jsonl"
 REPEATS = "repeats.jsonl"
-DATA, COMPARISONS, PAGE = "data.json", "comparisons.json", "report.html"
+DATA, COMPARISONS, PAGE, INSPECT = "data.json", "comparisons.json", "report.html", "inspect"
 _FILES = (ANSWERS, VERDICTS, SCORES, GAMES, REPEATS, DATA, COMPARISONS, PAGE, SUMMARY, REJECTS)
 _ANSWER_SUFFIXES = (*SUFFIXES, ".csv", ".gz", ".zst")
 _USUAL_ANSWER, _USUAL_TOKENS = 2500, 600
@@ -126,6 +127,8 @@ class EvaluateConfig(EngineOptions):
     """Bootstrap draws."""
     only: Literal["answers", "judging", "report"] | None = None
     """Stop after the answers, or after judging; or only compare and draw again what the folder has."""
+    inspect_log: bool = False
+    """Also write the run as logs for `inspect view`; needs the extra `[eval]`."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)
 
     def __post_init__(self) -> None:
@@ -153,6 +156,8 @@ class EvaluationResult(RunResult):
     comparisons: Comparisons | None = None
     """None if a stage is unfinished."""
     page: str | None = None
+    inspect_logs: tuple[str, ...] = ()
+    """One for each benchmark, judge and policy, if they were asked for."""
 
 
 class EvaluationEstimate(Estimate):
@@ -212,6 +217,8 @@ class _Inputs:
 def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
     if not config.benchmarks:
         raise ConfigError("no benchmark is named", remedy="prorubric evaluate --list shows them")
+    if config.inspect_log:
+        import_optional("inspect_ai", "--inspect-log", "eval")
     found = [find_benchmark(name) for name in dict.fromkeys(config.benchmarks)]
     judges = list_judges(config.judge) if config.judge else ()
     for benchmark in found:
@@ -282,6 +289,7 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
             left_out={one.benchmark.name: dict(one.left_out) for one in inputs.loaded if one.left_out},
             comparisons=comparisons,
             page=str(config.out / PAGE) if is_whole else None,
+            inspect_logs=await _write_inspect_logs(config, inputs) if is_whole and config.inspect_log else (),
             **run.describe(),
         )
         write_json(config.out / SUMMARY, result.model_dump(mode="json"))
@@ -388,11 +396,26 @@ def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
         verdicts=verdicts,
         labelled=labelled,
         repeats=[ItemScore(**row) for row in _read_folder(config.out / REPEATS)],
+        pools={one.benchmark.name: len(one.items) for one in inputs.loaded},
     )
     first = {key: {item: own for (item, sample), own in rows.items() if sample == 0} for key, rows in said.items()}
     answers = AnswerFile(config.out / ANSWERS)
     style = control_all_styles(inputs.loaded, games, answers) if config.style_control else ()
     return found.model_copy(update={"tags": break_down(inputs.loaded, scores, first), "style": style})
+
+
+async def _write_inspect_logs(config: EvaluateConfig, inputs: _Inputs) -> tuple[str, ...]:
+    from prorubric.evaluate.inspect_log import write_logs  # noqa: PLC0415 - loads an optional library
+
+    verdicts = {
+        (row["benchmark"], row["judge"], row["policy"], row["item"], row["sample"]): row["verdicts"]
+        for row in _read_folder(config.out / VERDICTS)
+        if not row.get("repeat")
+    }
+    answers = AnswerFile(config.out / ANSWERS)
+    scores = (ItemScore(**row) for row in _read_folder(config.out / SCORES))
+    written = await write_logs(config.out / INSPECT, inputs.loaded, config.policy, answers, scores, verdicts)
+    return tuple(map(str, written))
 
 
 def _read_folder(path: Path) -> Iterator[dict[str, Any]]:
