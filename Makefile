@@ -14,7 +14,7 @@ endif
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
-# Trainers cannot share one environment; each has its own, with every version pinned in tests/train/environments.
+# Trainers and Inspect cannot share one environment; each has its own, with every version pinned in tests/train/environments.
 TRAINERS := $(patsubst tests/train/environments/%.txt,%,$(wildcard tests/train/environments/*.txt))
 # uv compares what it installs with the hashes in constraints.txt.
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt
@@ -37,7 +37,7 @@ test test-all: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.compiled  ## the suite of the main environment
 	$(PYTEST) -m 'not extended'
 
-test-all: .venv/.compiled $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Ray, and training in the lab
+test-all: .venv/.compiled $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Inspect, Ray, and training in the lab
 	$(PYTEST)
 
 check: .venv/.dev  ## formatter, linter, types, import layers

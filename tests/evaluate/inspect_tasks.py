@@ -29,7 +29,10 @@ def answer(messages: list[Any], _tools: Any, _choice: Any, config: Any) -> Model
 
 
 found: dict[str, Any] = {"tasks": [name for name in BENCHMARKS if registry_lookup("task", f"prorubric/{name}")]}
-for name in ("medqa", "gpqa-diamond", "healthbench", "healthbench-consensus", "healthbench-hard", "arena-hard-v2"):
+for name in (
+    *("medqa", "gpqa-diamond", "healthbench", "healthbench-consensus", "healthbench-hard"),
+    *("arena-hard-v2", "writingbench"),
+):
     model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
     args = {"data_dir": data} if name in ("medqa", "gpqa-diamond") else {"data_dir": data, "judge": judge}
     [log] = run_task(f"prorubric/{name}", model=model, task_args=args, log_dir=logs, display="none")

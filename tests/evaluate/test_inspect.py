@@ -100,6 +100,11 @@ def test_games_against_a_baseline_are_weighted_by_their_rows(tasks: dict[str, An
     assert found["metrics"]["mean"] == 6 / (6 + 2 + 2)
 
 
+def test_a_benchmark_of_which_nothing_is_scored_has_no_mean(tasks: dict[str, Any]) -> None:
+    found = tasks["writingbench"]  # the judge gives no marks
+    assert (found["status"], found["counts"], found["metrics"]["mean"]) == ("success", [0, 3], None)
+
+
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
