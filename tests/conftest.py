@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+# A shell that runs the tests in the background tells them to ignore Ctrl-C, and what they start would not end by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests of these groups need another environment, Ray, a browser, or minutes of training. They run one after another.
 _EXTENDED_GROUPS = {"trainers", "ray", "browser"}

@@ -35,20 +35,33 @@ checks = st.one_of(
 )
 
 
+# Made once: a strategy that is made while an example is drawn is checked and labelled again every time.
+_labels, _some_tags, _maybe_check = st.sampled_from(LABELS), st.lists(tags, max_size=2), st.none() | checks
+_needs = st.sampled_from([(), (), (), *((tag,) for tag in NEED_TAGS)])
+_maybe_text, _short_texts = st.none() | texts, st.text(max_size=20)
+_later_messages = st.lists(
+    st.builds(Message, role=st.sampled_from(["system", "user", "assistant"]), content=_short_texts), max_size=2
+)
+_meta = st.dictionaries(st.text(max_size=8), json_values, max_size=3)
+
+
 @st.composite
 def criteria(draw: st.DrawFn, penalties: bool = True) -> Criterion:
-    label = f"label:{draw(st.sampled_from(LABELS))}"
+    label = f"label:{draw(_labels)}"
     weight = draw(weights)
-    others, check = draw(st.lists(tags, max_size=2)), draw(st.none() | checks)
-    need = draw(st.sampled_from([(), (), (), *((tag,) for tag in NEED_TAGS)]))
+    others, check = draw(_some_tags), draw(_maybe_check)
+    need = draw(_needs)
     weight = weight if penalties else abs(weight)
     return Criterion(text=draw(texts), weight=weight, tags=(*others, label, *need), check=check)
+
+
+_some_criteria = {penalties: st.lists(criteria(penalties), min_size=1, max_size=12) for penalties in (False, True)}
 
 
 @st.composite
 def rubrics(draw: st.DrawFn, positive: bool = False, penalties: bool = True) -> Rubric:
     """A rubric; with `positive` at least one criterion adds, whatever the scheme does with labels."""
-    drawn = draw(st.lists(criteria(penalties), min_size=1, max_size=12))
+    drawn = [*draw(_some_criteria[penalties])]
     if positive:
         drawn.insert(
             draw(st.integers(0, len(drawn))),
@@ -75,18 +88,17 @@ def tasks(draw: st.DrawFn, positive: bool = True, with_protocol: bool | None = T
     """A task with dimensions; with_protocol=None draws whether it has any."""
     rubric = draw(rubrics(positive=positive, penalties=penalties))
     compiled = draw(st.booleans()) if with_protocol is None else with_protocol
-    roles = st.sampled_from(["system", "user", "assistant"])
     first = Message(role="user", content=draw(texts))
-    later = draw(st.lists(st.builds(Message, role=roles, content=st.text(max_size=20)), max_size=2))
+    later = draw(_later_messages)
     return Task(
         id=draw(texts),
         messages=(first, *later),
         rubric=rubric,
         protocol=draw(protocols(rubric)) if compiled else None,
-        domain=draw(st.none() | texts),
-        source=draw(st.none() | texts),
-        reference=draw(st.none() | texts),
-        meta=draw(st.dictionaries(st.text(max_size=8), json_values, max_size=3)),
+        domain=draw(_maybe_text),
+        source=draw(_maybe_text),
+        reference=draw(_maybe_text),
+        meta=draw(_meta),
     )
 
 

@@ -24,7 +24,7 @@ from prorubric.lab.measure import judge_parts
 from prorubric.lab.world import find_world, make_world
 from tests.lab.answering import answer, find_case, right_decision, right_side
 
-MANY = 2600
+MANY = 2500
 
 
 @pytest.fixture(scope="module")
