@@ -49,10 +49,21 @@ def _start(
 
 def run_program(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `prorubric` with its output in files."""
+    return _run("prorubric", arguments, cwd, environment)
+
+
+def run_python(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m MODULE …` or `python -c CODE …`, with its output in files; see `start_python`."""
+    return _run("python", arguments, cwd, {})
+
+
+def _run(
+    program: str, arguments: Sequence[str], cwd: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = start_program(*arguments, cwd=cwd, out=out.fileno(), err=err.fileno(), **environment).wait()
+        code = _start(program, arguments, cwd, (out.fileno(), err.fileno()), environment).wait()
         said = [file.seek(0) or file.read().decode("utf-8") for file in (out, err)]
-    return subprocess.CompletedProcess(["prorubric", *arguments], code, *said)
+    return subprocess.CompletedProcess([program, *arguments], code, *said)
 
 
 def run_in_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: str) -> str:

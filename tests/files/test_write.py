@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from prorubric.files.json import parse_json, render_json
 from prorubric.files.write import open_rows, split_suffix, write_json
 from prorubric.rubric.forms import parse_task, render_response, render_task
 from prorubric.rubric.save import TASK_SCHEMA
+from tests.cli.program import run_python
 from tests.strategies import json_values, responses, tasks
 from tests.thorough import few_or
 
@@ -175,7 +174,7 @@ class TestWriting:
             "    print(error)\n"
         )
         path = tmp_path / f"t{suffix}"
-        done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+        done = run_python("-c", code, str(path), cwd=tmp_path)
         assert done.stdout == f"{path}: cannot be written (File too large); make room and run it again\n"
         assert (done.stderr, list(tmp_path.iterdir())) == ("", [])
 

@@ -76,7 +76,7 @@ def make_config(files: Path, **change: Any) -> AuditConfig:
     ids=["by default", "every scheme", "levels with a canary", "in parts", "words"],
 )
 def test_as_many_calls_are_made_as_were_told(files: Path, change: dict[str, Any]) -> None:
-    config = make_config(files, **change)
+    config = make_config(files, limit=2, **change)
     found = estimate_audit(config)
     assert not (files / "run").exists()
     result = run_audit(config)

@@ -3,8 +3,6 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from prorubric import load_tasks, save_tasks
+from tests.cli.program import run_python
 from tests.compile.generating import make_tasks
 from tests.compile.running import AT_ONCE, count_replies, finish, start, start_with_ray
 from tests.llm.server import MisbehavingServer, wait_until
@@ -78,7 +77,7 @@ def test_a_run_killed_after_its_output_and_before_its_manifest_is_finished_by_th
         "sys.argv = ['prorubric', 'compile', 'tasks.jsonl', "
         f"'--generator', '{server.spec}', '--out', 'out.jsonl']; main()"
     )
-    done = subprocess.run([sys.executable, "-c", dying], cwd=folder, capture_output=True, check=False)
+    done = run_python("-c", dying, cwd=folder)
     assert done.returncode == -signal.SIGKILL
     assert (folder / "out.jsonl").exists()
     assert not (folder / "out.manifest.json").exists()
