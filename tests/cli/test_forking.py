@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.forking import ADDRESS, find_fork_server
-from tests.cli.program import start_program
+from tests.cli.program import run_python, start_program
 from tests.compile.running import is_running
 from tests.llm.server import wait_until
 from tests.patience import PATIENCE
@@ -23,6 +23,14 @@ def test_a_program_that_is_killed_says_so(tmp_path: Path) -> None:
     program.kill()
     assert program.wait(PATIENCE) == -signal.SIGKILL
     assert not is_running(program.pid)
+
+
+def test_python_runs_code_and_modules_with_their_arguments_and_ends_with_their_code(tmp_path: Path) -> None:
+    done = run_python("-c", "import os, sys; print(os.getcwd(), sys.argv); sys.exit(3)", "a b", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (3, f"{tmp_path} ['-c', 'a b']\n", "")
+    (tmp_path / "mine.py").write_text("import sys\nprint(__name__, sys.argv[1:])\nraise KeyError('gone')\n")
+    done = run_python("-m", "mine", "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (1, "__main__ ['x']\n", "KeyError: 'gone'")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up as on Linux")
