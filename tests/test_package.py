@@ -51,9 +51,8 @@ def test_an_import_takes_less_than_a_third_of_a_second_of_cpu() -> None:
     assert min(float(run(code)) for _ in range(3)) < 0.3
 
 
-@pytest.mark.parametrize("name", dir(prorubric))
-def test_every_public_name_exists(name: str) -> None:
-    assert getattr(prorubric, name) is not None
+def test_every_public_name_exists() -> None:
+    assert [name for name in dir(prorubric) if getattr(prorubric, name) is None] == []
 
 
 def test_everything_but_what_needs_an_extra_comes_with_a_star() -> None:

@@ -1,7 +1,5 @@
 """What says in explicit words what voids an answer, and what only speaks of failing: sentences of both kinds."""
 
-import pytest
-
 from prorubric.text.failures import has_failure_clause
 from tests.compile.test_check import alarms
 
@@ -329,13 +327,15 @@ NO_CHINESE_CLAUSES = """若血糖不达标，应增加剂量。
 如果合同未经双方签字，则不成立。""".split("\n")
 
 
-@pytest.mark.parametrize("clause", [*CLAUSES, *CHINESE_CLAUSES])
-def test_what_voids_a_criterion_is_recognised_in_many_words(clause: str) -> None:
-    assert has_failure_clause(clause)
-    assert has_failure_clause(f"The parent knows that the fever decides. {clause}")
+def test_what_voids_a_criterion_is_recognised_in_many_words() -> None:
+    clauses = [*CLAUSES, *CHINESE_CLAUSES]
+    assert [clause for clause in clauses if not has_failure_clause(clause)] == []
+    later = [f"The parent knows that the fever decides. {clause}" for clause in clauses]
+    assert [text for text in later if not has_failure_clause(text)] == []
 
 
-@pytest.mark.parametrize("sentence", [*NO_CLAUSES, *NO_CHINESE_CLAUSES])
-def test_the_words_of_a_subject_are_no_clause(sentence: str) -> None:
-    assert not has_failure_clause(sentence)
-    assert alarms(f"The parent of the baby is told about the fever. {sentence}") == ["clause"]
+def test_the_words_of_a_subject_are_no_clause() -> None:
+    sentences = [*NO_CLAUSES, *NO_CHINESE_CLAUSES]
+    assert [sentence for sentence in sentences if has_failure_clause(sentence)] == []
+    later = [f"The parent of the baby is told about the fever. {sentence}" for sentence in sentences]
+    assert [text for text in later if alarms(text) != ["clause"]] == []

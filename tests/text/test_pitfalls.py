@@ -13,9 +13,8 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"])
-def test_no_pitfall_is_read_as_its_opposite(row: dict[str, str]) -> None:
-    assert read_pitfall(row["text"]) in (row["means"], "undecided")
+def test_no_pitfall_is_read_as_its_opposite() -> None:
+    assert [row["text"] for row in ROWS if read_pitfall(row["text"]) not in (row["means"], "undecided")] == []
 
 
 def test_one_wording_in_seven_stays_undecided() -> None:

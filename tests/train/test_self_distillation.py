@@ -25,11 +25,12 @@ def draw_logits(tokens: int = 6, vocabulary: int = 20, seed: int = 0) -> tuple[n
     return draws.normal(0, 2, (tokens, vocabulary)), draws.normal(0, 2, (tokens, vocabulary))
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(map(str, options.values())))
-def test_it_equals_a_slow_loss_for_every_combination_of_options(options: dict[str, Any]) -> None:
+def test_it_equals_a_slow_loss_for_every_combination_of_options() -> None:
     teacher, student = draw_logits()
-    expected = slow_loss(teacher.tolist(), student.tolist(), **options)
-    assert self_distillation_loss(teacher, student, **options) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    for options in OPTIONS:
+        expected = slow_loss(teacher.tolist(), student.tolist(), **options)
+        found = self_distillation_loss(teacher, student, **options)
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-15), options
 
 
 class TestExactExamples:
