@@ -18,6 +18,7 @@ from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.llm.model import Outcome, Reply, Request
 from prorubric.reward.engine import stop_background
 from prorubric.reward.reward import RubricReward
+from tests.cli.program import run_python
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
 from tests.reward.rewarding import expect, make_reward, make_tasks, write_tasks
@@ -35,6 +36,13 @@ def run_worker(
     write_tasks(folder)
     command = [str(python), "-W", "error", "-m", "tests.reward.worker", what, server.spec, str(folder), *more]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def keep(server: MisbehavingServer, folder: Path) -> list[str]:
+    """The lines of a process that rewards with a journal; its end is not looked at, so that it may be forked."""
+    done = run_python("-m", "tests.reward.worker", "keep", server.spec, str(folder), cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
@@ -239,11 +247,11 @@ def test_two_processes_share_a_journal(judging_server: MisbehavingServer, tmp_pa
     judging_server.think_seconds = 0.02
     write_tasks(tmp_path)  # once: not by both threads below
     with ThreadPoolExecutor(2) as threads:
-        both = list(threads.map(lambda _: run_worker("keep", judging_server, tmp_path), range(2)))
+        both = list(threads.map(lambda _: keep(judging_server, tmp_path), range(2)))
     assert [lines[0] for lines in both] == [f"alone {EXPECTED}"] * 2
     assert judging_server.calls == sum(int(lines[1]) for lines in both) <= 24
     before = judging_server.calls
-    assert run_worker("keep", judging_server, tmp_path) == [f"alone {EXPECTED}", "0"]
+    assert keep(judging_server, tmp_path) == [f"alone {EXPECTED}", "0"]
     assert judging_server.calls == before
 
 
