@@ -17,10 +17,12 @@ from prorubric.text.show import shorten
 Addressing = Literal["flag", "unknown", "ignore"]
 
 _TABLES = load_patterns("addressing", re.DOTALL)
-_ANY = {  # one look that tells, of most answers, that there is nothing to find
-    table: re.compile("|".join(pattern.pattern for pattern in kinds.values()), re.DOTALL | re.VERBOSE)
-    for table, kinds in _TABLES.items()
+# What tells of most answers, in one look, that there is nothing to find.
+_ANY = {
+    table: re.compile("|".join(pattern.pattern for pattern in _TABLES[table].values()), re.DOTALL | re.VERBOSE)
+    for table in ("wordings", "forms")
 }
+_HIDDEN = _TABLES["signs"]["hidden"].pattern[1:-1]
 _AROUND = 30
 
 
@@ -29,9 +31,9 @@ def find_addressing(answer: str) -> Mapping[str, str]:
     """What an answer says to its judge: `instruction`, `verdict`, `role` or `hidden`, each with its first place."""
     found = {}
     shown = f"\n{flatten(answer)}"
-    for table, text in (("wordings", shown), ("forms", shown), ("signs", answer)):
-        if not _ANY[table].search(text):
-            continue
+    looks = [(table, shown) for table, pattern in _ANY.items() if pattern.search(shown)]
+    looks += [("signs", answer)] if any(sign in answer for sign in _HIDDEN) else []
+    for table, text in looks:
         for kind, pattern in _TABLES[table].items():
             if match := pattern.search(text):
                 place = text[max(0, match.start() - _AROUND) : match.end() + _AROUND]

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -58,6 +59,7 @@ _CANARY_LEFT_OUT = Unknown("the judge gave no verdict on the item that no answer
 _UNFOUNDED = Unknown("the judge quotes what the answer does not say", kind="unfounded")
 _SILENT = Unknown("the transcript has no turn of the assistant", kind="no answer")
 _CUT = ("length", "content_filter")
+_INDEX = attrgetter("index")
 _NOTES = {"reason": {"type": "string"}, "quote": {"type": "string"}, "turn": {"type": "integer", "minimum": 0}}
 """What a reply says of an item besides its verdict, as parts of a JSON schema."""
 
@@ -224,7 +226,7 @@ class Judge:
 
         Items in another order than usual are numbered by it.
         """
-        found, indices = Judgement(), [item.index for item in order]
+        found, indices = Judgement(), [*map(_INDEX, order)]
         is_usual = indices == sorted(indices)
         shown = order if is_usual else tuple(replace(item, index=place) for place, item in enumerate(order, 1))
         if reading.is_joint or reading.form.is_text:
@@ -338,7 +340,7 @@ class Judge:
             rendered, key = render(shown), None
             if attempt > 0:
                 rendered, key = ask_for_key(rendered, form)
-            asked = tuple(item.index for item in shown)
+            asked = tuple(map(_INDEX, shown))
             # Numbered by the most reasks there can be, so a journal also answers a run with fewer or more of them.
             number = draw * (MOST_REASKS + 1) + attempt
             schema = _make_schema(form, asked, self._list_notes(rendered), key)
