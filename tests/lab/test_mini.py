@@ -3,13 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from prorubric import load_tasks
+from prorubric import Response, load_tasks
+from prorubric.aggregate.batch import PlanTable
 from prorubric.datasets.load import load_responses
 from prorubric.errors import ConfigError
-from prorubric.lab.language import CONSENSUS, find_place, make_language
-from prorubric.lab.mini import write_mini
+from prorubric.lab.checklist import make_checklists
+from prorubric.lab.demos import write_demos
+from prorubric.lab.facts import Facts
+from prorubric.lab.language import CONSENSUS, Place, find_place, make_language
+from prorubric.lab.measure import measure
+from prorubric.lab.mini import measure_answers, write_mini
 from prorubric.lab.mini_policy import list_clauses
 from prorubric.lab.world import END, WORLDS, make_world
 from prorubric.train import plan_training
@@ -63,6 +69,22 @@ def test_sizes_that_cannot_be_trained_on_are_refused(tmp_path: Path, sizes: dict
     with pytest.raises(ConfigError, match="the mini needs at least 128 demonstrations, and 1 to 100,000 cases"):
         write_mini(tmp_path, **sizes)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_answers_as_text_are_measured_as_the_lab_measures_moves() -> None:
+    world, lists = make_world("triage-v1"), make_checklists("triage-v1", 20, 3)
+    demos = write_demos(world, lists.cases, 3)
+    texts = [world.moves.render(row) for row in demos]
+    answers = [Response(task_id=Place("triage-v1", row, 20, 3).name, text=text) for row, text in enumerate(texts)]
+    found = measure_answers(answers)
+    facts = Facts(world, lists, np.arange(20), demos)
+    assert found.measure == measure(facts, PlanTable.of(lists.tasks, "additive"))
+    assert (found.answers, found.read, found.repeated) == (20, 1.0, 0.0)
+    spoiled = answers[0].model_copy(update={"text": "Please be seen today. Rubbish. Please be seen today."})
+    found = measure_answers([spoiled])
+    assert (found.read, found.repeated) == (2 / 3, 0.5)
+    with pytest.raises(ConfigError, match="these are not answers to the cases of one draw of the lab"):
+        measure_answers([*answers, spoiled.model_copy(update={"task_id": "another"})])
 
 
 def test_clauses_are_pieces_of_templates_with_the_signs_that_touch_them() -> None:

@@ -26,8 +26,9 @@ from prorubric.lab.measure import PARTS
 from prorubric.lab.world import END, WORLDS, World, fill_rows, make_world
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 
-CASE = re.compile(r" \[([\w-]+)-(\d+)-of-(\d+)-draw-(\d+)\]$")
-"""The case at the end of a prompt: world, number, how many were drawn, and the seed of the draw."""
+_NAME = re.compile(r"([\w-]+)-(\d+)-of-(\d+)-draw-(\d+)")
+"""A case by its world, its number, how many were drawn, and the seed of the draw."""
+_CASE = re.compile(r" \[([\w-]+)\]$")
 MOST_CASES, MOST_KEPT = 100_000, 10_000
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+|(?<=:)\s+(?=[A-Z])")
 
@@ -113,14 +114,19 @@ class Place(NamedTuple):
         return make_checklists(self.world, self.drawn, self.seed)
 
 
-def find_place(prompt: str) -> Place | None:
-    """The case that a prompt names, if it is one of a world and reads as the case does."""
-    if not (found := CASE.search(prompt)):
+def parse_place(name: str) -> Place | None:
+    """The case of a task by the task's id, if it is one of a world."""
+    if not (found := _NAME.fullmatch(name)):
         return None
     place = Place(found[1], *map(int, found.groups()[1:]))
-    if place.world not in WORLDS or not place.row < place.drawn <= MOST_CASES:
-        return None
-    return place if make_task(place).messages[0].content == prompt else None
+    return place if place.world in WORLDS and place.row < place.drawn <= MOST_CASES else None
+
+
+def find_place(prompt: str) -> Place | None:
+    """The case that a prompt names at its end, if the prompt reads as the case does."""
+    found = _CASE.search(prompt)
+    place = parse_place(found[1]) if found else None
+    return place if place and make_task(place).messages[0].content == prompt else None
 
 
 @lru_cache(MOST_KEPT)

@@ -6,16 +6,27 @@
 on them, and `arms.yaml` goes on from there with the lenient judge.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from prorubric.aggregate.batch import PlanTable
 from prorubric.errors import ConfigError
 from prorubric.files.write import open_whole
 from prorubric.lab.cases import Cases, render_case
 from prorubric.lab.demos import write_demos
-from prorubric.lab.language import MOST_CASES, Place, make_consensus_task, make_task
+from prorubric.lab.language import (
+    MOST_CASES,
+    Place,
+    make_consensus_task,
+    make_language,
+    make_task,
+    parse_place,
+    read_answers,
+)
+from prorubric.lab.measure import Measure, measure
 from prorubric.lab.results import HELD_OUT_CASES, HELD_OUT_SEED
-from prorubric.lab.world import World, find_world, make_world
+from prorubric.lab.world import END, World, find_world, make_world
+from prorubric.rubric.base import Record
 from prorubric.rubric.records import Criterion, Message, Response, Rubric, Task
 from prorubric.rubric.save import save_responses, save_tasks
 
@@ -58,6 +69,35 @@ def write_mini(
         with open_whole(folder / recipe.name) as stream:
             stream.write(text.encode())
     return written
+
+
+class TextMeasure(Record):
+    """What answers as text are worth, by the lab's own measures, and how well they are written."""
+
+    measure: Measure
+    answers: int
+    read: float
+    """The share of sentences that are moves."""
+    repeated: float
+    """The share of moves that were said before in the same answer."""
+
+
+def measure_answers(answers: Iterable[Response]) -> TextMeasure:
+    """Measure answers to cases of one draw, such as those in `held-out.jsonl`, without a call."""
+    found = [(parse_place(answer.task_id), answer.text) for answer in answers]
+    places = [place for place, _ in found if place]
+    if len({place._replace(row=0) for place in places}) != 1 or len(places) < len(found):
+        raise ConfigError("these are not answers to the cases of one draw of the lab", remedy="answer held-out.jsonl")
+    world, lists = make_world(places[0].world), places[0].lists
+    facts = read_answers(lists, world, [place.row for place in places], [text for _, text in found])
+    moves, sentences = facts.moves_R_L > END, sum(len(make_language(world.spec.name).parse(text)) for _, text in found)
+    said = int(moves.sum())
+    return TextMeasure(
+        measure=measure(facts, PlanTable.of(lists.tasks, "additive")),
+        answers=len(found),
+        read=said / max(sentences, 1),
+        repeated=1 - int(facts.said_moves.sum()) / max(said, 1),
+    )
 
 
 def _make_demo_task(world: World, cases: Cases, row: int) -> Task:

@@ -86,7 +86,7 @@ def sample_answers(
         going = torch.ones(count, dtype=torch.bool)
         for place in range(limit):
             scores = torch.log_softmax(block.read(ids, positions) / (temperature or 1.0), dim=1)
-            token = torch.multinomial(scores.exp(), 1) if temperature else scores.argmax(1, keepdim=True)
+            token = _draw(torch, scores.exp()) if temperature else scores.argmax(1, keepdim=True)
             # Rows that have ended and are not dropped yet write behind their end, where nothing is read.
             made[rows, place], chances[rows, place] = token[:, 0], scores.gather(1, token)[:, 0]
             ended = torch.isin(token[:, 0], is_end) & going
@@ -127,6 +127,13 @@ def generate(trainer: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int
 def is_sampled_here(model: Any) -> bool:
     """True for the policies of the lab, which say in their config what they are."""
     return getattr(model, "mini_world", None) is not None
+
+
+def _draw(torch: Any, chances: Any) -> Any:
+    """The first token at which the running sum of the chances passes a uniform draw: one a row, and not one a token."""
+    reached = chances.cumsum(1)
+    drawn = torch.searchsorted(reached, torch.rand(len(chances), 1) * reached[:, -1:], right=True)
+    return drawn.clamp(max=chances.shape[1] - 1)
 
 
 def _turn(torch: Any, part: Any, cos: Any, sin: Any) -> Any:
