@@ -115,6 +115,12 @@ class TestInTrl:
         assert (sampler["ended"], sampler["ended_once"], sampler["greedy_is_theirs"]) == (True, True, True)
         assert sampler["spreads_off"] < 5
 
+    def test_scores_without_padding_are_those_with_it(self, found: dict[str, Any]) -> None:
+        scores = found["scores"]
+        assert max(scores["gaps"][:2]) < 1e-4
+        assert scores["gaps"][2] < 1e-4 * scores["gradient"]
+        assert scores["tokens"][1] < 0.75 * scores["tokens"][0]
+
     def test_a_base_and_two_arms_are_trained_and_every_answer_is_judged(self, found: dict[str, Any]) -> None:
         training = found["training"]
         assert training["base"] == [20]

@@ -3,6 +3,9 @@
 With a model of a few hundred thousand parameters nearly all of `generate` is overhead. This loop keeps the keys and
 values of all rows in one block, and drops rows that have ended, so the longest answer does not pay for the others.
 Chances are the same: tests compare them with those of the model itself. It draws from torch's own random state.
+
+The trainer pads every answer to the longest of the rollout; `TrimmedScores` passes answers of similar length through the
+model together instead.
 """
 
 from collections.abc import Sequence
@@ -12,6 +15,8 @@ from prorubric.train.adapter import load_trainer
 
 _KEPT_SHARE = 0.8
 """Rows that have ended are dropped once fewer than this share is still going on."""
+_PARTS = 4
+"""Answers of similar length that are scored together are a quarter of a batch."""
 
 
 class Sampled(NamedTuple):
@@ -111,6 +116,30 @@ class SampledRollout:
         """The ids of the prompts and of one answer to each; TRL has repeated the prompts of a group."""
         prompt_ids = trainer._tokenize_prompts(prompts)[0]
         return {"prompt_ids": prompt_ids, "completion_ids": generate(trainer, prompt_ids), "logprobs": None}
+
+
+class TrimmedScores:
+    """A base for a `GRPOTrainer` of text: log-probabilities by answers of similar length, without most of the padding."""
+
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *args: Any, **options: Any
+    ) -> tuple[Any, Any, Any]:
+        score: Any = super()._get_per_token_logps_and_entropies  # type: ignore[misc]  # the trainer's
+        sizes, before = attention_mask[:, -logits_to_keep:].sum(1), input_ids.shape[1] - logits_to_keep
+        logps = entropies = input_ids.new_zeros(len(input_ids), logits_to_keep, dtype=model.dtype)
+        auxiliary = None
+        for rows in sizes.argsort().chunk(_PARTS):
+            kept = max(1, int(sizes[rows].max()))
+            shown = (part[rows, : before + kept] for part in (input_ids, attention_mask))
+            scored, spread, auxiliary = score(model, *shown, kept, *args, **options)
+            logps = logps.index_put(_grid(rows, kept), scored)
+            entropies = entropies if spread is None else entropies.index_put(_grid(rows, kept), spread)
+        return logps, entropies, auxiliary
+
+
+def _grid(rows: Any, width: int) -> tuple[Any, Any]:
+    """The places of the first columns of some rows."""
+    return rows[:, None], rows.new_tensor(range(width))[None]
 
 
 def generate(trainer: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -28,7 +28,7 @@ from prorubric.train.plan import count_steps
 from prorubric.train.policies import keep_policy, load_tokenizer
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import Checkpoint, RunFolder, read_state
-from prorubric.train.sampler import SampledRollout, generate, is_sampled_here
+from prorubric.train.sampler import SampledRollout, TrimmedScores, generate, is_sampled_here
 from prorubric.train.scaffold import scaffold_prompt
 from prorubric.train.self_distillation import render_teacher_text
 from prorubric.train.sft import make_rows, order_rows
@@ -146,25 +146,27 @@ def _make_grpo(parts: _Parts) -> tuple[Any, Any]:
         responses = settings.prompts * settings.responses // args.world_size
         reward.reward.skip(checkpoint.rollout, checkpoint.rollout * responses)
     follower = make_follower(run, folder, steps=settings.rollouts, updates=settings.updates, reward=reward)
-    return follower, trl.GRPOTrainer(
+    rollout, is_mini = _make_rollout(run, tasks, policy)
+    kind: Any = type("MiniTrainer", (TrimmedScores, trl.GRPOTrainer), {}) if is_mini else trl.GRPOTrainer
+    return follower, kind(
         model=policy,
         processing_class=tokenizer,
         reward_funcs=reward,
         args=args,
         train_dataset=data,
         callbacks=[follower],
-        rollout_func=_make_rollout(run, tasks, policy),
+        rollout_func=rollout,
     )
 
 
-def _make_rollout(run: TrainRun, tasks: Mapping[str, Task], policy: str) -> Any:
-    """How answers are sampled, if not by the trainer: with scaffolds, or a policy of the lab with its own sampler."""
+def _make_rollout(run: TrainRun, tasks: Mapping[str, Task], policy: str) -> tuple[Any, bool]:
+    """How answers are sampled, None if by the trainer, and whether the policy is one of the lab's."""
     config = load_trainer("transformers", _FEATURE, "trl").AutoConfig.from_pretrained(policy)
     is_mini, scaffold = is_sampled_here(config), run.settings.scaffold
     if scaffold is None:
-        return SampledRollout() if is_mini else None
+        return SampledRollout() if is_mini else None, is_mini
     steps, own = run.settings.rollouts, generate if is_mini else None
-    return ScaffoldRollout(tasks.values(), scaffold, seed=run.seed, steps=steps, generate=own)
+    return ScaffoldRollout(tasks.values(), scaffold, seed=run.seed, steps=steps, generate=own), is_mini
 
 
 def _make_distillation(parts: _Parts) -> tuple[Any, Any]:

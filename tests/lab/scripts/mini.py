@@ -25,7 +25,7 @@ from prorubric.rubric.base import render_config
 from prorubric.train import worker_trl
 from prorubric.train.recipe import list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder
-from prorubric.train.sampler import Sampled, sample_answers
+from prorubric.train.sampler import Sampled, TrimmedScores, sample_answers
 from prorubric.train.trl import encode_prompt
 
 FEW = 50
@@ -73,6 +73,45 @@ def find_gap(model: Any, prompts: list[list[int]], sampled: Sampled) -> float:
         own = scores[torch.arange(len(ids)), torch.tensor(ids)]
         worst = max(worst, float((own - torch.tensor(logprobs)).abs().max()))
     return worst
+
+
+class PaddedScores:
+    """What TRL does: every answer is as long as the longest."""
+
+    def __init__(self) -> None:
+        self.tokens = 0
+
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, ids: Any, mask: Any, keep: int, batch_size: int | None = None
+    ) -> tuple[Any, Any, None]:
+        self.tokens += ids.numel()
+        scores = model(input_ids=ids, attention_mask=mask).logits[:, -keep - 1 : -1].log_softmax(-1)
+        spread = -(scores.exp() * scores).sum(-1)
+        return scores.gather(2, ids[:, -keep:, None])[..., 0], spread, None
+
+
+class Trimmed(TrimmedScores, PaddedScores):
+    """The same, trimmed."""
+
+
+def check_scores() -> dict[str, Any]:
+    """Log-probabilities, entropies and gradients with the padding and without."""
+    model, _ = make_mini("mini:triage-v1")
+    torch.manual_seed(1)
+    sizes, before = torch.randint(1, 60, (24,)), 9
+    mask = torch.ones(24, before + 60, dtype=torch.long)
+    mask[:, before:] = torch.arange(60) < sizes[:, None]
+    mask[::2, :3] = 0
+    ids, counted = torch.randint(6, 600, mask.shape) * mask, mask[:, before:]
+    found = []
+    for scorer in (PaddedScores(), Trimmed()):
+        model.zero_grad()
+        logps, entropies, _ = scorer._get_per_token_logps_and_entropies(model, ids, mask, 60, batch_size=None)
+        ((logps + 0.1 * entropies) * counted).sum().backward()
+        gradient = torch.cat([part.grad.flatten() for part in model.parameters()])
+        found.append((logps.detach() * counted, entropies.detach() * counted, gradient, scorer.tokens))
+    gaps = [float((one - other).abs().max()) for one, other in zip(found[0][:3], found[1][:3], strict=True)]
+    return {"gaps": gaps, "gradient": float(found[0][2].abs().max()), "tokens": [part[3] for part in found]}
 
 
 def check_sampler() -> dict[str, Any]:
@@ -154,5 +193,10 @@ def check_training(folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    said = {"tokens": check_tokens(), "sampler": check_sampler(), "training": check_training(Path(sys.argv[1]))}
+    said = {
+        "tokens": check_tokens(),
+        "sampler": check_sampler(),
+        "scores": check_scores(),
+        "training": check_training(Path(sys.argv[1])),
+    }
     sys.stdout.write(json.dumps(said) + "\n")
