@@ -113,3 +113,12 @@ def test_ranks_are_compared_with_the_paper_over_six_rows_and_more(capsys: pytest
     )
     print_comparison(result, make_console())
     assert "rank correlation of c with the paper at least 0.8: " in capsys.readouterr().out
+
+
+def test_mini_writes_its_files_and_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--training", "3", "--held-out", "2", "--demos", "128"]
+    assert run(["lab", "mini", *sizes, "--out", str(tmp_path / "mini")]) == 0
+    said = capsys.readouterr().out.split()
+    assert said[:3] == ["3", "rows", str(tmp_path / "mini/tasks.jsonl")]
+    assert said[-3:] == ["prorubric", "train", "arms.yaml"]
+    assert (tmp_path / "mini/base.yaml").read_text().count("mini:triage-v1") == 1

@@ -26,7 +26,7 @@ def test_leaves_of_the_extra_body_are_read_as_json(given: dict[str, object], rea
 
 
 VERBS = ["lint", "convert", "compile", "judge", "score", "audit", "calibrate", "serve", "demo",
-         "lab run", "lab compare", "lab read", "lab worlds"]  # fmt: skip
+         "lab run", "lab compare", "lab read", "lab mini", "lab worlds"]  # fmt: skip
 
 
 def read_help(verb: str, capsys: pytest.CaptureFixture[str]) -> str:

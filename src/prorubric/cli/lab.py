@@ -1,4 +1,4 @@
-"""`prorubric lab run`, `lab compare`, `lab read` and `lab worlds`."""
+"""`prorubric lab run`, `lab compare`, `lab read`, `lab mini` and `lab worlds`."""
 
 from typing import Annotated
 
@@ -18,12 +18,15 @@ from prorubric.text.show import count
 from prorubric.verbs.lab import (
     LabCompareConfig,
     LabConfig,
+    MiniConfig,
+    MiniResult,
     ReadConfig,
     ReadResult,
     WorldsConfig,
     WorldsResult,
     compare_schemes,
     compare_worlds,
+    make_mini_files,
     read_case,
     run_lab,
 )
@@ -36,7 +39,7 @@ lab = App(
     help_format="plaintext",
 )
 
-_RUN, _COMPARE, _READ = LabConfig(scheme=("additive",)), LabCompareConfig(), ReadConfig()
+_RUN, _COMPARE, _READ, _MINI = LabConfig(scheme=("additive",)), LabCompareConfig(), ReadConfig(), MiniConfig()
 _SIGNS = {"met": ("+", "green"), "named": ("~", "yellow"), "wrong": ("x", "red"), "absent": (" ", "dim")}
 
 
@@ -63,6 +66,13 @@ def compare(config: Annotated[LabCompareConfig, Parameter(name="*")] = _COMPARE,
 def read(config: Annotated[ReadConfig, Parameter(name="*")] = _READ, *, json: JsonFlag = False) -> int:
     """Read one case with the untrained and the trained answers side by side."""
     show_result(read_case(config), print_case, json=json)
+    return 0
+
+
+@lab.command
+def mini(config: Annotated[MiniConfig, Parameter(name="*")] = _MINI, *, json: JsonFlag = False) -> int:
+    """Write what a small language model needs to be trained in a world: tasks, demonstrations, recipes."""
+    show_result(make_mini_files(config), print_files, json=json)
     return 0
 
 
@@ -138,6 +148,13 @@ def print_case(result: ReadResult, console: Console) -> None:
     for number, (weight, text) in enumerate(zip(result.weights, result.criteria, strict=True)):
         signs = [part for answer in result.answers for part in (Text(*_SIGNS[answer.marks[number]]), " ")]
         print_hanging(console, Text.assemble(*signs, f"  {weight:5.1f}  "), literal(text))
+
+
+def print_files(result: MiniResult, console: Console) -> None:
+    """The rows of each file, and the command that goes on from here."""
+    for name, rows in result.rows.items():
+        console.print(literal(f"{rows:>7,} rows  {result.folder}/{name}"))
+    console.print(literal(f"train with: cd {result.folder} && prorubric train base.yaml && prorubric train arms.yaml"))
 
 
 def print_worlds(result: WorldsResult, console: Console) -> None:

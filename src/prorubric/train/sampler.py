@@ -4,8 +4,8 @@ With a model of a few hundred thousand parameters nearly all of `generate` is ov
 values of all rows in one block, and drops rows that have ended, so the longest answer does not pay for the others.
 Chances are the same: tests compare them with those of the model itself. It draws from torch's own random state.
 
-The trainer pads every answer to the longest of the rollout; `TrimmedScores` passes answers of similar length through the
-model together instead.
+The trainer pads every answer to the longest of the rollout; `TrimmedScores` passes answers of similar length through
+the model together instead.
 """
 
 from collections.abc import Sequence
@@ -119,7 +119,7 @@ class SampledRollout:
 
 
 class TrimmedScores:
-    """A base for a `GRPOTrainer` of text: log-probabilities by answers of similar length, without most of the padding."""
+    """A base for a `GRPOTrainer` of text: answers of similar length are scored together, without most padding."""
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *args: Any, **options: Any

@@ -20,7 +20,9 @@ from prorubric.evaluate.statistics import Spread
 from prorubric.files.write import write_json
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.facts import Facts
+from prorubric.lab.language import MOST_CASES
 from prorubric.lab.measure import PARTS, hold_parts
+from prorubric.lab.mini import BATCH, DEMOS, TRAINING_CASES, write_mini
 from prorubric.lab.results import (
     BASE,
     HELD_OUT_CASES,
@@ -189,6 +191,39 @@ def read_case(config: ReadConfig) -> ReadResult:
         weights=task.rubric.weights,
         answers=tuple(answers),
     )
+
+
+@config_record
+class MiniConfig:
+    """What the files for training a small language model in a world are made of."""
+
+    _: KW_ONLY
+    world: str = "triage-v1"
+    """Name of the world."""
+    training: Annotated[int, Field(ge=1, le=MOST_CASES)] = TRAINING_CASES
+    """Number of cases to train on."""
+    held_out: Annotated[int, Field(ge=1, le=MOST_CASES)] = HELD_OUT_CASES
+    """Number of held-out cases."""
+    demos: Annotated[int, Field(ge=BATCH)] = DEMOS
+    """Number of demonstrations."""
+    out: Path = Path("prorubric-mini")
+    """Folder of the files."""
+
+    def __post_init__(self) -> None:
+        find_world(self.world)
+
+
+class MiniResult(Record):
+    """The files that were written."""
+
+    folder: str
+    rows: dict[str, int]
+
+
+def make_mini_files(config: MiniConfig) -> MiniResult:
+    """Write tasks, demonstrations and recipes."""
+    sizes = {"training": config.training, "held_out": config.held_out, "demos": config.demos}
+    return MiniResult(folder=str(config.out), rows=write_mini(config.out, config.world, **sizes))
 
 
 @config_record
