@@ -126,7 +126,9 @@ async def test_what_it_cannot_recognise_is_unknown() -> None:
     changed = task.rubric.criteria[0].model_copy(update={"text": "Tells a joke"})
     rubric = task.rubric.model_copy(update={"criteria": (changed, *task.rubric.criteria[1:])})
     unread = task.model_copy(update={"rubric": rubric})
-    assert all(map(is_unknown, (await lenient.judge(unread, ANSWERS[0], "criteria")).verdicts))
+    for reading in ("criteria", "mark"):
+        assert all(map(is_unknown, (await lenient.judge(unread, ANSWERS[0], reading)).verdicts))
+    assert not any((await lenient.judge(task, "", "criteria")).verdicts[:5])
     assert all(map(is_unknown, (await strict.judge(task, ANSWERS[0], "dimensions")).verdicts))
     assert all(map(is_unknown, (await lenient.judge(task, ANSWERS[0], "redundancy")).verdicts))
     science = Judge(make_text_model("lab:science-v1"), JudgeConfig(reasks=0))

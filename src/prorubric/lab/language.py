@@ -26,9 +26,9 @@ from prorubric.lab.measure import PARTS
 from prorubric.lab.world import END, WORLDS, World, fill_rows, make_world
 from prorubric.rubric.records import Criterion, Message, Rubric, Task
 
-_NAME = re.compile(r"([\w-]+)-(\d+)-of-(\d+)-draw-(\d+)")
+CASE = r"([\w-]+)-(\d+)-of-(\d+)-draw-(\d+)"
 """A case by its world, its number, how many were drawn, and the seed of the draw."""
-_CASE = re.compile(r" \[([\w-]+)\]$")
+_AT_END = re.compile(r" \[([\w-]+)\]$")
 MOST_CASES, MOST_KEPT = 100_000, 10_000
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+|(?<=:)\s+(?=[A-Z])")
 
@@ -116,7 +116,7 @@ class Place(NamedTuple):
 
 def parse_place(name: str) -> Place | None:
     """The case of a task by the task's id, if it is one of a world."""
-    if not (found := _NAME.fullmatch(name)):
+    if not (found := re.fullmatch(CASE, name)):
         return None
     place = Place(found[1], *map(int, found.groups()[1:]))
     return place if place.world in WORLDS and place.row < place.drawn <= MOST_CASES else None
@@ -124,7 +124,7 @@ def parse_place(name: str) -> Place | None:
 
 def find_place(prompt: str) -> Place | None:
     """The case that a prompt names at its end, if the prompt reads as the case does."""
-    found = _CASE.search(prompt)
+    found = _AT_END.search(prompt)
     place = parse_place(found[1]) if found else None
     return place if place and make_task(place).messages[0].content == prompt else None
 

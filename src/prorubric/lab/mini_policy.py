@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from prorubric.lab.language import CASE
 from prorubric.lab.world import Texts, World, make_world
 from prorubric.train.adapter import load_trainer
 
@@ -22,7 +23,6 @@ _CHAT = (
     "{% if message.role == 'assistant' %} <|end|>{% endif %} {% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-_CASE = r" \[[\w-]+-\d+-of-\d+-draw-\d+\]"
 _SLOT = re.compile(r"(\S*)\{(\w+)\}(\S*)")
 _FEATURE = "A policy"
 
@@ -81,7 +81,7 @@ def make_mini_tokenizer(world_name: str) -> Any:
     tokenizer = parts.Tokenizer(
         parts.models.WordLevel({text: number for number, text in enumerate(entries)}, unk_token="<|unknown|>")  # noqa: S106
     )
-    tokenizer.normalizer = parts.normalizers.Replace(parts.Regex(_CASE), "")
+    tokenizer.normalizer = parts.normalizers.Replace(parts.Regex(rf" \[{CASE}\]"), "")
     tokenizer.pre_tokenizer = parts.pre_tokenizers.Split(parts.Regex(_match_longest(clauses)), "removed", invert=True)
     special = {"pad_token": _SPECIAL[0], "eos_token": _SPECIAL[1], "unk_token": _SPECIAL[2]}
     made = load_trainer("transformers", _FEATURE, "trl").PreTrainedTokenizerFast

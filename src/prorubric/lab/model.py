@@ -93,7 +93,8 @@ class LabModel:
             first, second = self._rate(facts)
             return {asked.reply_key: "equal" if first == second else "first" if first > second else "second"}
         if asked.key == "mark":
-            (mark,) = self._judge(facts, "mark")
+            reading, _ = self._find_reading(asked, [text for _, text in asked.items or ()])
+            (mark,) = self._judge(facts, reading)
             return {asked.reply_key: int(mark)}
         if asked.items is None:
             verdict = self._find_single(asked, facts)
