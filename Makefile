@@ -59,6 +59,7 @@ bench: .venv/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/ben
 	$(BIN)/python bench/judge.py --memory
 	$(BIN)/python bench/compile.py
 	$(BIN)/python bench/reward.py
+	$(BIN)/python bench/evaluate.py
 	$(BIN)/python bench/serve.py
 	.venvs/lab/bin/python bench/lab.py
 
