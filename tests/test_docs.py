@@ -31,6 +31,7 @@ RUN_ELSEWHERE = {
     "pip install '.[local]'": "make test installs it",
     "pip install '.[ray]'": "make test installs it",
     "pip install '.[serve]'": "make test installs it, and make test-all resolves it in a clean environment",
+    "pip install '.[eval]'": "make test-all installs it into an environment of its own",
     "pip install '.[trl]'": "make test-all installs it into an environment of its own",
     "pip install '.[lab,plot]'": "make test-all installs it into an environment of its own",
 }

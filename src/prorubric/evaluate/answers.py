@@ -41,7 +41,7 @@ class Wanted:
     sampling: Sampling
 
 
-class Asked(NamedTuple):
+class Answered(NamedTuple):
     """What came back."""
 
     key: AnswerKey
@@ -74,11 +74,11 @@ def list_wanted(
                     yield Wanted(key, item.messages, used)
 
 
-def start_answering(names: Sequence[str], *models: AnyModel) -> Callable[[Wanted], Coroutine[Any, Any, Asked]]:
+def start_answering(names: Sequence[str], *models: AnyModel) -> Callable[[Wanted], Coroutine[Any, Any, Answered]]:
     """The function that asks a policy, by its name, for one answer."""
     policies = {name: require_text(model) for name, model in zip(names, models, strict=True)}
 
-    async def answer(wanted: Wanted) -> Asked:
+    async def answer(wanted: Wanted) -> Answered:
         used = wanted.sampling
         request = Request(
             wanted.messages,
@@ -91,12 +91,12 @@ def start_answering(names: Sequence[str], *models: AnyModel) -> Callable[[Wanted
             thinking=used.thinking,
             draw=wanted.key.sample,
         )
-        return Asked(wanted.key, await policies[wanted.key.policy].complete(request))
+        return Answered(wanted.key, await policies[wanted.key.policy].complete(request))
 
     return answer
 
 
-def keep_answer(asked: Asked) -> PolicyAnswer | None:
+def keep_answer(asked: Answered) -> PolicyAnswer | None:
     """The row of `answers.jsonl`; None if the call failed, so that it is made again.
 
     An endpoint that refuses a prompt gives no answer to it, however often it is asked: that is the policy's result.
