@@ -80,6 +80,19 @@ async def evaluate(exchange: Exchange) -> None:
 BEHAVIOURS["evaluate"] = evaluate
 
 
+async def judge_words(exchange: Exchange) -> None:
+    """Like `evaluate`, and looks for the words of several criteria at once."""
+    words, answer = _WORD.findall(exchange.question), _ANSWER.search(exchange.question)
+    if len(words) > 1 and answer is not None:
+        verdicts = {str(place): word in answer[3] for place, word in enumerate(words, 1)}
+        await exchange.send_content(json.dumps({"satisfied": verdicts}))
+    else:
+        await evaluate(exchange)
+
+
+BEHAVIOURS["judge words"] = judge_words
+
+
 async def mumble_about_drink(exchange: Exchange) -> None:
     """Like `evaluate`, but what it says about drinking cannot be read."""
     is_judge = not exchange.body["model"].startswith("writes")

@@ -15,6 +15,8 @@ from prorubric.evaluate.judging import PROBE_NAMES
 from prorubric.evaluate.records import Policy
 from prorubric.judge.judge import JudgeConfig
 from prorubric.llm.http import HttpConfig
+from prorubric.rubric.records import Criterion, Message, Rubric, Task
+from prorubric.rubric.save import save_tasks
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
     EvaluationResult,
@@ -393,3 +395,29 @@ def test_logs_for_inspect_need_their_extra_before_anything_is_asked(
     with pytest.raises(MissingExtraError, match=r"--inspect-log needs the extra \[eval\]; install prorubric with it"):
         evaluate_policies(make_config(data, server, inspect_log=True))
     assert (server.calls, (data.parent / "run").exists()) == (0, False)
+
+
+def test_a_tasks_file_of_your_own_is_a_benchmark_and_its_prompts_serve_pairs_and_probe(
+    data: Path, server: MisbehavingServer
+) -> None:
+    tasks = [
+        Task(
+            id=f"t{number}",
+            messages=(Message(role="user", content=f"Complaint {number}."),),
+            rubric=Rubric(
+                criteria=(
+                    Criterion(text="The answer says the word rest.", weight=3.0),
+                    Criterion(text="The answer says the word drink.", weight=1.0),
+                )
+            ),
+        )
+        for number in range(3)
+    ]
+    path = data.parent / "own.jsonl"
+    save_tasks(path, tasks)
+    server.always = "judge words"
+    result = evaluate_policies(make_config(data, server, f"tasks:{path}", f"probe:{path}", f"pairs:{path}"))
+    assert means(result)[f"tasks:{path}"] == {"full": 100.0, "half": 75.0}
+    assert sum(exchange.body["model"].startswith("writes") for exchange in server.exchanges) == 6
+    assert result.comparisons is not None
+    assert [(pair.wins, pair.losses) for pair in result.comparisons.pairs] == [(0, 3)]

@@ -144,7 +144,7 @@ def _list_worst(item: Item, reading: Reading) -> tuple[Verdict, ...]:
 
 def _bound(item: Item, reading: Reading, verdicts: Sequence[Verdict]) -> tuple[float, float]:
     """The least and the most that an answer can be worth, whatever its unknown verdicts would have been."""
-    if reading.name == "healthbench":
+    if reading.name in ("healthbench", "criteria"):
         points = [criterion.weight for criterion in item.criteria]
         known = [verdict if isinstance(verdict, bool) else None for verdict in verdicts]
         return healthbench_score([[*zip(known, points, strict=True)]]).bounds[0]
@@ -174,6 +174,7 @@ INSTRUMENTS = {
         Instrument("writing", "answers", ("writing",), "writing"),
         Instrument("creative", "answers", ("creative",), "creative", reply_tokens=2048),
         Instrument("coverage", "answers", ("coverage",), "coverage"),
+        Instrument("tasks", "answers", ("binary",), "criteria"),
         Instrument("probe", "answers", ("single",), "probe-single"),
         Instrument("arena", "baseline", ("arena", "arena-creative"), reply_tokens=8192),
         Instrument("pairs", "pairs", ("pairwise",)),

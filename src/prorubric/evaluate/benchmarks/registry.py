@@ -17,6 +17,7 @@ from prorubric.evaluate.benchmarks import (
     writingbench,
 )
 from prorubric.evaluate.benchmarks.base import Benchmark, Loaded, LoadedFile, Source, choose
+from prorubric.evaluate.benchmarks.own import KINDS, make_own
 from prorubric.evaluate.records import DataFile
 from prorubric.files.write import COMPRESSIONS, hash_file
 
@@ -52,9 +53,12 @@ class ListedFile:
 
 
 def find_benchmark(name: str) -> Benchmark:
-    """The benchmark of this name."""
+    """The benchmark of this name, or of your own file."""
+    if ":" in name and name.partition(":")[0] in KINDS:
+        return make_own(name)
     if name not in BENCHMARKS:
-        raise ConfigError("unknown benchmark", repr(name), remedy=f"choose from {', '.join(BENCHMARKS)}")
+        remedy = f"choose from {', '.join(BENCHMARKS)}, or tasks:FILE, probe:FILE, pairs:FILE for your own"
+        raise ConfigError("unknown benchmark", repr(name), remedy=remedy)
     return BENCHMARKS[name]
 
 
