@@ -29,7 +29,7 @@ _remembered_plan = remember(1024)(make_scoring_plan)
 
 def check_judging(task: Task, name: str) -> None:
     """Raise `SchemeError` if a task cannot be judged and scored under a scheme."""
-    make_scoring_plan(task, name)
+    _remembered_plan(task, name)
     for reading in find_scheme(name).readings:
         list_items(task, reading)
 
