@@ -40,6 +40,7 @@ _VERBS = {
     "serve": "Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client.",
     "train": "Plan and run a training from one recipe file: every method of the paper, resumable and watched.",
     "evaluate": "Compare policies on benchmarks, with paired statistics.",
+    "study": "Compile, train and evaluate everything that one study file describes.",
     "lab": "Watch a policy score higher and answer worse, in a small simulated world.",
     "demo": "Lint, compile, score and audit the sample pack, offline.",
 }

@@ -27,6 +27,7 @@ _LOADED_LATE = {
     **dict.fromkeys(("smollm2", "gguf", "hf"), ("prorubric.llm.local", "LocalModel")),
     "checkpoint": ("prorubric.llm.checkpoint", "CheckpointModel"),
     "lab": ("prorubric.lab.model", "LabModel"),
+    "planned": ("prorubric.llm.planned", "PlannedModel"),
 }
 _ADDRESSES = {
     "gpt-": "https://api.openai.com/v1",

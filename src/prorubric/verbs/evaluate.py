@@ -169,18 +169,20 @@ class EvaluationEstimate(Estimate):
 
 def load_suite(path: Path, **options: Any) -> EvaluateConfig:
     """The config in a suite file, with options that win over its fields."""
-    found = read_settings(path, "suite", "benchmarks: [medqa]")
     try:
-        names = [option.name for option in fields(EvaluateConfig) if option.name != "_"]
-        check_names(found, names, "a suite")
-        for name, part in (("judging", JudgeConfig), ("http", HttpConfig)):
-            if isinstance(found.get(name), Mapping):
-                check_names(found[name], [option.name for option in fields(part)], name)
-        benchmarks = found.get("benchmarks", ())
-        found["benchmarks"] = (benchmarks,) if isinstance(benchmarks, str) else benchmarks
-        return EvaluateConfig(**{**found, **options})
+        return make_suite({**read_settings(path, "suite", "benchmarks: [medqa]"), **options})
     except ConfigError as error:
         raise error.at(path) from None
+
+
+def make_suite(found: Mapping[str, Any]) -> EvaluateConfig:
+    """The config of a suite from its fields."""
+    check_names(found, [option.name for option in fields(EvaluateConfig) if option.name != "_"], "a suite")
+    for name, part in (("judging", JudgeConfig), ("http", HttpConfig), ("sampling", Sampling)):
+        if isinstance(found.get(name), Mapping):
+            check_names(found[name], [option.name for option in fields(part)], name)
+    benchmarks = found.get("benchmarks", ())
+    return EvaluateConfig(**{**found, "benchmarks": (benchmarks,) if isinstance(benchmarks, str) else benchmarks})
 
 
 def evaluate_policies(config: EvaluateConfig, on_progress: OnProgress | None = None) -> EvaluationResult:

@@ -69,16 +69,21 @@ def find_files(benchmark: Benchmark, data_dir: Path) -> dict[str, Path | None]:
 
 def load_benchmark(benchmark: Benchmark, data_dir: Path, limit: int | None = None) -> Loaded:
     """The items of a benchmark; with a limit, those whose ids have the smallest hashes."""
+    source = Source(require_files(benchmark, data_dir))
+    items = benchmark.load(source)
+    files = tuple(_describe_read(file, source) for file in benchmark.files if file.name in source.paths)
+    return Loaded(benchmark, tuple(choose(items, limit)), len(items), files, dict(sorted(source.left_out.items())))
+
+
+def require_files(benchmark: Benchmark, data_dir: Path) -> dict[str, Path]:
+    """The files of a benchmark that are there; `ConfigError` if one that it cannot do without is missing."""
     places = find_files(benchmark, data_dir)
     for file in benchmark.files:
         if places[file.name] is None and not file.is_optional:
             also = f", or there as {' or '.join(file.also)}" if file.also else ""
             detail = f"looked for {data_dir / file.name}{also}"
             raise ConfigError("a file is missing", detail, remedy=f"get it: {file.get}", place=benchmark.name)
-    source = Source({name: path for name, path in places.items() if path})
-    items = benchmark.load(source)
-    files = tuple(_describe_read(file, source) for file in benchmark.files if file.name in source.paths)
-    return Loaded(benchmark, tuple(choose(items, limit)), len(items), files, dict(sorted(source.left_out.items())))
+    return {name: path for name, path in places.items() if path}
 
 
 def describe_benchmarks(data_dir: Path) -> list[ListedFile]:
