@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from prorubric.cli.app import run
+from prorubric.cli.demo import print_demo
+from prorubric.cli.output import make_console
 from prorubric.verbs.demo import DemoResult
 from tests.cli.program import run_in_terminal, run_program
 from tests.thorough import parametrize_sparingly
@@ -28,8 +30,18 @@ PROMPTS = [
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return run_in_terminal("demo", cwd=tmp_path_factory.mktemp("demo"), columns=80, NO_COLOR="1")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def shown(folder: Path) -> str:
+    return run_in_terminal("demo", cwd=folder, columns=80, NO_COLOR="1")
+
+
+@pytest.fixture
+def result(shown: str, folder: Path) -> DemoResult:
+    return DemoResult(**json.loads((folder / "prorubric-demo/summary.json").read_text()))
 
 
 def test_the_table_has_the_twelve_prompts_in_order(shown: str) -> None:
@@ -71,22 +83,29 @@ def test_nothing_is_cut_or_broken_at_80_columns(shown: str) -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_a_wider_terminal_shows_the_same_tables(shown: str, tmp_path: Path) -> None:
-    wide = run_in_terminal("demo", cwd=tmp_path, columns=120, NO_COLOR="1")
+def test_a_wider_terminal_shows_the_same_tables(
+    shown: str, result: DemoResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_demo(result, make_console(120))
+    wide = capsys.readouterr().out
     section = re.compile(r"^3\. score.*(?=^Under the sum)", re.MULTILINE | re.DOTALL)
     assert section.search(wide)[0] == section.search(shown)[0]  # type: ignore[index]
 
 
-def test_a_narrow_terminal_shows_the_prompts_with_the_two_answers_that_matter(tmp_path: Path) -> None:
-    narrow = run_in_terminal("demo", cwd=tmp_path, columns=60, NO_COLOR="1")
-    [row] = [line for line in narrow.splitlines() if line.startswith(" infant-fever ")]
+def test_a_narrow_terminal_shows_the_prompts_with_the_two_answers_that_matter(
+    result: DemoResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_demo(result, make_console(60))
+    [row] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(" infant-fever ")]
     assert row.split()[1:] == ["0.61", "0.75*", "1.00", "0.20"]
 
 
-def test_it_ends_with_0_and_writes_where_it_is_told(tmp_path: Path) -> None:
-    done = run_program("demo", "--out", "deep/down", cwd=tmp_path)
+@parametrize_sparingly("name", ["deep/run[1]", "[bold]", "[red]x", ":x:"], 4)
+def test_it_ends_with_0_and_writes_where_it_is_told_whatever_the_name(tmp_path: Path, name: str) -> None:
+    done = run_program("demo", "--out", name, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("Look at deep/down/audit/report.html (all figures: summary.json).\n")
+    assert done.stdout.endswith(f"Look at {name}/audit/report.html (all figures: summary.json).\n")
+    assert (tmp_path / name / "audit/report.html").is_file()
 
 
 def test_json_prints_the_result_record_which_is_also_in_the_summary(tmp_path: Path) -> None:
@@ -94,15 +113,6 @@ def test_json_prints_the_result_record_which_is_also_in_the_summary(tmp_path: Pa
     assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
     assert json.loads(done.stdout) == json.loads((tmp_path / "prorubric-demo/summary.json").read_text())
     assert DemoResult(**json.loads(done.stdout)).padded_first["additive"] == 6
-
-
-@parametrize_sparingly("name", ["run[1]", "[bold]", "[red]x", ":x:"], 4)
-def test_the_name_of_the_folder_is_printed_as_it_is(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(["demo", "--out", name]) == 0
-    assert f"Look at {name}/audit/report.html (" in capsys.readouterr().out
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone_in_one_line(

@@ -36,11 +36,12 @@ def demo(config: Annotated[DemoConfig, Parameter(name="*")] = _DEFAULT, *, json:
     """Lint, compile, score and audit the sample pack, offline unless a judge is named."""
     with show_progress("judging", "text") as on_progress:
         result = run_demo(read_http(config), on_progress)
-    show_result(result, _print_demo, json=json)
+    show_result(result, print_demo, json=json)
     return 0 if result.audit.alive else 1
 
 
-def _print_demo(result: DemoResult, console: Console) -> None:
+def print_demo(result: DemoResult, console: Console) -> None:
+    """Show what the demo found, in its four steps."""
     count = len(result.tasks)
     _print_heading(console, "1. lint: what the checklists are made of")
     print_hanging(console, Text(""), Text(_describe_lint(result.lint)))
