@@ -13,7 +13,9 @@ from prorubric.text.show import count
 from prorubric.verbs.study import DomainPlan, DomainResult, StudyConfig, StudyPlan, StudyResult, plan_study, run_study
 
 _TEMPLATE = Path(__file__).with_name("study_template.yaml")
-_ONLY = Parameter(help="Comma-separated stages (compile, train, evaluate), domains or arms; by default all.", negative="")
+_ONLY = Parameter(
+    help="Comma-separated stages (compile, train, evaluate), domains or arms; by default all.", negative=""
+)
 
 
 def study(

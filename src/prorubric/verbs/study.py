@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -30,6 +31,7 @@ from prorubric.files.write import open_whole, write_json
 from prorubric.rubric.base import Record, config_record, split_commas
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
 from prorubric.rubric.save import save_tasks
+from prorubric.runs.estimate import Estimate
 from prorubric.runs.folder import SUMMARY
 from prorubric.runs.run import OnProgress, Progress
 from prorubric.train.plan import Plan, plan_training
@@ -295,11 +297,12 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | Non
     if assume is not None and is_assumed:
         tasks = domain.recipes / "assumed.jsonl"
         save_tasks(tasks, _assume_tasks(assume))
-    for out, options in domain.list_compiled():
+    for out, options in domain.list_compiled() if "compile" in stages else ():
         with _noting(missing, out.name):
-            wanted = domain.make_compile(out, {**options, "tasks": str(tasks)} if is_assumed else options)
-            if "compile" in stages:
-                compiled[out.name] = estimate_compile(wanted)
+            if assume is not None and is_assumed:  # one task is like the others
+                compiled[out.name] = _estimate_many(domain, out, options, assume)
+            else:
+                compiled[out.name] = estimate_compile(domain.make_compile(out, options))
     stand_in = tasks if is_assumed else None
     if domain.compile and not is_assumed and not (domain.folder / COMPILED).exists() and "train" in stages:
         # What a judge is asked does not depend on what the dimensions say.
@@ -323,13 +326,21 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | Non
     )
 
 
+def _estimate_many(domain: _Domain, out: Path, options: Part, assume: Assumed) -> CompileEstimate:
+    one = domain.recipes / "one.jsonl"
+    save_tasks(one, islice(_assume_tasks(assume), 1))
+    found = estimate_compile(domain.make_compile(out, {**options, "tasks": str(one)}))
+    counts = {name: getattr(found, name) for name in ("tasks", *Estimate.model_fields)}
+    return found.model_copy(update={name: n and n * assume.tasks for name, n in counts.items()})
+
+
 @contextmanager
 def _noting(missing: dict[str, str], name: str) -> Iterator[None]:
     """Note why something cannot be planned, and go on with the rest."""
     try:
         yield
     except ProRubricError as error:
-        missing[name] = str(error)
+        missing[name] = str(error).removeprefix(f"{name}: ")
 
 
 def _assume_tasks(assume: Assumed) -> Iterator[Task]:
@@ -343,7 +354,8 @@ def _assume_tasks(assume: Assumed) -> Iterator[Task]:
     for place in range(assume.tasks):
         prompt = f"Prompt {place} ".ljust(assume.characters, "x")
         message = Message(role="user", content=prompt)
-        yield Task(id=f"assumed-{place}", messages=(message,), rubric=rubric, protocol=protocol)
+        meta: dict[str, Any] = {"rewritten": [criterion.text for criterion in criteria]}
+        yield Task(id=f"assumed-{place}", messages=(message,), rubric=rubric, protocol=protocol, meta=meta)
 
 
 def _choose(only: Sequence[str], domains: Sequence[_Domain]) -> tuple[tuple[Stage, ...], list[_Domain]]:
