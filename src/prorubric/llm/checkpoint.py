@@ -17,6 +17,10 @@ from prorubric.llm.thinking import drop_thinking
 from prorubric.text.show import shorten
 
 _FEATURE = "the checkpoint of a policy"
+_SETTINGS = (
+    *("config.json", "generation_config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "vocab.json", "merges.txt", "tokenizer.model"),
+)
 
 
 class CheckpointModel:
@@ -29,9 +33,10 @@ class CheckpointModel:
         for library in ("torch", "transformers"):
             import_optional(library, _FEATURE, "trl")
         self.name = folder
-        parts = "".join(fingerprint_file(path) for path in [*weights, Path(folder) / "config.json"])
+        settings = [path for name in _SETTINGS if (path := Path(folder) / name).is_file()]
+        parts = "".join(fingerprint_file(path) for path in [*weights, *settings])
         self.identity = f"checkpoint:{hashlib.sha256(parts.encode()).hexdigest()}"
-        """The ends and sizes of the weights, and the settings: the same checkpoint elsewhere is the same model."""
+        """The ends and sizes of the weights, the settings and the tokenizer: a copy elsewhere is the same model."""
         self._loaded: tuple[Any, Any] | None = None
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prorubric-checkpoint")
         self._is_stopped = False
@@ -52,11 +57,14 @@ class CheckpointModel:
     def _complete(self, request: Request) -> Outcome:
         if self._is_stopped:
             return Failure("gave-up", "stopped before it was asked", attempts=0)
-        torch = import_optional("torch", _FEATURE, "trl")
+        torch, jinja = import_optional("torch", _FEATURE, "trl"), import_optional("jinja2", _FEATURE, "trl")
         model, tokenizer = self._load()
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         options = {} if request.thinking is None else {"enable_thinking": request.thinking}
-        shown = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options)
+        try:
+            shown = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **options)
+        except jinja.TemplateError:
+            return Failure("reply", "the chat template does not take this conversation", status=400)
         tokens = tokenizer(shown, return_tensors="pt", add_special_tokens=False).to(model.device)
         length, most = tokens["input_ids"].shape[1], getattr(model.config, "max_position_embeddings", None)
         if most is not None and length >= most:
@@ -77,13 +85,16 @@ class CheckpointModel:
 
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            torch, transformers = (import_optional(name, _FEATURE, "trl") for name in ("torch", "transformers"))
+            libraries = ("torch", "transformers", "safetensors")
+            torch, transformers, safetensors = (import_optional(name, _FEATURE, "trl") for name in libraries)
             device = "cuda" if torch.cuda.is_available() else "cpu"
             try:
                 tokenizer = transformers.AutoTokenizer.from_pretrained(self.name)
                 model = transformers.AutoModelForCausalLM.from_pretrained(self.name, dtype="auto").to(device).eval()
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, safetensors.SafetensorError) as error:
                 why = shorten(" ".join(str(error).split()), 200)
                 raise ModelError(f"{self.name}: the checkpoint cannot be loaded", why) from None
+            if tokenizer.chat_template is None:
+                raise ModelError(f"{self.name}: its tokenizer has no chat template", remedy="save one with it")
             self._loaded = model, tokenizer
         return self._loaded
