@@ -13,6 +13,7 @@ def read_log(location: str) -> dict[str, Any]:
     return {
         "task": log.eval.task,
         "model": log.eval.model,
+        "scores": sorted({name for sample in log.samples or [] for name in sample.scores or {}}),
         "status": log.status,
         "error": log.error and log.error.message,
         "counts": found and [found.scored_samples, found.unscored_samples],

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from inspect_ai import eval as run_task
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai._util.registry import registry_lookup
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
@@ -29,6 +30,12 @@ def answer(messages: list[Any], _tools: Any, _choice: Any, config: Any) -> Model
 
 
 found: dict[str, Any] = {"tasks": [name for name in BENCHMARKS if registry_lookup("task", f"prorubric/{name}")]}
+found["refused"] = []
+for place in (data, f"{data}/none"):
+    try:
+        run_task("prorubric/healthbench", model="mockllm/model", task_args={"data_dir": place}, log_dir=logs)
+    except PrerequisiteError as error:
+        found["refused"].append(error.message)
 for name in (
     *("medqa", "gpqa-diamond", "healthbench", "healthbench-consensus", "healthbench-hard"),
     *("arena-hard-v2", "writingbench"),

@@ -51,6 +51,12 @@ def test_every_benchmark_that_scores_one_answer_at_a_time_is_a_task(tasks: dict[
     ]
 
 
+def test_a_task_without_its_judge_or_its_file_is_refused_in_one_line(tasks: dict[str, Any], data: Path) -> None:
+    judge, file = tasks["refused"]
+    assert judge == "healthbench needs a judge; name one with -T judge=http://host:port/v1#name"
+    assert file.startswith(f"healthbench: a file is missing (looked for {data / 'none' / published.OSS_EVAL}")
+
+
 def test_what_the_judge_left_open_is_unscored_with_its_reason_and_bounds(tasks: dict[str, Any]) -> None:
     found = tasks["healthbench"]
     assert (found["task"], found["status"], found["counts"]) == ("prorubric/healthbench", "success", [2, 1])
@@ -133,6 +139,10 @@ def test_the_logs_of_an_evaluation_have_its_scores(logged: dict[str, Any]) -> No
     assert (judged["counts"], judged["metrics"]) == ([2, 1], {"mean": 1.0, "stderr": 0.0})
     assert judged["samples"]["healthbench/p1 1"]["metadata"]["verdicts"] == [True, False]
     assert (choice["counts"], choice["metrics"]["mean"]) == ([3, 0], pytest.approx(2 / 3))
+
+
+def test_both_kinds_of_logs_name_the_scores_alike(tasks: dict[str, Any], logged: dict[str, Any]) -> None:
+    assert [log["scores"] for log in (tasks["healthbench"], *logged["logs"].values())] == [["score"]] * 3
 
 
 def test_inspect_lists_the_logs_of_an_evaluation(logged: dict[str, Any]) -> None:

@@ -76,8 +76,8 @@ def _print_result(result: StudyResult, console: Console) -> None:
 
 
 def _print_stages(domain: DomainResult, console: Console) -> None:
-    for name, compiled in domain.compiled.items():
-        print_line(console, f"{domain.name} {name}: {count(compiled.kept + compiled.repaired, 'task')}".strip())
+    for name, tasks in domain.compiled.items():
+        print_line(console, f"{domain.name} {name}: {count(tasks, 'task')}".strip())
     for name, trained in domain.arms.items():
         states = ", ".join(f"{run.name} {run.state} at step {run.step}" for run in trained.runs)
         print_line(console, f"{domain.name} {name}: {states}".strip())

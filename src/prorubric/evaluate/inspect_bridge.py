@@ -142,9 +142,9 @@ def _register(benchmark: str) -> None:
     task(name=benchmark)(make)
 
 
-score_benchmark = scorer(
-    metrics=[metric(name="mean")(_mean)(), metric(name="stderr")(_stderr)()], name=SCORER.partition("/")[2]
-)(_score_benchmark)
+score_benchmark = scorer(metrics=[metric(name="mean")(_mean)(), metric(name="stderr")(_stderr)()], name=SCORER)(
+    _score_benchmark
+)
 for _benchmark in BENCHMARKS.values():
     if INSTRUMENTS[_benchmark.instrument].kind in _KINDS:
         _register(_benchmark.name)

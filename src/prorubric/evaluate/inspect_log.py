@@ -42,7 +42,9 @@ from prorubric.evaluate.records import Item, ItemScore, Policy, PolicyAnswer
 from prorubric.evaluate.statistics import estimate_mean, estimate_ratio
 from prorubric.rubric.records import Message
 
-SCORER = "prorubric/score"
+SCORER = "score"
+"""By this name Inspect knows the scores of a sample."""
+
 CUT = ("max_tokens", "model_length")
 """Why Inspect says that an answer was cut off."""
 
@@ -95,9 +97,10 @@ async def write_logs(
     """Write one log for each benchmark, judge and policy; a log of an earlier run is replaced."""
     loaded = {one.benchmark.name: one for one in benchmarks}
     named = {policy.name: policy for policy in policies}
+    items = {(name, item.id) for name, one in loaded.items() for item in one.items}
     rows = defaultdict[tuple[str, str, str], list[ItemScore]](list)
     for score in scores:
-        if score.benchmark in loaded and score.policy in named:
+        if (score.benchmark, score.item) in items and score.policy in named:  # and not of an earlier command
             rows[score.benchmark, score.judge, score.policy].append(score)
     folder.mkdir(exist_ok=True)
     written = []
@@ -105,7 +108,7 @@ async def write_logs(
         benchmark, _, policy = key
         digest = hashlib.sha256("\n".join(key).encode()).hexdigest()[:8]
         path = folder / f"{benchmark}-{re.sub(r'[^0-9A-Za-z.-]+', '-', policy)}-{digest}.eval"
-        log = _make_log(loaded[benchmark], named[policy], answers, own, verdicts)
+        log = _make_log(digest, loaded[benchmark], named[policy], answers, own, verdicts)
         partial = path.with_suffix(".partial")
         await write_eval_log_async(log, str(partial), format="eval")
         written.append(partial.replace(path))
@@ -113,26 +116,30 @@ async def write_logs(
 
 
 def _make_log(
-    loaded: Loaded, policy: Policy, answers: AnswerFile, scores: Sequence[ItemScore], verdicts: Verdicts
+    name: str, loaded: Loaded, policy: Policy, answers: AnswerFile, scores: Sequence[ItemScore], verdicts: Verdicts
 ) -> Any:
     benchmark, judge, now = loaded.benchmark, scores[0].judge, datetime.now(UTC).isoformat(timespec="seconds")
     items = {item.id: item for item in loaded.items}
     is_protected = any(file.is_protected for file in benchmark.files)
+    keys = [AnswerKey(policy.name, score.item, score.sample, benchmark.budget) for score in scores]
+    said = {(answer.item, answer.sample): answer for answer in answers.read(keys)}
     samples = []
     for score in scores:
-        key = AnswerKey(policy.name, score.item, score.sample, benchmark.budget)
-        for answer in answers.read([key]):
-            said = verdicts.get((benchmark.name, judge, policy.name, score.item, score.sample), [])
-            samples.append(_make_sample(items[score.item], answer, score, said, is_protected=is_protected))
+        judged = verdicts.get((benchmark.name, judge, policy.name, score.item, score.sample), [])
+        answer = said[score.item, score.sample]
+        samples.append(_make_sample(items[score.item], answer, score, judged, is_protected=is_protected))
     return EvalLog(
         status="success",
         eval=EvalSpec(
             created=now,
+            run_id=name,
             task=f"prorubric/{benchmark.name}",
+            task_id=name,
             task_args={"judge": judge} if judge else {},
             dataset=EvalDataset(name=benchmark.name, samples=len(items), sample_ids=[*items]),
             model=policy.name,
             config=EvalConfig(epochs=max(score.sample for score in scores) + 1),
+            scorers=[{"name": SCORER, "options": {"benchmark": benchmark.name, "judge": judge}}],
             packages={"prorubric": version("prorubric")},
             metadata={"policy": policy.spec, "files": {file.name: file.sha256 for file in loaded.files}},
         ),

@@ -26,8 +26,9 @@ from pydantic import BeforeValidator, Field
 from prorubric.errors import ConfigError, ProRubricError
 from prorubric.evaluate.benchmarks.registry import find_benchmark, require_files
 from prorubric.evaluate.records import Policy
+from prorubric.files.read import count_rows
 from prorubric.files.settings import check_names, read_settings
-from prorubric.files.write import open_whole, write_json
+from prorubric.files.write import hash_file, open_whole, write_json
 from prorubric.rubric.base import Record, config_record, split_commas
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
 from prorubric.rubric.save import save_tasks
@@ -37,7 +38,7 @@ from prorubric.runs.run import OnProgress, Progress
 from prorubric.train.plan import Plan, plan_training
 from prorubric.train.recipe import list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder
-from prorubric.verbs.compile import CompileConfig, CompileEstimate, CompileResult, compile_rubrics, estimate_compile
+from prorubric.verbs.compile import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, name_outputs
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
     EvaluationEstimate,
@@ -127,7 +128,8 @@ class DomainResult(Record):
     """What was done for one domain."""
 
     name: str
-    compiled: dict[str, CompileResult] = Field(default_factory=dict)
+    compiled: dict[str, int] = Field(default_factory=dict)
+    """Tasks by the file that holds them."""
     arms: dict[str, TrainResult] = Field(default_factory=dict)
     evaluation: EvaluationResult | None = None
 
@@ -252,7 +254,7 @@ def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> Stu
         tell = partial(_tell, on_progress, domain.name)
         compiled, trained, evaluation = {}, {}, None
         for out, options in domain.list_compiled() if "compile" in stages else ():
-            compiled[out.name] = compile_rubrics(domain.make_compile(out, options), tell("compile"))
+            compiled[out.name] = _compile(domain.make_compile(out, options), tell("compile"))
         for name in _order(domain.arms) if "train" in stages else ():
             trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
             unfinished += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
@@ -264,6 +266,20 @@ def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> Stu
     found = StudyResult(title=study.title, out=str(out), domains=tuple(results), unfinished=tuple(unfinished))
     write_json(out / SUMMARY, found.model_dump(mode="json"))
     return found
+
+
+def _compile(config: CompileConfig, on_progress: OnProgress | None) -> int:
+    """Compile a file, unless that is done; gives the number of tasks in the result."""
+    outputs = name_outputs(config)
+    done, identity = outputs.tasks.with_suffix(".done"), f"{outputs.identity} {hash_file(Path(config.tasks))}"
+    if not done.exists():
+        compile_rubrics(config, on_progress)
+        with open_whole(done) as stream:
+            stream.write(identity.encode())
+    elif done.read_text() != identity:
+        line = "holds tasks that were compiled from another file or with other options"
+        raise ConfigError(line, remedy="put these back, or choose another out", place=outputs.tasks)
+    return count_rows(outputs.tasks) or 0
 
 
 def plan_study(config: StudyConfig) -> StudyPlan:
