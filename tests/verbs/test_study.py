@@ -9,6 +9,7 @@ import pytest
 
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError
+from prorubric.rubric.records import Message
 from prorubric.rubric.save import save_tasks
 from prorubric.train.plan import plan_training
 from prorubric.verbs.study import StudyConfig, load_study, plan_study, run_study
@@ -29,7 +30,9 @@ def server() -> Iterator[MisbehavingServer]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    tasks = [make_task([5, 3, -2, 1]).model_copy(update={"id": f"task {i}"}) for i in range(12)]
+    prompts = [(Message(role="user", content=f"Question {number}?"),) for number in range(12)]
+    made = make_task([5, 3, -2, 1])
+    tasks = [made.model_copy(update={"id": prompt[0].content, "messages": prompt}) for prompt in prompts]
     save_tasks(tmp_path / "tasks.jsonl", tasks)
     write_healthbench(tmp_path / "data")
     return tmp_path
@@ -39,7 +42,15 @@ def write_study(folder: Path, **changes: Any) -> Path:
     study = {
         "title": "Two arms",
         "compile": {"tasks": "tasks.jsonl", "generator": "rules"},
-        "train": {"model": "tiny", "judge": "lexical", "rollouts": 4, "prompts": 2, "mini_batch": 2, "responses": 2, "held_out": 2},
+        "train": {
+            "model": "tiny",
+            "judge": "lexical",
+            "rollouts": 4,
+            "prompts": 2,
+            "mini_batch": 2,
+            "responses": 2,
+            "held_out": 2,
+        },
         "arms": {
             "ProRubric": {"method": "prorubric", "after": "Sum", "judge": "scripted:judge.json"},
             "Sum": {"method": "rubric-rl", "seeds": [1, 2]},
@@ -47,7 +58,7 @@ def write_study(folder: Path, **changes: Any) -> Path:
         "evaluate": {"benchmarks": ["healthbench"], "data_dir": "data", "judge": "lexical"},
         **changes,
     }
-    (folder / "judge.json").write_text('["{}"]')
+    (folder / "judge.json").write_text('{"contains": [], "reply": "{}"}\n')
     path = folder / "mine.yaml"
     path.write_text(json.dumps(study))
     return path
@@ -119,11 +130,15 @@ def test_a_study_without_arms_compiles_and_evaluates_given_policies(folder: Path
 def test_domains_share_what_they_do_not_change(folder: Path) -> None:
     domains = {
         "medicine": {"train": {"tasks": "medicine.jsonl"}},
-        "science": {"train": {"tasks": "science.jsonl"}, "arms": {"Raw": {"method": "raw-and"}}},
+        "science": {
+            "train": {"tasks": "science.jsonl"},
+            "arms": {"Raw": {"method": "raw-and", "judge": "scripted:judge.json"}},
+        },
     }
     assume = {"tasks": 40, "criteria": 5}
     path = write_study(folder, domains=domains, assume=assume, compile={"generator": "http://localhost:1/v1#none"})
     plan = plan_study(StudyConfig(path, only=("compile", "train")))
+    assert [domain.missing for domain in plan.domains] == [{}, {}]
     assert [(domain.name, list(domain.arms), domain.assumed) for domain in plan.domains] == [
         ("medicine", ["Sum", "ProRubric"], True),
         ("science", ["Sum", "Raw", "ProRubric"], True),
