@@ -214,6 +214,18 @@ def test_an_estimate_has_the_calls_of_each_benchmark_and_makes_none(data: Path, 
     assert estimate_evaluation(config).calls == 0
 
 
+def test_an_estimate_counts_judges_that_write_text_and_those_that_are_asked_twice(
+    data: Path, server: MisbehavingServer
+) -> None:
+    write_arena(data)
+    config = make_config(data, server, "arena-hard-v2", repeat_judging=3)
+    found = estimate_evaluation(config)
+    assert found.calls == 2 * 4 + 2 * 4 * 2 + 3 * 2
+    assert found.parts[f"arena-hard-v2: {name_model(server, 'judge')}"].completion_tokens == 22 * 800
+    evaluate_policies(config)
+    assert server.calls == found.calls
+
+
 def test_no_protected_text_is_in_the_folder(data: Path, server: MisbehavingServer) -> None:
     config = make_config(data, server, "healthbench", "probe-medical", "pairs-medical")
     evaluate_policies(config)

@@ -25,6 +25,7 @@ from prorubric.rubric.base import Record
 
 CHARACTERS_PER_TOKEN = 4
 _TOKENS_AROUND, _TOKENS_A_VERDICT, _TOKENS_A_REASON = 8, 6, 30
+_TOKENS_A_TEXT = 800
 _TEXT = {"type": "string"}
 
 
@@ -201,9 +202,12 @@ def count_reasks(request: Request, config: JudgeConfig) -> int:
 
 
 def expect_reply(request: Request) -> int:
-    """How long a reply of this schema usually is, in tokens."""
+    """How long a reply of this schema usually is, in tokens; without one it is an analysis and its result."""
+    if request.schema is None:
+        return _TOKENS_A_TEXT
     properties: dict[str, Any] = cast("dict[str, Any]", request.schema)["properties"]
     verdicts: dict[str, Any] = next(iter(properties.values())).get("properties", {})
     # A reason or a quotation; a turn is a number.
-    texts = [note for one in verdicts.values() for note in one.get("properties", {}).values() if note == _TEXT]
+    notes = [note for one in verdicts.values() for note in one.get("properties", {}).values()]
+    texts = [note for note in (*notes, *properties.values()) if note == _TEXT]
     return _TOKENS_AROUND + _TOKENS_A_VERDICT * max(len(verdicts), 1) + _TOKENS_A_REASON * len(texts)
