@@ -272,6 +272,27 @@ def test_comparing_again_makes_no_call_and_gives_the_same(data: Path, server: Mi
     assert (again.comparisons, server.calls) == (first.comparisons, asked)
 
 
+def test_a_folder_with_open_calls_is_not_compared(data: Path, server: MisbehavingServer) -> None:
+    evaluate_policies(make_config(data, server, only="answers"))
+    server.script("503")
+    evaluate_policies(make_config(data, server))
+    with pytest.raises(ConfigError, match="holds no finished run"):
+        evaluate_policies(make_config(data, server, only="report"))
+    evaluate_policies(make_config(data, server, only="judging"))
+    again = evaluate_policies(make_config(data, server, only="report"))
+    assert means(again) == {"healthbench": {"full": 100.0, "half": 50.0}}
+
+
+def test_some_of_what_a_folder_has_can_be_compared(data: Path, server: MisbehavingServer) -> None:
+    judges = (name_model(server, "judge"), name_model(server, "other"))
+    evaluate_policies(make_config(data, server, "healthbench", "probe-medical", "pairs-medical", judge=judges))
+    asked, policies = server.calls, (Policy("full", name_model(server, "writes-rest-drink")),)
+    some = evaluate_policies(make_config(data, server, only="report", policy=policies))
+    assert (means(some), server.calls) == ({"healthbench": {"full": 100.0}}, asked)
+    assert some.comparisons is not None
+    assert (some.comparisons.pairs, some.comparisons.probe, some.comparisons.ranks) == ((), (), ())
+
+
 def test_a_suite_is_read_from_a_file_and_options_win(
     data: Path, server: MisbehavingServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

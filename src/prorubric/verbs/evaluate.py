@@ -31,9 +31,10 @@ from prorubric.evaluate.breakdown import break_down, control_all_styles
 from prorubric.evaluate.compare import Comparisons, compare_scores
 from prorubric.evaluate.instruments import INSTRUMENTS
 from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
-from prorubric.evaluate.judging import Case, Seen, list_cases, list_criteria, record_game, score_case, start_seeing
+from prorubric.evaluate.judging import BASELINE, Case, Seen, list_cases, list_criteria, record_game, score_case, start_seeing
 from prorubric.evaluate.records import Game, ItemScore, Policy, PolicyAnswer, Sampling
 from prorubric.evaluate.sides import Sides
+from prorubric.files.json import parse_json
 from prorubric.files.read import count_rows, read_rows
 from prorubric.files.settings import check_names, read_settings
 from prorubric.files.write import SUFFIXES, WriteRow, hash_file, open_rows, write_json
@@ -260,11 +261,13 @@ def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
 
 async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
     inputs = _open_inputs(config, run)
+    if config.only == "report":
+        _check_finished(config.out)
     setting = Setting(
         verb="evaluate",
         config=config,
         identity=inputs.identity,
-        files=_FILES if config.only != "report" else (COMPARISONS, PAGE, SUMMARY),
+        files=_FILES if config.only != "report" else (COMPARISONS, PAGE),
         grows=("policy", "judge", "data", "limit", "reasks"),
         until_finished=("limit",),
     )
@@ -302,6 +305,13 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
     if run.stop.asked and not run.stop.reason:
         raise KeyboardInterrupt
     return result
+
+
+def _check_finished(folder: Path) -> None:
+    """Raise `ConfigError` if calls are open: a comparison of what there is would leave them out without a word."""
+    summary = parse_json((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).is_file() else {}
+    if not summary or summary["unfinished"] or summary["stopped"]:
+        raise ConfigError(f"{folder}: holds no finished run", remedy="run the command without --only first")
 
 
 async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
@@ -382,9 +392,9 @@ def _record(seen: Seen, judge: str, write: Mapping[str, WriteRow]) -> None:
 
 def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
     """Compare what the files of the folder hold."""
-    scores = [ItemScore(**row) for row in _read_folder(config.out / SCORES)]
-    games = [Game(**row) for row in _read_folder(config.out / GAMES)]
-    said = _read_verdicts(config.out / VERDICTS)
+    scores = [ItemScore(**row) for row in _read_folder(config.out / SCORES, inputs)]
+    games = [Game(**row) for row in _read_folder(config.out / GAMES, inputs)]
+    said = _read_verdicts(config.out / VERDICTS, inputs)
     verdicts, labelled = _name_verdicts(said, inputs.loaded)
     found = compare_scores(
         scores,
@@ -397,7 +407,7 @@ def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
         games=games,
         verdicts=verdicts,
         labelled=labelled,
-        repeats=[ItemScore(**row) for row in _read_folder(config.out / REPEATS)],
+        repeats=[ItemScore(**row) for row in _read_folder(config.out / REPEATS, inputs)],
         pools={one.benchmark.name: len(one.items) for one in inputs.loaded},
     )
     first = {key: {item: own for (item, sample), own in rows.items() if sample == 0} for key, rows in said.items()}
@@ -411,31 +421,37 @@ async def _write_inspect_logs(config: EvaluateConfig, inputs: _Inputs) -> tuple[
 
     verdicts = {
         (row["benchmark"], row["judge"], row["policy"], row["item"], row["sample"]): row["verdicts"]
-        for row in _read_folder(config.out / VERDICTS)
+        for row in _read_folder(config.out / VERDICTS, inputs)
         if not row.get("repeat")
     }
     answers = AnswerFile(config.out / ANSWERS)
-    scores = (ItemScore(**row) for row in _read_folder(config.out / SCORES))
+    scores = (ItemScore(**row) for row in _read_folder(config.out / SCORES, inputs))
     written = await write_logs(config.out / INSPECT, inputs.loaded, config.policy, answers, scores, verdicts)
     return tuple(map(str, written))
 
 
-def _read_folder(path: Path) -> Iterator[dict[str, Any]]:
+def _read_folder(path: Path, inputs: _Inputs) -> Iterator[dict[str, Any]]:
+    """The rows on what the command names; the folder may hold more policies, judges, benchmarks and items."""
+    items = {one.benchmark.name: {item.id for item in one.items} for one in inputs.loaded}
+    policies, judges = {*inputs.sides.policies, BASELINE, ""}, {*inputs.judges, ""}
     if not path.is_file():
         raise SourceError(f"{path}: no such file; run the command without --only first")
     for row in read_rows(path):
         if row.value is None:
             raise SourceError(f"{path}:{row.line}: {row.fault}; remove the file and run the command again")
-        yield row.value
+        named = {row.value.get(key, "") for key in ("policy", "first", "second")}
+        is_named = row.value["judge"] in judges and named <= policies
+        if is_named and row.value["item"] in items.get(row.value["benchmark"], ()):
+            yield row.value
 
 
 _Said = Mapping[tuple[str, str, str], Mapping[tuple[str, int], tuple[Verdict, ...]]]
 
 
-def _read_verdicts(path: Path) -> _Said:
+def _read_verdicts(path: Path, inputs: _Inputs) -> _Said:
     """The first verdicts, by benchmark, judge and policy, then by item and sample."""
     found: dict[tuple[str, str, str], dict[tuple[str, int], tuple[Verdict, ...]]] = defaultdict(dict)
-    for row in _read_folder(path):
+    for row in _read_folder(path, inputs):
         if not row.get("repeat"):
             said = tuple(map(parse_verdict, row["verdicts"]))
             found[row["benchmark"], row["judge"], row["policy"]][row["item"], row["sample"]] = said
