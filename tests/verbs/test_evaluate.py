@@ -410,6 +410,22 @@ def test_arena_hard_is_scored_with_and_without_style_control(data: Path, server:
     assert (style.found.n, style.found.scores["full"] > style.found.scores["half"]) == (8, True)
 
 
+def test_an_empty_answer_to_arena_hard_loses_without_a_judge_and_is_counted(
+    data: Path, server: MisbehavingServer
+) -> None:
+    write_arena(data)
+    path = data.parent / "answers.jsonl"
+    texts = ["This answer is longer than the baseline.", "", " ", "This one is longer too, and was cut"]
+    rows = [{"id": f"q{number}", "answer": text} for number, text in enumerate(texts)]
+    rows[3]["finish"] = "length"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = evaluate_policies(make_config(data, server, "arena-hard-v2", policy=(Policy("file", str(path)),)))
+    assert result.comparisons is not None
+    [arm] = result.comparisons.tables[0].arms
+    # Two games won, which count once each, on two questions; two lost, which count three times, on the others.
+    assert (server.calls, arm.mean, arm.failures) == (4, 25.0, {"cut off": 1, "empty": 2})
+
+
 def test_a_judge_is_compared_with_physicians_without_a_policy(data: Path, server: MisbehavingServer) -> None:
     write_meta(data)
     result = evaluate_policies(make_config(data, server, "healthbench-meta", policy=()))

@@ -4,8 +4,8 @@ Every call goes through `Judge`, so a reply that cannot be read is asked for aga
 unknown verdict leaves an item without a value, with the bounds of what it could be worth.
 
 What the policy failed at is its result. An answer that was cut off is judged as it stands. An answer without any text
-is not sent to a judge: it meets no criterion, covers nothing and gets the worst mark on each scale. An answer without
-a letter is worth 0. Each of these is named in `Worth.failure`.
+is not sent to a judge: it meets no criterion, covers nothing, gets the worst mark on each scale and is much worse than
+an answer with text. An answer without a letter is worth 0. Each of these is named in `Worth.failure`.
 """
 
 import math
@@ -66,18 +66,24 @@ class Instrument:
         return (await judge.judge(item.task, answer, reading)).verdicts
 
     async def play(self, judge: Judge, item: Item, first: Answer, second: Answer) -> tuple[Label, Label]:
-        """The labels of both games: `first` is A in the first of them, `second` in the second."""
+        """The labels of both games: `first` is A in the first of them, `second` in the second.
+
+        An answer without any text is much worse than one with text, and no judge is asked.
+        """
+        empty = [isinstance(answer, str) and not answer.strip() for answer in (first, second)]
+        if any(empty):
+            return ("A=B", "A=B") if all(empty) else ("B>>A", "A>>B") if empty[0] else ("A>>B", "B>>A")
         prompt = self.prompts[-1] if item.category == _CREATIVE_CATEGORY else self.prompts[0]
         forth, back = await judge.compare_both_ways(item.task, first, second, prompt)
         return _SIDES.get(forth, forth), _SIDES.get(back, back)
 
     def score(self, item: Item, answer: PolicyAnswer, verdicts: Sequence[Verdict] = ()) -> Worth:
         """What one answer is worth; `verdicts` are those of `judge`, none for multiple choice."""
-        failure = "" if answer.text.strip() else "empty"
         if self.kind == "choice":
             letter = read_letter(answer.text)
-            value = float(letter == item.letter)
-            return Worth(value, value, value, failure=failure or ("" if letter else "no letter") or _find_cut(answer))
+            value, failure = float(letter == item.letter), _find_failure(answer)
+            has_none = letter is None and failure != "empty"
+            return Worth(value, value, value, failure="no letter" if has_none else failure)
         reading = find_reading(self.reading)
         count = len(list_items(item.task, reading))
         if len(verdicts) != count:
@@ -85,18 +91,18 @@ class Instrument:
         low, high = _bound(item, reading, verdicts)
         kinds = Counter(verdict.label for verdict in verdicts if is_unknown(verdict))
         value_or_none = low if low == high else None
-        return Worth(value_or_none, low, high, failure=failure or _find_cut(answer), unknown=dict(kinds))
+        return Worth(value_or_none, low, high, failure=_find_failure(answer), unknown=dict(kinds))
 
-    def worth_of_games(self, labels: tuple[Label, Label]) -> Worth:
+    def worth_of_games(self, answer: PolicyAnswer, labels: tuple[Label, Label]) -> Worth:
         """Of two games against a baseline, which is A in the first: the share of rows won, weighted by the rows."""
         kinds = Counter(label.label for label in labels if isinstance(label, Unknown))
         first, second = (None if isinstance(label, Unknown) else label for label in labels)
         results = list_rows(first, second)
         if results is None:
-            return Worth(None, 0.0, 1.0, unknown=dict(kinds))
+            return Worth(None, 0.0, 1.0, failure=_find_failure(answer), unknown=dict(kinds))
         rows = sum(weight for _, weight in results)
         value = sum(won * weight for won, weight in results) / rows
-        return Worth(value, value, value, weight=float(rows))
+        return Worth(value, value, value, weight=float(rows), failure=_find_failure(answer))
 
 
 def find_instrument(name: str) -> Instrument:
@@ -131,7 +137,9 @@ def score_by_tag(items: Sequence[Item], verdicts: Mapping[str, Sequence[Verdict]
     return {tag: min(1.0, max(0.0, math.fsum(own) / len(own))) for tag, own in sorted(scores.items())}
 
 
-def _find_cut(answer: PolicyAnswer) -> str:
+def _find_failure(answer: PolicyAnswer) -> str:
+    if not answer.text.strip():
+        return "empty"
     return "cut off" if answer.finish == "length" else ""
 
 

@@ -132,7 +132,7 @@ def score_case(seen: Seen, judge: str) -> ItemScore | None:
     if instrument.kind in ("pairs", "labels"):
         return None
     if seen.labels is not None:
-        worth = instrument.worth_of_games(seen.labels)
+        worth = instrument.worth_of_games(case.answer, seen.labels)
     else:
         worth = instrument.score(case.item, case.answer, seen.verdicts)
     return ItemScore(

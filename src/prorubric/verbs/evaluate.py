@@ -31,7 +31,16 @@ from prorubric.evaluate.breakdown import break_down, control_all_styles
 from prorubric.evaluate.compare import Comparisons, compare_scores
 from prorubric.evaluate.instruments import INSTRUMENTS
 from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
-from prorubric.evaluate.judging import BASELINE, Case, Seen, list_cases, list_criteria, record_game, score_case, start_seeing
+from prorubric.evaluate.judging import (
+    BASELINE,
+    Case,
+    Seen,
+    list_cases,
+    list_criteria,
+    record_game,
+    score_case,
+    start_seeing,
+)
 from prorubric.evaluate.records import Game, ItemScore, Policy, PolicyAnswer, Sampling
 from prorubric.evaluate.sides import Sides
 from prorubric.files.json import parse_json
