@@ -145,7 +145,7 @@ class TestGames:
         ],
     )
     def test_much_better_counts_three_times(self, labels: tuple[str | Unknown, str | Unknown], worth: Worth) -> None:
-        assert INSTRUMENTS["arena"].worth_of_games(PolicyAnswer(policy="p", item="q", text="Yes."), labels) == worth
+        assert INSTRUMENTS["arena"].worth_of_games(make_answer(), labels) == worth
 
     @pytest.mark.parametrize(("category", "is_answered_first"), [("hard_prompt", True), ("creative_writing", False)])
     async def test_the_category_decides_about_the_prompt(self, category: str, is_answered_first: bool) -> None:

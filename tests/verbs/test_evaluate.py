@@ -166,6 +166,19 @@ def test_a_prompt_that_a_policy_refuses_is_its_failure(data: Path, server: Misbe
     assert (arm.mean, arm.failures) == (75.0, {"empty": 1})
 
 
+def test_an_endpoint_that_refuses_every_prompt_has_not_answered(data: Path, server: MisbehavingServer) -> None:
+    server.always = "400"
+    result = evaluate_policies(make_config(data, server, "medqa"))
+    [stage] = result.unfinished
+    assert (stage.stage, stage.open, result.answers, result.comparisons) == ("answers", 8, 0, None)
+    assert {reason.partition(":")[0] for reason in stage.reasons} == {
+        "full refuses every prompt",
+        "half refuses every prompt",
+    }
+    server.always = "evaluate"
+    assert means(evaluate_policies(make_config(data, server, "medqa"))) == {"medqa": {"full": 25.0, "half": 25.0}}
+
+
 @pytest.mark.parametrize("calls", [3, 20])
 def test_a_run_that_is_killed_is_finished_by_the_same_command(
     data: Path, server: MisbehavingServer, calls: int

@@ -17,8 +17,10 @@ from pydantic import BeforeValidator, Field
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError, SourceError
 from prorubric.evaluate.answers import (
+    REFUSED,
     AnswerFile,
     AnswerKey,
+    Asked,
     keep_answer,
     list_keys,
     list_wanted,
@@ -324,9 +326,10 @@ def _check_finished(folder: Path) -> None:
 
 
 async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
-    """Write every answer; calls that failed are left open."""
+    """Write every answer; calls that failed are left open, and so are those of a policy that refuses every prompt."""
     wanted = [*list_wanted(inputs.loaded, inputs.asked, inputs.sampling, config.samples)]
-    reasons, done = Counter[str](), 0
+    reasons, done, has_replied = Counter[str](), 0, set[str]()
+    refused: dict[str, list[Asked]] = defaultdict(list)
     with open_rows(config.out / ANSWERS, ROW_SCHEMA) as write:
         for policy in inputs.files:
             keys = dict.fromkeys(key for one in inputs.loaded for key, _ in list_keys(one, policy.name, config.samples))
@@ -337,11 +340,21 @@ async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unf
         async with aclosing(run_job(models, job, wanted, run, config, config.journal or config.out / JOURNAL)) as found:
             async for asked in found:
                 done += 1
-                if (kept := keep_answer(asked)) is not None:
+                kept = keep_answer(asked)
+                if kept is None:
+                    reasons[getattr(asked.outcome, "reason", "")] += 1
+                elif kept.finish == REFUSED:
+                    refused[kept.policy].append(asked)
+                else:
+                    has_replied.add(kept.policy)
+                    write(kept.model_dump(mode="json"))
+                run.tell(done, len(wanted), f"answers, {reasons.total():,} calls failed")
+        for policy, calls in refused.items():
+            for asked in calls:
+                if policy in has_replied and (kept := keep_answer(asked)) is not None:
                     write(kept.model_dump(mode="json"))
                 else:
-                    reasons[getattr(asked.outcome, "reason", "")] += 1
-                run.tell(done, len(wanted), f"answers, {reasons.total():,} calls failed")
+                    reasons[f"{policy} refuses every prompt: {getattr(asked.outcome, 'reason', '')}"] += 1
     if done < len(wanted):
         reasons[_STOPPED] += len(wanted) - done
     return [Unfinished(stage="answers", open=reasons.total(), reasons=dict(reasons))] if reasons else []
