@@ -263,6 +263,35 @@ def test_answers_come_from_files_too_and_a_missing_one_leaves_the_common_set(
     assert (result.rejected, "no item is called 'p9'" in result.rejects[0]) == (1, True)
 
 
+def test_a_file_without_an_answer_to_any_item_is_refused_before_a_call(data: Path, server: MisbehavingServer) -> None:
+    path = data.parent / "answers.jsonl"
+    path.write_text('{"id": "p9", "answer": "Of another benchmark."}\n')
+    policies = (Policy("half", name_model(server, "writes-rest")), Policy("file", str(path)))
+    with pytest.raises(ProRubricError) as refused:
+        evaluate_policies(make_config(data, server, policy=policies))
+    assert str(refused.value) == f"{path}: no row answers an item (such as healthbench/p0); check the ids"
+    assert server.calls == 0
+
+
+def test_the_program_says_which_rows_and_policies_are_left_out_and_prints_names_as_they_are(
+    data: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = data.parent / "answers.jsonl"
+    path.write_text('{"id": "p0", "answer": "Please rest."}\n{"id": "p9", "answer": "Of another benchmark."}\n')
+    server.always = "mumble about drink"
+    told = ["evaluate", "healthbench", "medqa", "--data-dir", str(data), "--out", str(data.parent / "run")]
+    told += ["--policy", f"new[red]={name_model(server, 'writes-rest')}", "--policy", f"file={path}"]
+    told += ["--judge", name_model(server, "judge"), "--reasks", "0", "--repeat-judging", "2"]
+    assert run_program(told) == 0
+    said = capsys.readouterr().out
+    assert "1 row of answers left out: " in said
+    assert "no item is called 'p9'" in said
+    assert "without an answer to any of these items: file" in said
+    assert "\nnew[red]" in said
+    assert "file − new[red]" in said
+    assert "changed its mind on – of 0 answers that it judged twice" in said
+
+
 def test_policies_and_benchmarks_can_be_added_to_a_folder_and_the_sampling_cannot_change(
     data: Path, server: MisbehavingServer
 ) -> None:

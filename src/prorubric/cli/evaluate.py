@@ -11,6 +11,7 @@ from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, s
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import (
     JsonFlag,
+    literal,
     make_console,
     make_table,
     print_line,
@@ -99,7 +100,7 @@ def _print_estimate(estimate: EvaluationEstimate, console: Console) -> None:
     table = make_table("part", "calls", "prompt tokens", "reply tokens", "cost")
     for name, part in estimate.parts.items():
         cost = "not known" if part.cost is None else f"${part.cost:,.2f}"
-        table.add_row(name, f"{part.calls:,}", f"{part.prompt_tokens:,}", f"{part.completion_tokens:,}", cost)
+        table.add_row(literal(name), f"{part.calls:,}", f"{part.prompt_tokens:,}", f"{part.completion_tokens:,}", cost)
     console.print(table)
     print_estimate(estimate, console)
 
@@ -108,6 +109,11 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
     for benchmark, reasons in result.left_out.items():
         for reason, number in reasons.items():
             print_line(console, f"{benchmark}: {count(number, 'item')} left out: {reason}", "yellow")
+    if result.rejected:
+        where = "" if result.rejected == 1 else f", all listed in {result.folder}/rejects.jsonl; the first"
+        print_line(
+            console, f"{count(result.rejected, 'row')} of answers left out{where}: {result.rejects[0]}", "yellow"
+        )
     for part in result.unfinished:
         print_line(console, f"unfinished: {count(part.open, 'call')} of the stage {part.stage} failed:", "red")
         for reason, number in part.reasons.items():
@@ -136,13 +142,17 @@ def _print_table(table: Table, console: Console) -> None:
         interval = "–" if arm.low is None or arm.high is None else f"{arm.low:.1f} … {arm.high:.1f}"
         failed, lost = sum(arm.failures.values()), arm.lost
         length = show_figure(arm.characters, ",.0f")
-        shown.add_row(arm.policy, show_figure(arm.mean, ".1f"), interval, f"{failed:,}", f"{lost:,}", length)
+        shown.add_row(literal(arm.policy), show_figure(arm.mean, ".1f"), interval, f"{failed:,}", f"{lost:,}", length)
     console.print(shown)
+    if table.absent:
+        print_line(console, f"without an answer to any of these items: {', '.join(table.absent)}", "yellow")
     if table.differences:
         shown = make_table("difference", "points", "95%", "p (Holm)", "detectable")
         for one in table.differences:
             interval = "–" if one.low is None or one.high is None else f"{one.low:+.1f} … {one.high:+.1f}"
-            name = f"{one.first} − {one.second}" + ("[yellow] (unknowns could turn it)[/]" if one.could_flip else "")
+            name = literal(f"{one.first} − {one.second}")
+            if one.could_flip:
+                name.append(" (unknowns could turn it)", "yellow")
             p, least = show_figure(one.p_holm, ".3f"), show_figure(one.smallest_found, ".1f")
             shown.add_row(name, show_figure(one.mean, "+.1f"), interval, p, least)
         console.print(shown)
@@ -164,5 +174,5 @@ def _print_others(found: Comparisons, console: Console) -> None:
         rho = show_figure(rank.rho, ".2f")
         print_line(console, f"{rank.benchmark}: {rank.first} and {rank.second} rank {rank.policies} policies: ρ {rho}")
     for again in found.repeats:
-        share = f"{again.repeated.flipped:.0%} of {count(again.repeated.items, 'answer')}"
+        share = f"{show_figure(again.repeated.flipped, '.0%')} of {count(again.repeated.items, 'answer')}"
         print_line(console, f"{again.benchmark}: {again.judge} changed its mind on {share} that it judged twice")

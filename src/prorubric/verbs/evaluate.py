@@ -295,7 +295,8 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
         if is_whole:
             comparisons = _compare(config, inputs)
             write_json(config.out / COMPARISONS, comparisons.model_dump(mode="json"))
-        run.rejects.save(config.out / REJECTS)
+        if config.only != "report":
+            run.rejects.save(config.out / REJECTS)
         result = EvaluationResult(
             folder=str(config.out),
             policies=tuple(policy.name for policy in config.policy),
@@ -333,8 +334,13 @@ async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unf
     with open_rows(config.out / ANSWERS, ROW_SCHEMA) as write:
         for policy in inputs.files:
             keys = dict.fromkeys(key for one in inputs.loaded for key, _ in list_keys(one, policy.name, config.samples))
+            found_any = False
             for answer in read_answers(policy, keys, run.rejects):
+                found_any = True
                 write(answer.model_dump(mode="json"))
+            if keys and not found_any:
+                shown = f"such as {next(iter(keys)).item}"
+                raise SourceError("no row answers an item", shown, remedy="check the ids", place=policy.spec)
         names, models = [policy.name for policy in inputs.asked], [policy.spec for policy in inputs.asked]
         job = partial(start_answering, names)
         async with aclosing(run_job(models, job, wanted, run, config, config.journal or config.out / JOURNAL)) as found:
