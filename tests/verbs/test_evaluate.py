@@ -239,6 +239,31 @@ def test_an_estimate_counts_judges_that_write_text_and_those_that_are_asked_twic
     assert server.calls == found.calls
 
 
+@pytest.mark.parametrize(
+    ("benchmarks", "options", "calls"),
+    [
+        (("pairs-medical", "pairs-medical-2048"), {}, 2 * (8 + 8)),  # other answers, so other games
+        (("probe-medical", "healthbench"), {"profile": "upstream"}, 8 + 8 * 4 + 8 * 3),
+        (("pairs-medical",), {"samples": 3}, 8 + 8),
+        (("healthbench",), {"samples": 3}, 24 + 24 * 3),
+        (("healthbench",), {"only": "answers"}, 8),
+        (("healthbench",), {"only": "report"}, 0),
+    ],
+)
+def test_an_estimate_counts_what_the_run_would_ask(
+    data: Path, server: MisbehavingServer, benchmarks: tuple[str, ...], options: dict[str, Any], calls: int
+) -> None:
+    assert estimate_evaluation(make_config(data, server, *benchmarks, **options)).calls == calls
+
+
+def test_a_prompt_of_two_benchmarks_is_sampled_with_the_published_settings(
+    data: Path, server: MisbehavingServer
+) -> None:
+    evaluate_policies(make_config(data, server, "probe-medical", "healthbench", profile="upstream", only="answers"))
+    assert {exchange.body["temperature"] for exchange in server.exchanges} == {0.5}
+    assert server.calls == 8
+
+
 def test_no_protected_text_is_in_the_folder(data: Path, server: MisbehavingServer) -> None:
     config = make_config(data, server, "healthbench", "probe-medical", "pairs-medical")
     evaluate_policies(config)

@@ -10,6 +10,7 @@ from prorubric.datasets.load import load_responses
 from prorubric.datasets.rejects import Reject, Rejects
 from prorubric.errors import SourceError
 from prorubric.evaluate.benchmarks.base import Loaded
+from prorubric.evaluate.instruments import INSTRUMENTS
 from prorubric.evaluate.records import Item, Policy, PolicyAnswer, Sampling
 from prorubric.files.json import parse_json
 from prorubric.llm.make import require_text
@@ -49,8 +50,9 @@ class Answered(NamedTuple):
 
 
 def list_keys(loaded: Loaded, policy: str, samples: int | None) -> Iterator[tuple[AnswerKey, Item]]:
-    """The answers of one policy that a benchmark needs; none if its items bring their own."""
-    draws = samples or loaded.benchmark.samples
+    """The answers of one policy that a benchmark needs: one for a pair, and none if its items bring their own."""
+    is_paired = INSTRUMENTS[loaded.benchmark.instrument].kind == "pairs"
+    draws = 1 if is_paired else samples or loaded.benchmark.samples
     for item in loaded.items:
         if item.answer is None:
             for sample in range(draws):
@@ -60,8 +62,11 @@ def list_keys(loaded: Loaded, policy: str, samples: int | None) -> Iterator[tupl
 def list_wanted(
     benchmarks: Iterable[Loaded], policies: Iterable[Policy], sampling: Sampling | None, samples: int | None
 ) -> Iterator[Wanted]:
-    """Every answer once, however many benchmarks need it; without a sampling each benchmark's own is used."""
-    loaded = list(benchmarks)
+    """Every answer once, however many benchmarks need it; without a sampling each benchmark's own is used.
+
+    Then the published settings of a benchmark win over the project's own for the same prompt.
+    """
+    loaded = sorted(benchmarks, key=lambda one: one.benchmark.sampling == Sampling())
     for policy in policies:
         seen: set[AnswerKey] = set()
         for one in loaded:

@@ -560,8 +560,9 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
     answers, parts = _Pretended(), dict[str, Estimate]()
     seen: dict[str, set[bytes]] = defaultdict(set)
     specs = {policy.name: policy.spec for policy in inputs.asked}
+    every = {wanted.key: wanted for wanted in list_wanted(inputs.loaded, inputs.asked, inputs.sampling, config.samples)}
     with open_existing(config.journal or config.out / JOURNAL) as journal:
-        for one in inputs.loaded:
+        for one in inputs.loaded if config.only != "report" else ():
             name = one.benchmark.name
             asked = {spec: Questions(journal, _asked=seen[spec]) for spec in dict.fromkeys(specs.values())}
             replays = [
@@ -575,18 +576,18 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
                 for spec in specs.values()
             ]
             answer = start_answering([*specs], *replays)
-            for wanted in list_wanted([one], inputs.asked, inputs.sampling, config.samples):
-                if (kept := keep_answer(await answer(wanted))) is not None:
-                    answers[wanted.key] = kept
+            for policy in inputs.asked:
+                for key, _ in list_keys(one, policy.name, config.samples):
+                    if key not in answers and (kept := keep_answer(await answer(every[key]))) is not None:
+                        answers[key] = kept
             for policy in inputs.files:
                 keys = [key for key, _ in list_keys(one, policy.name, config.samples)]
                 for kept in read_answers(policy, keys, Rejects()):
                     answers[AnswerKey(policy.name, kept.item, kept.sample, kept.budget)] = kept
             for spec, found in asked.items():
                 parts[f"{name}: answers of {spec}"] = _price(found, run, spec)
-            if INSTRUMENTS[one.benchmark.instrument].kind == "choice":
-                continue
-            for judge in inputs.judges:
+            is_judged = config.only != "answers" and INSTRUMENTS[one.benchmark.instrument].kind != "choice"
+            for judge in inputs.judges if is_judged else ():
                 model, questions = run.models.make(judge), Questions(journal, _asked=seen[judge])
                 see = start_seeing(config.judging, replay_judge(model, questions, config.judging))
                 repeated = 0 if isinstance(model, YesNoModel) else config.repeat_judging
@@ -603,4 +604,5 @@ def _price(questions: Questions, run: Run, spec: str) -> Estimate:
 
 def _pretend_answer(spec: str, request: Request) -> str:
     """A text of usual length that no other answer equals."""
-    return f"{spec} {request.draw} {request.messages[-1].content} ".ljust(_USUAL_ANSWER, "x")
+    asked = f"{spec} {request.draw} {request.max_tokens} {request.messages[-1].content} "
+    return asked.ljust(_USUAL_ANSWER, "x")
