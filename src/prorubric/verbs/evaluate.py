@@ -18,9 +18,9 @@ from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError, SourceError
 from prorubric.evaluate.answers import (
     REFUSED,
+    Answered,
     AnswerFile,
     AnswerKey,
-    Asked,
     keep_answer,
     list_keys,
     list_wanted,
@@ -330,7 +330,7 @@ async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unf
     """Write every answer; calls that failed are left open, and so are those of a policy that refuses every prompt."""
     wanted = [*list_wanted(inputs.loaded, inputs.asked, inputs.sampling, config.samples)]
     reasons, done, has_replied = Counter[str](), 0, set[str]()
-    refused: dict[str, list[Asked]] = defaultdict(list)
+    refused: dict[str, list[Answered]] = defaultdict(list)
     with open_rows(config.out / ANSWERS, ROW_SCHEMA) as write:
         for policy in inputs.files:
             keys = dict.fromkeys(key for one in inputs.loaded for key, _ in list_keys(one, policy.name, config.samples))
@@ -355,12 +355,12 @@ async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unf
                     has_replied.add(kept.policy)
                     write(kept.model_dump(mode="json"))
                 run.tell(done, len(wanted), f"answers, {reasons.total():,} calls failed")
-        for policy, calls in refused.items():
+        for name, calls in refused.items():
             for asked in calls:
-                if policy in has_replied and (kept := keep_answer(asked)) is not None:
+                if name in has_replied and (kept := keep_answer(asked)) is not None:
                     write(kept.model_dump(mode="json"))
                 else:
-                    reasons[f"{policy} refuses every prompt: {getattr(asked.outcome, 'reason', '')}"] += 1
+                    reasons[f"{name} refuses every prompt: {getattr(asked.outcome, 'reason', '')}"] += 1
     if done < len(wanted):
         reasons[_STOPPED] += len(wanted) - done
     return [Unfinished(stage="answers", open=reasons.total(), reasons=dict(reasons))] if reasons else []
