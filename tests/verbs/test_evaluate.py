@@ -380,6 +380,19 @@ def test_a_suite_is_read_from_a_file_and_options_win(
     assert (sent["temperature"], sent["top_k"], sent["max_tokens"]) == (0.5, 10, 8192)
 
 
+def test_a_suite_says_where_files_are_and_its_judge_is_estimated(
+    data: Path, server: MisbehavingServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, answers = tmp_path / "suite.yaml", tmp_path / "answers.jsonl"
+    answers.write_text('{"id": "p0", "answer": "Please rest."}\n')
+    suite = {"benchmarks": "healthbench", "policy": f"file={answers}", "judge": name_model(server, "judge")}
+    path.write_text(json.dumps(suite | {"data_dir": str(data), "out": str(tmp_path / "run")}))
+    assert run_program(["evaluate", str(path), "--list", "--json"]) == 0
+    assert str(data / "medqa") in capsys.readouterr().out
+    assert run_program(["evaluate", str(path)]) == 0
+    assert "evaluation: about 3 calls to make" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

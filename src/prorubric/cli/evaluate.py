@@ -22,6 +22,7 @@ from prorubric.cli.output import (
 from prorubric.cli.progress import show_progress
 from prorubric.evaluate.benchmarks.registry import describe_benchmarks
 from prorubric.evaluate.compare import Comparisons, Table
+from prorubric.judge.panel import list_judges
 from prorubric.report.evaluation_headline import describe_result
 from prorubric.text.show import count
 from prorubric.verbs.evaluate import (
@@ -48,14 +49,14 @@ def evaluate(
     json: JsonFlag = False,
 ) -> int:
     """Compare policies on benchmarks, with paired statistics."""
+    config = _read_suite(read_http(config))
     if list:
         _print_list(config.data_dir, json=json)
         return 0
-    config = _read_suite(read_http(config))
     if dry_run:
         show_result(estimate_evaluation(config), _print_estimate, json=json)
         return 0
-    models = [policy.spec for policy in config.policy] + [*(config.judge or ())]
+    models = [*(policy.spec for policy in config.policy), *list_judges(config.judge or ())]
     if config.only != "report" and any(may_cost(model, config.prices) for model in models):
         say_estimate("evaluation", estimate_evaluation(config), exact=False)
     with show_progress("evaluating", "call") as on_progress:
