@@ -490,6 +490,15 @@ def test_arena_hard_is_scored_with_and_without_style_control(data: Path, server:
     assert (style.found.n, style.found.scores["full"] > style.found.scores["half"]) == (8, True)
 
 
+def test_a_judge_whose_games_cannot_be_read_has_no_style_control(data: Path, server: MisbehavingServer) -> None:
+    write_arena(data)
+    evaluate_policies(make_config(data, server, "arena-hard-v2", only="answers"))
+    server.always = "refusal"
+    result = evaluate_policies(make_config(data, server, "arena-hard-v2", style_control=True))
+    assert result.comparisons is not None
+    assert ([arm.lost for arm in result.comparisons.tables[0].arms], result.comparisons.style) == ([4, 4], ())
+
+
 def test_an_empty_answer_to_arena_hard_loses_without_a_judge_and_is_counted(
     data: Path, server: MisbehavingServer
 ) -> None:

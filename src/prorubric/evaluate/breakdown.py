@@ -97,7 +97,10 @@ def _score_tags(items: Sequence[Item], values: Mapping[str, float], verdicts: Sa
 def control_all_styles(
     benchmarks: Iterable[Loaded], games: Iterable[Game], answers: Answers
 ) -> tuple[StyleControl, ...]:
-    """Arena-Hard under style control, by judge; tokens are estimated in the same way for both answers."""
+    """Arena-Hard under style control, by judge; tokens are estimated in the same way for both answers.
+
+    A judge without two games that were read on any question has none.
+    """
     baselines = {
         item.id: item.baseline or ""
         for one in benchmarks
@@ -111,4 +114,8 @@ def control_all_styles(
             texts = (answer.text, baselines[game.item])
             styles = [count_style(text, len(text) // _CHARACTERS_PER_TOKEN) for text in texts]
             battles[game.judge].append(Battle(game.second, game.labels, *styles))
-    return tuple(StyleControl(judge=judge, found=control_style(own)) for judge, own in battles.items())
+    return tuple(
+        StyleControl(judge=judge, found=control_style(own))
+        for judge, own in battles.items()
+        if any(None not in battle.labels for battle in own)
+    )
