@@ -148,6 +148,14 @@ def test_a_dead_judge_is_not_a_verdict_and_the_same_command_finishes(data: Path,
     assert means(whole) == {"healthbench": {"full": 100.0, "half": 50.0}}
 
 
+def test_an_answer_is_open_once_however_many_calls_on_it_failed(data: Path, server: MisbehavingServer) -> None:
+    one = {"policy": (Policy("half", name_model(server, "writes-rest")),), "limit": 1}
+    evaluate_policies(make_config(data, server, only="answers", **one))
+    server.script("503", "500", "html")
+    [stage] = evaluate_policies(make_config(data, server, **one)).unfinished
+    assert (stage.open, stage.reasons) == (1, {"no reply: HTTP 503": 1, "no reply: HTTP 500": 1, "no reply: reply": 1})
+
+
 def test_judging_does_not_begin_before_every_answer_is_there(data: Path, server: MisbehavingServer) -> None:
     server.script("503")
     broken = evaluate_policies(make_config(data, server))
@@ -453,7 +461,7 @@ def test_the_program_prints_tables_and_ends_with_one_if_a_call_failed(
     server.script("503")
     assert run_program(told) == 1
     said = capsys.readouterr().out
-    assert "unfinished: 1 call of the stage answers failed" in said
+    assert "unfinished answers: 1 answer open" in said
     assert run_program(told) == 0
     said = capsys.readouterr().out
     assert "pool 4 → answered 4 → judged 4 → in common 4" in said

@@ -116,7 +116,7 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
             console, f"{count(result.rejected, 'row')} of answers left out{where}: {result.rejects[0]}", "yellow"
         )
     for part in result.unfinished:
-        print_line(console, f"unfinished: {count(part.open, 'call')} of the stage {part.stage} failed:", "red")
+        print_line(console, f"unfinished {part.stage}: {count(part.open, 'answer')} open:", "red")
         for reason, number in part.reasons.items():
             print_line(console, f"  {number:,} x {reason}")
         print_line(console, "  the same command makes these calls again, and no others")

@@ -81,8 +81,8 @@ def _score_benchmark(benchmark: str, judge: str = "", data_dir: str = "data") ->
             tokens=output.usage.output_tokens if output.usage else None,
         )
         seen = await see(make_case(loaded.benchmark, item, answer))
-        if seen.is_open:
-            raise ModelError(f"{judge}: no verdict on {item.id}", ", ".join(seen.unknown))
+        if seen.failed:
+            raise ModelError(f"{judge}: no verdict on {item.id}", ", ".join(seen.failed))
         found = score_case(seen, judge)
         assert found is not None  # noqa: S101 - not of these kinds of benchmark
         return make_score(found, render_verdicts(seen.verdicts))

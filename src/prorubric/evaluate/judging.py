@@ -55,9 +55,10 @@ class Seen:
         return [said for said in (*self.verdicts, *(self.labels or ())) if isinstance(said, Unknown)]
 
     @property
-    def is_open(self) -> bool:
-        """True if a call failed, so that there is nothing to record yet."""
-        return any(said.failure and said.status not in _REFUSALS for said in self.missing)
+    def failed(self) -> list[str]:
+        """What went wrong with calls that failed, so that there is nothing to record yet; each kind once."""
+        failed = (said for said in self.missing if said.failure and said.status not in _REFUSALS)
+        return [*dict.fromkeys(said.label for said in failed)]
 
     @property
     def unknown(self) -> dict[str, int]:

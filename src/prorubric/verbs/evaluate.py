@@ -152,7 +152,9 @@ class Unfinished(Record):
 
     stage: str
     open: int
+    """Answers that are missing, or that a judge still has to see."""
     reasons: dict[str, int]
+    """By kind; an answer that a judge failed at in two ways is in both."""
 
 
 class EvaluationResult(RunResult):
@@ -368,7 +370,7 @@ async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unf
 
 async def _judge(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
     """Write what every judge says about every answer; cases whose calls failed are left open."""
-    answers, reasons, done = AnswerFile(config.out / ANSWERS), Counter[str](), 0
+    answers, reasons, done, failed = AnswerFile(config.out / ANSWERS), Counter[str](), 0, 0
     with ExitStack() as stack:
         names = (VERDICTS, SCORES, GAMES, REPEATS)
         write = {name: stack.enter_context(open_rows(config.out / name, ROW_SCHEMA)) for name in names}
@@ -382,14 +384,15 @@ async def _judge(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfi
             async with aclosing(run_job([judge], job, cases, run, config, journal)) as found:
                 async for seen in found:
                     done += 1
-                    if seen.is_open:
-                        reasons.update(dict.fromkeys(seen.unknown, 1))
+                    if seen.failed:
+                        failed += 1
+                        reasons.update(seen.failed)
                     else:
                         _record(seen, judge, write)
                     run.tell(done, total, f"judged, {run.count_failures():,} calls failed")
     if done < total:
         reasons[_STOPPED] += total - done
-    return [Unfinished(stage="judging", open=reasons.total(), reasons=dict(reasons))] if reasons else []
+    return [Unfinished(stage="judging", open=failed + total - done, reasons=dict(reasons))] if reasons else []
 
 
 def _list_all_cases(
