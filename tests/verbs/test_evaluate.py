@@ -272,6 +272,15 @@ def test_a_prompt_of_two_benchmarks_is_sampled_with_the_published_settings(
     assert server.calls == 8
 
 
+def test_the_page_says_what_a_benchmark_leaves_out(data: Path, server: MisbehavingServer) -> None:
+    path = data / "healthbench" / "2025-05-07-06-14-12_oss_eval.jsonl"
+    first, rest = path.read_text().split("\n", 1)
+    path.write_text(json.dumps({**json.loads(first), "rubrics": json.loads(first)["rubrics"][2:]}) + "\n" + rest)
+    result = evaluate_policies(make_config(data, server))
+    assert result.left_out == {"healthbench": {"no positive points": 1}}
+    assert "healthbench, no positive points" in (data.parent / "run" / "report.html").read_text()
+
+
 def test_no_protected_text_is_in_the_folder(data: Path, server: MisbehavingServer) -> None:
     config = make_config(data, server, "healthbench", "probe-medical", "pairs-medical")
     evaluate_policies(config)

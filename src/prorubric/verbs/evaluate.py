@@ -530,7 +530,15 @@ def _describe_settings(config: EvaluateConfig, inputs: _Inputs) -> dict[str, Any
         for file in one.files
     }
     judging = render_config(config.judging) | {"judges": ", ".join(inputs.judges)}
-    return {"policies": policies, "sampling": sampling, "judging": judging, "prompts": prompts, "data": data}
+    left_out = {f"{one.benchmark.name}, {why}": number for one in inputs.loaded for why, number in one.left_out.items()}
+    return {
+        "policies": policies,
+        "sampling": sampling,
+        "judging": judging,
+        "prompts": prompts,
+        "data": data,
+        "items left out": left_out,
+    }
 
 
 def _describe_data(benchmarks: Iterable[Loaded]) -> dict[str, Any]:
