@@ -349,6 +349,16 @@ def test_policies_and_benchmarks_can_be_added_to_a_folder_and_the_sampling_canno
         evaluate_policies(make_config(data, server, policy=moved))
 
 
+def test_no_table_of_an_earlier_run_stays_in_the_folder(data: Path, server: MisbehavingServer) -> None:
+    config = make_config(data, server, "medqa", "pairs-medical")
+    evaluate_policies(config)
+    assert {"tables/pairs.csv", "figures/pairs.svg"} <= {
+        str(path.relative_to(config.out)) for path in config.out.rglob("*")
+    }
+    evaluate_policies(make_config(data, server, "medqa"))
+    assert [*config.out.rglob("pairs.*")] == []
+
+
 def test_comparing_again_makes_no_call_and_gives_the_same(data: Path, server: MisbehavingServer) -> None:
     first = evaluate_policies(make_config(data, server))
     asked = server.calls

@@ -10,6 +10,7 @@ from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -56,8 +57,10 @@ from prorubric.llm.local import import_optional
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Request, YesNoModel
 from prorubric.llm.together import run_sync
+from prorubric.report.evaluation_figures import FOLDER as FIGURES
 from prorubric.report.evaluation_figures import write_evaluation_figures
 from prorubric.report.evaluation_page import write_evaluation_page
+from prorubric.report.evaluation_tables import FOLDER as TABLES
 from prorubric.report.evaluation_tables import write_evaluation_tables
 from prorubric.rubric.base import Record, config_record, render_config
 from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdicts
@@ -287,6 +290,8 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
     unfinished: list[Unfinished] = []
     with claim_folder(config.out, setting) as begin:
         begin()
+        for name in (TABLES, FIGURES):
+            rmtree(config.out / name, ignore_errors=True)
         write_json(config.out / DATA, _describe_data(inputs.loaded))
         with stop_on_signals(run.stop):
             if config.only != "report":
