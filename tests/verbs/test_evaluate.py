@@ -420,6 +420,16 @@ def test_a_suite_says_where_files_are_and_its_judge_is_estimated(
     assert "evaluation: about 3 calls to make" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("groups", [{"a": ("A", 1), "b": ("A", 2)}, {"a": ("A", 1), "b": ("B", 2)}])
+def test_blind_pairs_need_two_policies_that_can_be_paired(
+    data: Path, server: MisbehavingServer, groups: dict[str, tuple[str, int]]
+) -> None:
+    policies = tuple(Policy(name, name_model(server, "writes-rest"), *of) for name, of in groups.items())
+    with pytest.raises(ConfigError, match="there is no pair of them; name two policies or groups, with the same seeds"):
+        evaluate_policies(make_config(data, server, "pairs-medical", policy=policies))
+    assert server.calls == 0
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

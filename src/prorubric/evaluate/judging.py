@@ -84,8 +84,7 @@ def list_cases(
             yield Case(*about, item, PolicyAnswer(policy="", item=item.id, text=item.answer or ""))
         return
     if kind == "pairs":
-        matched = [sides.match_seeds(*map(sides.list_policies, pair)).values() for pair in sides.pairs]
-        for pair in dict.fromkeys(pair for pairs in matched for pair in pairs):
+        for pair in list_pairs(sides):
             for item in loaded.items:
                 match [*answers.read(AnswerKey(name, item.id, 0, benchmark.budget) for name in pair)]:
                     case [own, other]:
@@ -99,6 +98,12 @@ def list_cases(
             if repeated > 0:
                 repeated -= 1
                 yield replace(case, repeat=1)
+
+
+def list_pairs(sides: Sides) -> list[tuple[str, str]]:
+    """The policies that blind pairs compare, those of two groups seed by seed."""
+    matched = [sides.match_seeds(*map(sides.list_policies, pair)).values() for pair in sides.pairs]
+    return [*dict.fromkeys(pair for pairs in matched for pair in pairs)]
 
 
 def make_case(benchmark: Benchmark, item: Item, answer: PolicyAnswer) -> Case:

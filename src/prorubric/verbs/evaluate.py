@@ -40,6 +40,7 @@ from prorubric.evaluate.judging import (
     Seen,
     list_cases,
     list_criteria,
+    list_pairs,
     record_game,
     score_case,
     start_seeing,
@@ -240,6 +241,7 @@ def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
         import_optional("inspect_ai", "--inspect-log", "eval")
     found = [find_benchmark(name) for name in dict.fromkeys(config.benchmarks)]
     judges = list_judges(config.judge) if config.judge else ()
+    sides = Sides.of(config.policy, config.compare, config.baseline)
     for benchmark in found:
         kind = INSTRUMENTS[benchmark.instrument].kind
         if kind != "choice" and not judges:
@@ -248,8 +250,9 @@ def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
             )
         if kind != "labels" and not config.policy:
             raise ConfigError(f"{benchmark.name} needs a policy", remedy="name one with --policy, as in new=new.jsonl")
-        if kind == "pairs" and len(config.policy) < 2:
-            raise ConfigError(f"{benchmark.name} compares policies, and one is named", remedy="name another")
+        if kind == "pairs" and not list_pairs(sides):
+            remedy = "name two policies or groups, with the same seeds if both have seeds"
+            raise ConfigError(f"{benchmark.name} compares policies, and there is no pair of them", remedy=remedy)
     files = tuple(policy for policy in config.policy if policy.spec.lower().endswith(_ANSWER_SUFFIXES))
     for policy in files:
         if not Path(policy.spec).is_file():
@@ -271,7 +274,6 @@ def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
         "limit": config.limit,
         **render_config(config.judging),
     }
-    sides = Sides.of(config.policy, config.compare, config.baseline)
     return _Inputs(loaded, judges, asked, files, sampling, sides, identity)
 
 
