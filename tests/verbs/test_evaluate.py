@@ -536,6 +536,18 @@ def test_a_judge_whose_games_cannot_be_read_has_no_style_control(data: Path, ser
     assert ([arm.lost for arm in result.comparisons.tables[0].arms], result.comparisons.style) == ([4, 4], ())
 
 
+def test_a_policy_can_be_called_baseline_on_arena_hard(data: Path, server: MisbehavingServer) -> None:
+    write_arena(data)
+    models = {"new": "writes-rest-drink", "baseline": "writes-rest"}
+    policies = tuple(Policy(name, name_model(server, model)) for name, model in models.items())
+    result = evaluate_policies(make_config(data, server, "arena-hard-v2", policy=policies))
+    assert result.comparisons is not None
+    assert [(row.policy, row.other, row.wins, row.losses) for row in result.comparisons.pairs] == [
+        ("new", "the published baseline", 4, 0),
+        ("baseline", "the published baseline", 0, 4),
+    ]
+
+
 def test_an_empty_answer_to_arena_hard_loses_without_a_judge_and_is_counted(
     data: Path, server: MisbehavingServer
 ) -> None:

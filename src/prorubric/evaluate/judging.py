@@ -20,7 +20,8 @@ from prorubric.llm.model import YesNoModel
 from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.runs.models import AnyModel, Redrawn
 
-BASELINE = "baseline"
+BASELINE = "the published baseline"
+"""What Arena-Hard's answer to beat is called in games; a policy is more likely to be called `baseline`."""
 PROBE_NAMES = ("1 request first", "2 fits the situation", "3 nothing needless", "4 uncertainty stated")
 """The four criteria of the probe, in their order."""
 _REFUSALS = (400, 413, 422)
