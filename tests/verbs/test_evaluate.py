@@ -305,6 +305,17 @@ def test_answers_come_from_files_too_and_a_missing_one_leaves_the_common_set(
     assert (result.rejected, "no item is called 'p9'" in result.rejects[0]) == (1, True)
 
 
+def test_items_without_two_answers_are_counted_with_the_pairs(data: Path, server: MisbehavingServer) -> None:
+    path = data.parent / "answers.jsonl"
+    path.write_text('{"id": "p0", "answer": "Please rest and drink a lot of water. Answer: A"}\n')
+    policies = (Policy("half", name_model(server, "writes-rest")), Policy("file", str(path)))
+    result = evaluate_policies(make_config(data, server, "pairs-medical", policy=policies))
+    assert result.comparisons is not None
+    [pair] = result.comparisons.pairs
+    assert (pair.wins, pair.n, pair.unread, pair.unanswered) == (1, 1, 0, 3)
+    assert "W 1 T 0 I 0 L 0, 3 unanswered" in (data.parent / "run" / "report.html").read_text()
+
+
 def test_a_file_without_an_answer_to_any_item_is_refused_before_a_call(data: Path, server: MisbehavingServer) -> None:
     path = data.parent / "answers.jsonl"
     path.write_text('{"id": "p9", "answer": "Of another benchmark."}\n')

@@ -164,6 +164,7 @@ def _print_others(found: Comparisons, console: Console) -> None:
     for pair in found.pairs:
         won = f"{pair.wins:,} won, {pair.ties:,} tied, {pair.inconsistent:,} inconsistent, {pair.losses:,} lost"
         lost = f", {pair.unread:,} unread" if pair.unread else ""
+        lost += f", {pair.unanswered:,} unanswered" if pair.unanswered else ""
         place = f"{pair.benchmark}, judged by {pair.judge}"
         print_line(console, f"{place}: {pair.policy} against {pair.other}: {won}{lost}")
     for one in found.labels:

@@ -220,7 +220,7 @@ def compare_scores(  # noqa: PLR0913 - one call for all rows of an evaluation
         seed=seed,
         tables=tuple(tables),
         averages=_average(tables, sides),
-        pairs=compare_games(games, sides),
+        pairs=compare_games(games, sides, pools),
         labels=compare_labels(labelled, resamples, seed),
         ranks=_compare_judges(cells, resamples),
         disagreements=count_disagreements(kept, sides),

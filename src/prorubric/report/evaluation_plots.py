@@ -228,6 +228,8 @@ def _render_pair(row: PairResult) -> Html:
         left += width
     title = element("span", own_words(row.policy), " against ", own_words(row.other))
     counts = f"W {row.wins} T {row.ties} I {row.inconsistent} L {row.losses}"
+    left_out = [f"{number} {name}" for name in ("unread", "unanswered") if (number := getattr(row, name))]
+    counts = ", ".join([counts, *left_out])
     plot = element("svg", bars, class_="plot", role="img", aria_label=counts)
     return _join_line(title, plot, element("b", percent(row.win_rate)), element("small", counts))
 
