@@ -2,6 +2,7 @@
 
 Everything is over the items on which every policy has a value. The tags of HealthBench follow its own rule, see
 `score_by_tag`. Elsewhere the tag of an item takes the item's score, and the tag of criteria the mean of their marks.
+Items count as they do in the score of the benchmark.
 """
 
 import math
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prorubric.evaluate.answers import AnswerKey
 from prorubric.evaluate.benchmarks.base import Loaded
-from prorubric.evaluate.instruments import INSTRUMENTS, score_by_tag
+from prorubric.evaluate.instruments import INSTRUMENTS, list_by_tag
 from prorubric.evaluate.judging import Answers
 from prorubric.evaluate.records import Game, Item, ItemScore
 from prorubric.evaluate.statistics import find_common
@@ -21,8 +22,8 @@ from prorubric.rubric.verdict import Verdict
 
 _CHARACTERS_PER_TOKEN = 4
 
-Said = Mapping[str, Sequence[Verdict]]
-"""The verdicts of one judge on the first answers of one policy, by item."""
+Said = Mapping[tuple[str, int], Sequence[Verdict]]
+"""The verdicts of one judge on the answers of one policy, by item and sample."""
 
 
 class TagScore(Record):
@@ -35,7 +36,7 @@ class TagScore(Record):
     mean: float
     """In points."""
     n: int
-    """Items with the tag."""
+    """Items that it is the mean over."""
 
 
 class StyleControl(Record):
@@ -49,49 +50,75 @@ def break_down(
     benchmarks: Iterable[Loaded], scores: Iterable[ItemScore], said: Mapping[tuple[str, str, str], Said]
 ) -> tuple[TagScore, ...]:
     """Scores by benchmark, judge, policy and tag; `said` are the verdicts by the first three of these."""
-    values: dict[tuple[str, str], dict[str, dict[str, list[float | None]]]] = defaultdict(
+    rows: dict[tuple[str, str], dict[str, dict[str, list[ItemScore]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for score in scores:
-        values[score.benchmark, score.judge][score.policy][score.item].append(score.value)
+        rows[score.benchmark, score.judge][score.policy][score.item].append(score)
     found: list[TagScore] = []
     for one in benchmarks:
-        for benchmark, judge in [key for key in values if key[0] == one.benchmark.name]:
-            arms = {policy: _average(own) for policy, own in values[benchmark, judge].items()}
-            common = set(find_common(arms).items)
+        for benchmark, judge in [key for key in rows if key[0] == one.benchmark.name]:
+            arms = rows[benchmark, judge]
+            known = {name: {item: _find_value(own) for item, own in arm.items()} for name, arm in arms.items()}
+            common = set(find_common(known).items)
             items = [item for item in one.items if item.id in common]
+            is_clipped = one.benchmark.instrument == "healthbench"
+            collect = _collect_points if is_clipped else _collect_marks
             for policy, own in arms.items():
-                verdicts = said.get((benchmark, judge, policy), {})
-                means = _score_tags(items, {name: value for name, value in own.items() if value is not None}, verdicts)
-                if one.benchmark.instrument == "healthbench":
-                    means = score_by_tag(items, verdicts)
-                counts = {tag: sum(tag in _list_tags(item) for item in items) for tag in means}
+                tags = collect(items, own, said.get((benchmark, judge, policy), {}))
                 about = {"benchmark": benchmark, "judge": judge, "policy": policy}
-                found += [TagScore(**about, tag=tag, mean=100 * mean, n=counts[tag]) for tag, mean in means.items()]
+                for tag, by_item in sorted(tags.items()):
+                    mean = _average(by_item.values())
+                    shown = min(1.0, max(0.0, mean)) if is_clipped else mean
+                    found.append(TagScore(**about, tag=tag, mean=100 * shown, n=len(by_item)))
     return tuple(found)
 
 
-def _average(values: Mapping[str, Sequence[float | None]]) -> dict[str, float | None]:
-    """The mean of an item's samples; unknown if one of them is."""
-    known = {item: [value for value in own if value is not None] for item, own in values.items()}
-    return {item: math.fsum(own) / len(own) if len(own) == len(values[item]) else None for item, own in known.items()}
+_ByTag = dict[str, dict[str, list[tuple[float, float]]]]
+"""By tag and item, the value and the weight of each answer."""
 
 
-def _list_tags(item: Item) -> list[str]:
-    return [*dict.fromkeys([*item.tags, *(tag for criterion in item.criteria for tag in criterion.tags)])]
+def _find_value(scores: Sequence[ItemScore]) -> float | None:
+    """A value if every answer to an item has one."""
+    return None if any(score.value is None for score in scores) else scores[0].value
 
 
-def _score_tags(items: Sequence[Item], values: Mapping[str, float], verdicts: Said) -> dict[str, float]:
-    found: dict[str, list[float]] = defaultdict(list)
+def _average(items: Iterable[Sequence[tuple[float, float]]]) -> float:
+    """Over items, which count by their weights; the answers to an item are averaged first."""
+    sums = [
+        [math.fsum(part) / len(own) for part in ([value * weight for value, weight in own], [one[1] for one in own])]
+        for own in items
+    ]
+    return math.fsum(part for part, _ in sums) / math.fsum(whole for _, whole in sums)
+
+
+def _collect_points(items: Sequence[Item], scores: Mapping[str, Sequence[ItemScore]], said: Said) -> _ByTag:
+    """HealthBench: every tag is scored from the verdicts, see `score_by_tag`."""
+    found: _ByTag = defaultdict(lambda: defaultdict(list))
+    for sample in sorted({score.sample for item in items for score in scores[item.id]}):
+        verdicts = {item: own for (item, number), own in said.items() if number == sample}
+        for tag, values in list_by_tag(items, verdicts).items():
+            for item, value in values.items():
+                found[tag][item].append((value, 1.0))
+    return found
+
+
+def _collect_marks(items: Sequence[Item], scores: Mapping[str, Sequence[ItemScore]], said: Said) -> _ByTag:
+    """A tag of an item takes the item's score; a tag of criteria, named apart, the mean of their marks."""
+    found: _ByTag = defaultdict(lambda: defaultdict(list))
     for item in items:
-        for tag in item.tags:
-            found[tag].append(values[item.id])
-        for tag in dict.fromkeys(tag for criterion in item.criteria for tag in criterion.tags if tag not in item.tags):
-            judged = zip(item.criteria, verdicts.get(item.id, ()), strict=False)
-            marks = [mark for criterion, mark in judged if tag in criterion.tags and isinstance(mark, int | float)]
-            if marks:
-                found[tag].append(math.fsum(marks) / len(marks) / find_reading("writing").form.scale[1])
-    return {tag: math.fsum(own) / len(own) for tag, own in sorted(found.items())}
+        for score in scores[item.id]:
+            for tag in item.tags:
+                found[tag][item.id].append((score.value or 0.0, score.weight))
+            marks: dict[str, list[float]] = defaultdict(list)
+            for criterion, mark in zip(item.criteria, said.get((item.id, score.sample), ()), strict=False):
+                if isinstance(mark, int | float):
+                    for tag in criterion.tags:
+                        marks[f"{tag}, only its criteria"].append(mark)
+            for tag, own in marks.items():
+                value = math.fsum(own) / len(own) / find_reading("writing").form.scale[1]
+                found[tag][item.id].append((value, 1.0))
+    return found
 
 
 def control_all_styles(

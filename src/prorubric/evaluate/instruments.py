@@ -119,7 +119,13 @@ def score_by_tag(items: Sequence[Item], verdicts: Mapping[str, Sequence[Verdict]
     have it, and an item in which these have no positive points is left out. So is one that unknown verdicts leave open,
     and a tag without any score is left out as well.
     """
-    scores: dict[str, list[float]] = defaultdict(list)
+    scores = list_by_tag(items, verdicts)
+    return {tag: min(1.0, max(0.0, math.fsum(own.values()) / len(own))) for tag, own in sorted(scores.items())}
+
+
+def list_by_tag(items: Sequence[Item], verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, dict[str, float]]:
+    """The scores of HealthBench by tag and by the id of the item, not clipped; see `score_by_tag`."""
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
     for item in items:
         if item.id not in verdicts:
             continue
@@ -133,8 +139,8 @@ def score_by_tag(items: Sequence[Item], verdicts: Mapping[str, Sequence[Verdict]
             ]
             value = healthbench_score([points]).mean if any(weight > 0 for _, weight in points) else None
             if value is not None:
-                scores[tag].append(value)
-    return {tag: min(1.0, max(0.0, math.fsum(own) / len(own))) for tag, own in sorted(scores.items())}
+                scores[tag][item.id] = value
+    return scores
 
 
 def _find_failure(answer: PolicyAnswer) -> str:

@@ -291,8 +291,10 @@ def _list_pairs(found: Comparisons) -> Iterable[Row]:
         scores = row.by_seed.values()
         consistency = [score.consistency for score in scores if score.consistency is not None]
         bias = [score.position_bias for score in scores if score.position_bias is not None]
-        fields = ("benchmark", "judge", "policy", "other", "wins", "ties", "inconsistent", "losses", "n")
-        fields += ("unread", "unanswered")
+        fields = (
+            *("benchmark", "judge", "policy", "other", "wins", "ties", "inconsistent", "losses", "n"),
+            *("unread", "unanswered"),
+        )
         yield (
             {field: getattr(row, field) for field in fields}
             | {"win rate": _percent(row.win_rate), "low": _percent(row.low), "high": _percent(row.high)}

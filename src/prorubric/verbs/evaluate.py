@@ -448,10 +448,9 @@ def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
         repeats=[ItemScore(**row) for row in _read_folder(config.out / REPEATS, inputs)],
         pools={one.benchmark.name: len(one.items) for one in inputs.loaded},
     )
-    first = {key: {item: own for (item, sample), own in rows.items() if sample == 0} for key, rows in said.items()}
     answers = AnswerFile(config.out / ANSWERS)
     style = control_all_styles(inputs.loaded, games, answers) if config.style_control else ()
-    return found.model_copy(update={"tags": break_down(inputs.loaded, scores, first), "style": style})
+    return found.model_copy(update={"tags": break_down(inputs.loaded, scores, said), "style": style})
 
 
 async def _write_inspect_logs(config: EvaluateConfig, inputs: _Inputs) -> tuple[str, ...]:
