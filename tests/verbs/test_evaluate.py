@@ -1,5 +1,6 @@
 """Whole evaluations against a real server that is policies and judge: figures that were worked out by hand."""
 
+import csv
 import json
 import signal
 import sys
@@ -288,6 +289,39 @@ def test_no_protected_text_is_in_the_folder(data: Path, server: MisbehavingServe
     assert b"healthbench/p0" in held
     for text in (CANARY, SECRET, "says the word"):
         assert text.encode() not in held
+
+
+def test_no_text_of_gpqa_is_in_the_folder(data: Path, server: MisbehavingServer) -> None:
+    names = ("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
+    row = {"Record ID": "rec1", "Question": f"What does a {SECRET} weigh?", "Canary String": CANARY}
+    row |= {name: f"{SECRET} option {place}" for place, name in enumerate(names)} | {"High-level domain": "Physics"}
+    (data / "gpqa").mkdir()
+    with (data / "gpqa" / "gpqa_diamond.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [*row])
+        writer.writeheader()
+        writer.writerow(row)
+    config = make_config(data, server, "gpqa-diamond")
+    evaluate_policies(config)
+    held = b"".join(path.read_bytes() for path in config.out.rglob("*") if path.is_file())
+    assert (server.calls, b"gpqa-diamond/rec1" in held) == (2 * 4, True)
+    for text in (CANARY, SECRET, "weigh"):
+        assert text.encode() not in held
+
+
+def test_names_of_policies_and_judges_are_no_mark_up_on_the_page(data: Path, server: MisbehavingServer) -> None:
+    policies = (
+        Policy("<script>alert(1)</script>", name_model(server, "writes-rest")),
+        Policy("<b>x</b>", name_model(server, "writes-drink"), group="<i>g</i>", seed=1),
+    )
+    judges = (name_model(server, "<u>one</u>"), name_model(server, "two"))
+    benchmarks = ("healthbench", "pairs-medical", "probe-medical", "medqa")
+    config = make_config(data, server, *benchmarks, policy=policies, judge=judges)
+    evaluate_policies(config)
+    for path in (config.out / "report.html", *(config.out / "figures").iterdir()):
+        text = path.read_text()
+        assert "&lt;" in text
+        for name in ("<script>alert", "<b>x", "<i>g", "<u>one"):
+            assert name not in text
 
 
 def test_answers_come_from_files_too_and_a_missing_one_leaves_the_common_set(

@@ -204,7 +204,9 @@ def _balance(counts_B_K_4: Floats) -> Floats:
 def count_disagreements(verdicts: Iterable[CriterionVerdict], sides: Sides) -> tuple[Disagreement, ...]:
     """Every two judges, by benchmark and method, on the positive criteria of answers that both were asked about."""
     rows: dict[str, dict[str, dict[tuple[str, str, int, str], bool | None]]] = defaultdict(lambda: defaultdict(dict))
-    for row in verdicts:
+    kept = [*verdicts]
+    several = len({row.judge for row in kept}) > 1
+    for row in kept if several else ():
         if row.weight > 0:
             rows[row.benchmark][row.judge][row.policy, row.item, row.sample, row.criterion] = row.met
     found = []
