@@ -304,7 +304,7 @@ def test_no_text_of_gpqa_is_in_the_folder(data: Path, server: MisbehavingServer)
     evaluate_policies(config)
     held = b"".join(path.read_bytes() for path in config.out.rglob("*") if path.is_file())
     assert (server.calls, b"gpqa-diamond/rec1" in held) == (2 * 4, True)
-    for text in (CANARY, SECRET, "weigh"):
+    for text in (CANARY, SECRET, "What does a"):
         assert text.encode() not in held
 
 
