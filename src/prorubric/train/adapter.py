@@ -9,7 +9,6 @@ import logging
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -121,23 +120,16 @@ class StepLog:
         for due in sorted(pending for pending in self._pending if pending <= number):
             groups, rewards, responses = zip(*self._pending.pop(due), strict=True)
             if self._rollouts is not None:
-                _keep_rollout(self._rollouts / f"step-{due:04d}.jsonl.zst", rewards, responses)
+                rows = map(render_rollout_row, rewards, responses)
+                with open_rows(self._rollouts / f"step-{due:04d}.jsonl.zst", pa.schema([])) as write:
+                    for row in sorted(rows, key=lambda row: (row["place"], row["response"])):
+                        write(row)
             self._monitor.record(due, rewards, groups=groups)
         self._last = number
 
 
-def _keep_rollout(path: Path, rewards: Sequence[Reward], responses: Sequence[Mapping[str, Any]]) -> None:
-    rows = [
-        {
-            "task_id": reward.parts.task_id,
-            **response,
-            "tokens": reward.parts.tokens,
-            "reward": reward.value,
-            "score": reward.parts.score,
-            "verdicts": reward.parts.verdicts,
-        }
-        for reward, response in zip(rewards, responses, strict=True)
-    ]
-    with open_rows(path, pa.schema([])) as write:
-        for row in sorted(rows, key=lambda row: (row["place"], row["response"])):
-            write(row)
+def render_rollout_row(reward: Reward, response: Mapping[str, Any]) -> dict[str, Any]:
+    """A response of a rollout as it is kept: its text and where it is in the step, and what it earned."""
+    parts = reward.parts
+    earned = {"tokens": parts.tokens, "reward": reward.value, "score": parts.score, "verdicts": parts.verdicts}
+    return {"task_id": parts.task_id, **response, **earned}

@@ -14,7 +14,7 @@ from prorubric.reward.monitor import Monitor, MonitorConfig
 from prorubric.reward.reward import Reward, RewardRequest
 from prorubric.rubric.records import Response
 from prorubric.rubric.save import save_responses
-from prorubric.train.adapter import load_trainer
+from prorubric.train.adapter import load_trainer, render_rollout_row
 from prorubric.train.guidance import list_items
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import STOP, RunFolder
@@ -71,7 +71,8 @@ class _Follower:
         self._step, rest = divmod(state.global_step, self._updates)
         if rest:
             return
-        seen = _gather([(_read_text(case.text), reward) for case, reward in self._seen])
+        texts = [one.text if isinstance(one.text, str) else str(one.text[-1]["content"]) for one, _ in self._seen]
+        seen = _gather([(text, reward) for text, (_, reward) in zip(texts, self._seen, strict=True)])
         self._seen.clear()
         reason = self._record(self._monitor, seen) if self._monitor else None
         self._validate()
@@ -107,33 +108,20 @@ class _Follower:
 
     def _record(self, monitor: Monitor, seen: Sequence[tuple[str, Reward]]) -> str | None:
         """Keep the responses of a rollout and its record; gives the alarm if that is to end the run."""
-        size = self._run.settings.responses
+        settings, rows = self._run.settings, []
+        for number, (text, reward) in enumerate(seen):
+            place, response = divmod(number, settings.responses)
+            row = {"place": place, "response": response, "text": text}
+            if settings.scaffold and self._reward:
+                items = list_items(self._reward.reward.tasks[reward.parts.task_id])
+                sizes = (settings.responses, self._step, self._steps)
+                row["scaffold"] = scaffold_counts(len(items), *sizes, settings.scaffold)[response]
+            rows.append(render_rollout_row(reward, row))
         if self._run.rollouts_kept:
-            rows = (self._describe(number, text, reward) for number, (text, reward) in enumerate(seen))
             self._folder.save_rollout(self._step, rows)
-        groups = [number // size for number in range(len(seen))]
+        groups = [row["place"] for row in rows]
         alarms = monitor.record(self._step, [reward for _, reward in seen], groups=groups).alarms
         return str(alarms[0]) if alarms and self._run.stop_on_alarm else None
-
-    def _describe(self, number: int, text: str, reward: Reward) -> dict[str, Any]:
-        """One response of a rollout as a row."""
-        settings, parts = self._run.settings, reward.parts
-        place, response = divmod(number, settings.responses)
-        row = {
-            "task_id": parts.task_id,
-            "place": place,
-            "response": response,
-            "text": text,
-            "tokens": parts.tokens,
-            "reward": reward.value,
-            "score": parts.score,
-            "verdicts": parts.verdicts,
-        }
-        if settings.scaffold and self._reward:
-            items = list_items(self._reward.reward.tasks[parts.task_id])
-            sizes = (settings.responses, self._step, self._steps)
-            row["scaffold"] = scaffold_counts(len(items), *sizes, settings.scaffold)[response]
-        return row
 
     def _validate(self) -> None:
         """Answer the held-out prompts if it is time and they have not been answered yet."""
@@ -151,10 +139,6 @@ class _Follower:
             texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
             found = zip(tasks, texts, map(len, answers), strict=True)
             save_responses(path, (Response(task_id=task.id, text=text, tokens=size) for task, text, size in found))
-
-
-def _read_text(completion: Any) -> str:
-    return completion if isinstance(completion, str) else str(completion[-1]["content"])
 
 
 def _answer(trainer: Any, prompts: Sequence[list[int]], run: TrainRun, step: int) -> list[list[int]]:
