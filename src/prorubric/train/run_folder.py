@@ -121,7 +121,7 @@ class RunFolder:
 
     def save_rollout(self, rollout: int, rows: Iterable[Mapping[str, Any]]) -> None:
         """Keep the responses of a rollout."""
-        with open_rows(self._name_rollout(rollout), pa.schema([])) as write:
+        with open_rows(self.path / "rollouts" / f"step-{rollout:04d}.jsonl.zst", pa.schema([])) as write:
             for row in rows:
                 write(row)
 
@@ -145,7 +145,11 @@ class RunFolder:
         for path in set(self.checkpoints.glob("checkpoint-*")) - {checkpoint.path for checkpoint in sealed}:
             shutil.rmtree(path)
         newest = sealed[-1] if sealed else None
-        last = newest.rollout if newest else 0
+        self.cut_records(newest.rollout if newest else 0)
+        return newest
+
+    def cut_records(self, last: int) -> None:
+        """Remove the records and responses of all rollouts after the last."""
         if self.steps.exists():
             lines = self.steps.read_bytes().splitlines(keepends=True)
             kept = [line for line in lines if line.endswith(b"\n") and parse_json(line)["step"] <= last]
@@ -154,7 +158,3 @@ class RunFolder:
         for path in self.path.glob("rollouts/step-*.jsonl.zst"):
             if int(path.name.removeprefix("step-").partition(".")[0]) > last:
                 path.unlink()
-        return newest
-
-    def _name_rollout(self, rollout: int) -> Path:
-        return self.path / "rollouts" / f"step-{rollout:04d}.jsonl.zst"

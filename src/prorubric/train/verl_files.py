@@ -18,14 +18,13 @@ from prorubric.datasets.carry import MESSAGES_TYPE
 from prorubric.datasets.load import load_responses, load_tasks
 from prorubric.datasets.sources import verl
 from prorubric.errors import ConfigError, ProRubricError, SourceError
-from prorubric.files.json import parse_json
-from prorubric.files.read import read_rows
-from prorubric.files.write import open_rows, open_whole, write_json
+from prorubric.files.write import open_rows, write_json
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_responses
 from prorubric.text.show import count
 from prorubric.train.adapter import load_trainer
 from prorubric.train.recipe import TrainRun
+from prorubric.train.run_folder import RunFolder
 from prorubric.train.scaffold import scaffold_prompt
 from prorubric.train.verl_settings import AGENT_LOOPS, CHECKPOINTS, DUMPS, HELD_OUT, ROWS, check_run
 
@@ -40,7 +39,7 @@ _ANSWERS = pa.schema({"messages": MESSAGES_TYPE})
 
 def prepare(folder: Path) -> None:
     """Write what verl reads, refuse long prompts, and remove the records of rollouts that verl will make again."""
-    run = TrainRun(**parse_json((folder / "run.json").read_bytes()))
+    run = RunFolder(folder).load_run()
     write_inputs(run, folder)
     if run.settings.kind == "grpo":
         check_lengths(run, folder, load_trainer("transformers", "verl", "trl").AutoTokenizer.from_pretrained(run.model))
@@ -49,15 +48,9 @@ def prepare(folder: Path) -> None:
 
 def cut_back(folder: Path) -> int:
     """Remove what was recorded after verl's newest checkpoint, whose rollout is given; 0 if there is none."""
-    newest, steps = folder / CHECKPOINTS / "latest_checkpointed_iteration.txt", folder / "steps.jsonl"
+    newest = folder / CHECKPOINTS / "latest_checkpointed_iteration.txt"
     last = int(newest.read_text()) if newest.exists() else 0
-    if steps.exists():
-        lines = steps.read_bytes().splitlines(keepends=True)
-        with open_whole(steps) as stream:
-            stream.writelines(line for line in lines if line.endswith(b"\n") and parse_json(line)["step"] <= last)
-    for path in (folder / "rollouts").glob("step-*.jsonl.zst"):
-        if int(path.name.removeprefix("step-").split(".")[0]) > last:
-            path.unlink()
+    RunFolder(folder).cut_records(last)
     return last
 
 
@@ -70,17 +63,13 @@ def write_inputs(run: TrainRun, folder: Path) -> None:
         return
     scaffold = run.settings.scaffold
     agent = {} if scaffold is None else {"agent_name": SCAFFOLD_LOOP}
-    rows = (tasks[_name_task(row.value)] for row in read_rows(folder / "rows.jsonl"))
+    rows = (tasks[name] for name in RunFolder(folder).load_rows())
     _write_prompts(folder / ROWS, rows, "train", agent)
     if run.validate is not None:
         _write_prompts(folder / HELD_OUT, load_tasks(folder.parent / "held-out.jsonl", strict=True), "test", {})
     if scaffold is not None:
         loop = {"_target_": "prorubric.train.verl_scaffold.ScaffoldLoop", "folder": str(folder.absolute())}
         write_json(folder / AGENT_LOOPS, [{"name": SCAFFOLD_LOOP, **loop}])  # YAML reads JSON
-
-
-def _name_task(row: Any) -> str:
-    return str(row["task_id"])
 
 
 def _write_prompts(path: Path, tasks: Iterable[Task], split: str, more: Mapping[str, str]) -> None:
@@ -125,7 +114,7 @@ def check_lengths(run: TrainRun, folder: Path, tokenizer: Any) -> None:
 
 def _list_prompts(run: TrainRun, folder: Path) -> Iterator[tuple[Task, list[dict[str, Any]]]]:
     settings = run.settings
-    used = {_name_task(row.value) for row in read_rows(folder / "rows.jsonl")}
+    used = {*RunFolder(folder).load_rows()}
     for task in load_tasks(folder.parent / "tasks.jsonl", strict=True):
         if task.id in used and settings.scaffold is not None:
             place = {"step": 1, "steps": settings.rollouts, "rollout": 0, "responses": settings.responses}

@@ -5,14 +5,12 @@ loop in its column `agent_name`; rows to validate on name none, so validation ha
 calls, and the responses are rewarded as answers to the original prompt.
 """
 
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from prorubric.datasets.sources.verl import parse_extra_info
-from prorubric.files.json import parse_json
-from prorubric.train.recipe import TrainRun
+from prorubric.train.run_folder import RunFolder
 from prorubric.train.scaffold import Scaffold, scaffold_counts, scaffold_prompt
 from prorubric.train.verl import SCAFFOLD
 
@@ -22,7 +20,7 @@ class ScaffoldLoop:
 
     def __init__(self, folder: str, **given: Any) -> None:
         single = import_module("verl.experimental.agent_loop.single_turn_agent_loop").SingleTurnAgentLoop
-        self._loop, self._run = single(**given), _load_run(folder)
+        self._loop, self._run = single(**given), RunFolder(Path(folder)).load_run()
 
     async def run(self, sampling_params: dict[str, Any], **columns: Any) -> Any:
         """Answer the scaffolded prompt; the ids that are trained on are those of `train_on`."""
@@ -39,8 +37,3 @@ class ScaffoldLoop:
             # Both belong to the prompt that was shown.
             output.response_logprobs = output.routed_experts = None
         return output
-
-
-@cache
-def _load_run(folder: str) -> TrainRun:
-    return TrainRun(**parse_json((Path(folder) / "run.json").read_bytes()))
