@@ -118,8 +118,7 @@ def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = (), only
     runs = choose_runs(list_runs(loaded), only)
     rejects = Rejects(keep=False)
     split = split_tasks(loaded, _read_briefly(loaded, runs, rejects.add))
-    _check_judging(loaded)
-    _check_tasks(loaded, runs, split)
+    _check_asked(loaded, runs, split)
     steps = [_count_steps(run, split) for run in runs]
     questions = [_count_questions(loaded, run, split, last) for run, last in zip(runs, steps, strict=True)]
     low, usual, high = _price(loaded, runs, list(chain.from_iterable(questions)))
@@ -212,16 +211,13 @@ def lay_rows(tasks: Sequence[str], settings: Settings, seed: int) -> Iterator[di
 
     The order depends on the seed and the ids, and not on the method, so all methods of a seed see the same prompts.
     """
-    numbered = enumerate(chain.from_iterable(_shuffle(tasks, f"{seed}/{epoch}") for epoch in range(10**9)))
-    for number, task_id in numbered:
-        if number == settings.rollouts * settings.prompts:
-            return
+    order: list[str] = []
+    for number in range(settings.rollouts * settings.prompts):
+        epoch, turn = divmod(number, len(tasks))
+        if turn == 0:
+            order = sorted(tasks, key=lambda name: hashlib.sha256(f"{seed}/{epoch}/{name}".encode()).digest())
         step, place = divmod(number, settings.prompts)
-        yield {"step": step + 1, "place": place, "task_id": task_id}
-
-
-def _shuffle(tasks: Sequence[str], salt: str) -> list[str]:
-    return sorted(tasks, key=lambda name: hashlib.sha256(f"{salt}/{name}".encode()).digest())
+        yield {"step": step + 1, "place": place, "task_id": order[turn]}
 
 
 def list_validations(run: TrainRun, last: int) -> list[int]:
@@ -288,8 +284,11 @@ def _brief_row(row: Any, wanted: Sequence[Reading], *, keep: bool) -> Brief | No
         messages = [Message.model_construct(**turn) for turn in row["messages"]]
         sizes = {"criteria": len(row["rubric"]), "dimensions": len(row.get("protocol") or ())}
         asked = {reading.name: sizes[reading.name] for reading in wanted}
-        if not all(asked.values()) or not all(map(_is_plain, row["rubric"])) or not all(m.content for m in messages):
+        if not all(asked.values()) or not all(message.content for message in messages):
             return None
+        for item in row["rubric"]:
+            if "check" in item or not item["criterion"].strip() or not isfinite(item["weight"]) or item["weight"] == 0:
+                return None
         placed = sorted(index for part in row.get("protocol") or () for index in part["indices"])
         if placed and placed != list(range(1, len(row["rubric"]) + 1)):
             return None
@@ -297,11 +296,6 @@ def _brief_row(row: Any, wanted: Sequence[Reading], *, keep: bool) -> Brief | No
         return Brief(str(row["id"]), hash_prompt(messages), characters, asked, row=row if keep else None)
     except (KeyError, TypeError, AttributeError):
         return None
-
-
-def _is_plain(item: Any) -> bool:
-    """True for a criterion that can be read, and has no check."""
-    return "check" not in item and bool(item["criterion"].strip()) and isfinite(item["weight"]) and item["weight"] != 0
 
 
 def brief_task(task: Task, wanted: Sequence[Reading] = (), schemes: Sequence[str] = ()) -> Brief:
@@ -328,11 +322,11 @@ def find_judging(judging: JudgeConfig, judges: Judges) -> JudgeConfig:
     return judging if len(list_judges(judges)) > 1 else replace(judging, cascade=None)
 
 
-def _check_judging(recipe: Recipe) -> None:
-    """Raise in one line if the judges cannot be asked as the recipe says."""
-    asked = list_questions(recipe).values()
-    for scheme in (one.scheme for one in asked if one.scheme is not None):
-        check_alone(scheme)
+def _check_asked(recipe: Recipe, runs: Sequence[TrainRun], split: Split) -> None:
+    """Raise in one line if the judges cannot be asked as the recipe says, or tasks lack what a scheme needs."""
+    for asked in list_questions(recipe).values():
+        if asked.scheme is not None:
+            check_alone(asked.scheme)
     if recipe.judging.cascade is not None and recipe.judge is not None:
         names = list_judges(recipe.judge)
         if len(names) != 2 or (recipe.judging.votes == 1 and not _gives_probabilities(names[0])):
@@ -340,10 +334,6 @@ def _check_judging(recipe: Recipe) -> None:
             raise ConfigError(
                 "judging.cascade needs two judges, the first of which knows how sure it is", remedy=remedy
             )
-
-
-def _check_tasks(recipe: Recipe, runs: Sequence[TrainRun], split: Split) -> None:
-    """Raise in one line if tasks lack what a scheme needs, or the judge cannot read it."""
     own = recipe.validate.tasks if recipe.validate else None
     for briefs, what, place in ((split.training, "trained", recipe.tasks), (split.held_out, "validated", own)):
         if lacking := [brief for brief in briefs if brief.problem]:
