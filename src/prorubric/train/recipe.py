@@ -164,24 +164,17 @@ def load_recipe(path: Path | str, changes: Sequence[str] = ()) -> Recipe:
         name, equals, value = change.partition("=")
         if not equals:
             raise ConfigError(f"--set {change}: a change looks like field=value, for example --set rollouts=4")
-        _put(found, name.strip().split("."), _read_value(value))
+        row = next(read_yaml(Path("--set"), f"value: {value}")).value
+        *parts, last = name.strip().split(".")
+        inner = found
+        for part in parts:
+            inner[part] = dict(inner[part]) if isinstance(inner.get(part), Mapping) else {}
+            inner = inner[part]
+        inner[last] = row and row["value"]
     try:
         return _make_recipe(found, path)
     except ConfigError as error:
         raise error.at(path) from None
-
-
-def _read_value(text: str) -> Any:
-    row = next(read_yaml(Path("--set"), f"value: {text}")).value
-    return row and row["value"]
-
-
-def _put(found: dict[str, Any], steps: Sequence[str], value: Any) -> None:
-    for step in steps[:-1]:
-        inner = found.get(step)
-        found[step] = dict(inner) if isinstance(inner, Mapping) else {}
-        found = found[step]
-    found[steps[-1]] = value
 
 
 def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
