@@ -71,7 +71,12 @@ class ProRubricORM:
     def __init__(self, args: Any = None, *, config: RewardConfig, channels: bool = False) -> None:
         if channels:
             check_channels(config.scheme)
-            _check_scaling(args)
+            estimator, scale = getattr(args, "advantage_estimator", None), getattr(args, "scale_rewards", None)
+            if estimator != "grpo" or scale not in ("none", "batch"):
+                raise ConfigError(
+                    f"channels: advantage_estimator is {estimator!r} and scale_rewards is {scale!r}, and ms-swift "
+                    "would not take their sum as it is; use grpo with --scale_rewards none, or batch"
+                )
         self.args = args
         self.channels = channels
         self.reward = RubricReward(config)
@@ -133,13 +138,3 @@ def _describe_part(count: int, size: int) -> str:
         f"this process has {count} of {size} responses; make per_device_train_batch_size × "
         "gradient_accumulation_steps a multiple of num_generations"
     )
-
-
-def _check_scaling(args: Any) -> None:
-    """Refuse settings under which ms-swift would not take the sum over channels as the advantage."""
-    estimator, scale = getattr(args, "advantage_estimator", None), getattr(args, "scale_rewards", None)
-    if estimator != "grpo" or scale not in ("none", "batch"):
-        raise ConfigError(
-            f"channels: advantage_estimator is {estimator!r} and scale_rewards is {scale!r}, and ms-swift would not "
-            "take their sum as it is; use grpo with --scale_rewards none, or batch"
-        )

@@ -39,7 +39,12 @@ class ScaffoldRollout:
         """The ids of the prompts to train on, and of the answers to the prompts that the policy saw."""
         original_ids = shown_ids = trainer._tokenize_prompts(prompts)[0]
         if trainer.model.training:
-            self._check(trainer)
+            corrects = trainer.use_vllm and trainer.vllm_importance_sampling_correction
+            if self.scaffold.train_on == "original" and corrects:
+                raise ConfigError(
+                    "vLLM's log-probabilities are those of the scaffolded prompt, and the loss is on the original; set "
+                    "vllm_importance_sampling_correction=False"
+                )
             shown_ids = trainer._tokenize_prompts(self._scaffold(prompts, trainer))[0]
         # One answer to each prompt: the prompts of a group differ, and TRL has already repeated them.
         if self._generate is None:
@@ -57,21 +62,10 @@ class ScaffoldRollout:
         step = micro_batches // (args.steps_per_generation * trainer.num_iterations) + 1
         first = trainer.accelerator.process_index * len(prompts)
         place = {"seed": self.seed, "step": step, "steps": self.steps, "responses": responses}
-        return [
-            scaffold_prompt(self._find(prompt), self.scaffold, rollout=number % responses, **place)
-            for number, prompt in enumerate(prompts, first)
-        ]
-
-    def _find(self, prompt: Chat) -> Task:
-        found = self._tasks.get(tuple((turn["role"], turn["content"]) for turn in prompt))
-        if found is None:
-            raise ConfigError(f"no task has the prompt {show(prompt)}; give the rollout the tasks of the dataset")
-        return found
-
-    def _check(self, trainer: Any) -> None:
-        corrects = trainer.use_vllm and trainer.vllm_importance_sampling_correction
-        if self.scaffold.train_on == "original" and corrects:
-            raise ConfigError(
-                "vLLM's log-probabilities are those of the scaffolded prompt, and the loss is on the original; set "
-                "vllm_importance_sampling_correction=False"
-            )
+        shown: list[Chat] = []
+        for number, prompt in enumerate(prompts, first):
+            task = self._tasks.get(tuple((turn["role"], turn["content"]) for turn in prompt))
+            if task is None:
+                raise ConfigError(f"no task has the prompt {show(prompt)}; give the rollout the tasks of the dataset")
+            shown.append(scaffold_prompt(task, self.scaffold, rollout=number % responses, **place))
+        return shown

@@ -14,7 +14,7 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, lru_cache
@@ -286,19 +286,18 @@ class GroupRewardManager:
 
     @cached_property
     def _validation_ids(self) -> set[str]:
-        validation, training = (set(self._read_names(self._data[key])) for key in ("val_files", "train_files"))
-        if both := sorted(validation & training):
+        copy_to_local = import_module("verl.utils.fs").copy_to_local  # data files may be remote
+        names: dict[str, set[str]] = {"val_files": set(), "train_files": set()}
+        for key, found in names.items():
+            files = self._data[key]
+            for file in [files] if isinstance(files, str) else files or ():
+                rows = read_rows(Path(copy_to_local(str(Path(file).expanduser()))))
+                found.update(_name_task(_read_row(row.value or {}), self._column) for row in rows)
+        if both := sorted(names["val_files"] & names["train_files"]):
             line = f"{len(both)} tasks are in both data.train_files and data.val_files, such as {both[0]!r}"
             remedy = "hold tasks out, or give each row its split in extra_info"
             raise ConfigError(f"{line}, so training cannot be told from validation", remedy=remedy)
-        return validation
-
-    def _read_names(self, files: Any) -> Iterator[str]:
-        """The names of the tasks in verl's data files, which may be remote."""
-        copy_to_local = import_module("verl.utils.fs").copy_to_local
-        for file in [files] if isinstance(files, str) else files or ():
-            for row in read_rows(Path(copy_to_local(str(Path(file).expanduser())))):
-                yield _name_task(_read_row(row.value or {}), self._column)
+        return names["val_files"]
 
 
 def _check_estimator(algorithm: Any, channels: bool) -> None:

@@ -19,21 +19,19 @@ class AnswerDataset:
     """Conversations from parquet, each of which ends with the answer to learn."""
 
     def __init__(self, parquet_files: Any, tokenizer: Any, config: Mapping[str, Any], **_: Any) -> None:
-        self._tokenizer = tokenizer
         files = [parquet_files] if isinstance(parquet_files, str) else list(parquet_files)
         chats = [(row.value or {})["messages"] for file in files for row in read_rows(Path(file))]
-        rows = [self._tokenize(chat) for chat in chats]
+        rows: list[tuple[list[int], list[int]]] = []
+        for chat in chats:
+            prompt = tokenizer.apply_chat_template(chat[:-1], add_generation_prompt=True, tokenize=False)
+            parts = tokenizer([prompt, chat[-1]["content"]], add_special_tokens=False)["input_ids"]
+            rows.append((parts[0], [*parts[1], tokenizer.eos_token_id]))
         self._rows = [row for row in rows if len(row[0]) + len(row[1]) <= config["max_length"]]
         if len(self._rows) < len(rows):
             long = len(rows) - len(self._rows)
             _log.warning(
                 "%d of %d rows have more than %d tokens and are left out", long, len(rows), config["max_length"]
             )
-
-    def _tokenize(self, chat: list[Mapping[str, Any]]) -> tuple[list[int], list[int]]:
-        prompt = self._tokenizer.apply_chat_template(chat[:-1], add_generation_prompt=True, tokenize=False)
-        parts = self._tokenizer([prompt, chat[-1]["content"]], add_special_tokens=False)["input_ids"]
-        return parts[0], [*parts[1], self._tokenizer.eos_token_id]
 
     def __len__(self) -> int:
         return len(self._rows)
