@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from prorubric.errors import ConfigError, ProRubricError
 from prorubric.files.write import write_json
@@ -135,19 +135,15 @@ class Supervisor:
                 prepare = [self.command[0], "-m", "prorubric.train.verl_files", str(self.folder)]
                 if code := subprocess.run(prepare, stdout=log, stderr=log, check=False).returncode:  # noqa: S603 - ours
                     return code
-            return self._follow_child(judge, log)
-
-    def _follow_child(self, judge: ThreadPoolExecutor, log: BinaryIO) -> int:
-        with (
-            subprocess.Popen(  # noqa: S603 - the command is ours
+            child = subprocess.Popen(  # noqa: S603 - the command is ours
                 [*self.command],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 env={**os.environ, _WATCHED: "1"},
-            ) as child,
-        ):
+            )
+        with child:
             try:
                 while child.poll() is None:
                     self._look(judge)
@@ -214,7 +210,13 @@ class Supervisor:
         state = read_state(self.folder)
         if code == 0 and state.state in ("done", "stopped"):
             return state
-        reason = state.reason if state.state == "failed" else _describe_end(code, self.folder / LOG)
+        reason = state.reason
+        if state.state != "failed":  # the child did not say why it ended: the last line of its output may
+            how = f"exit code {code}" if code else "its work not done"
+            how = f"signal {signal.Signals(-code).name}" if code < 0 else how
+            lines = (self.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
+            reason = f"the trainer ended with {how} ({last[:200]}); see {self.folder / LOG}"
         write_json(self.folder / STATE, {**state.model_dump(), "state": "failed", "reason": reason})
         raise ProRubricError(reason, place=f"run {self.run.name}")
 
@@ -229,11 +231,3 @@ def _end(child: "subprocess.Popen[Any]", number: signal.Signals) -> None:
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-
-
-def _describe_end(code: int, log: Path) -> str:
-    """Why a child ended that did not say so itself: the last line of its output."""
-    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}" if code else "its work not done"
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
-    return f"the trainer ended with {how} ({last[:200]}); see {log}"

@@ -67,15 +67,18 @@ class Validator:
         if not questions or not answers:
             return None
         judged = {name: self._judge(asked, answers) for name, asked in questions.items()}
-        rows: list[dict[str, Score]] = []
-        for place, answer in enumerate(answers):
-            found = {name: self._score(answer, judged[name][place], asked.scheme) for name, asked in questions.items()}
-            rows.append(found)
+        rows = [
+            {name: self._score(answer, judged[name][place], asked.scheme) for name, asked in questions.items()}
+            for place, answer in enumerate(answers)
+        ]
         unknown = sum(any(score.value is None for score in row.values()) for row in rows)
         if unknown > self.recipe.max_unknown * len(rows):
             raise BreakerError(f"step {step}: {count(unknown, 'answer')} of {len(rows)} could not be judged")
         for name, given in judged.items():
-            _save(folder / FILES[name], answers, given)
+            with open_rows(folder / FILES[name], ROW_SCHEMA) as write:
+                for answer, found in zip(answers, given, strict=True):
+                    verdicts = {reading: judgement.verdicts for reading, judgement in found.items()}
+                    write(render_verdict_row(answer.task_id, answer.sample, verdicts))
         with open_rows(folder / SCORES, ROW_SCHEMA) as write:
             for answer, scores in zip(answers, rows, strict=True):
                 write(render_score_row(answer.task_id, answer.sample, scores))
@@ -117,13 +120,6 @@ def load_validated(folder: Path) -> Validated | None:
         return Validated(**parse_json((folder / SUMMARY).read_bytes()))
     except (OSError, ValueError, TypeError, RubricError):
         return None
-
-
-def _save(path: Path, answers: Sequence[Response], judged: Sequence[Mapping[str, Judgement]]) -> None:
-    with open_rows(path, ROW_SCHEMA) as write:
-        for answer, found in zip(answers, judged, strict=True):
-            verdicts = {name: judgement.verdicts for name, judgement in found.items()}
-            write(render_verdict_row(answer.task_id, answer.sample, verdicts))
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
