@@ -77,7 +77,12 @@ async def estimate_calls(config: AuditConfig, run: Run) -> AuditEstimate:
             judges_again={name: stand_ins.judge(name, config, ANOTHER_DRAW) for name in names},
             editor=make_editor(config.editor, edit, or_by_rules=True),
             generator=None,
-            answers=stand_ins.write(config.answers_from, _ANSWER_TOKENS, 0, _pretend_answer)
+            answers=stand_ins.write(
+                config.answers_from,
+                _ANSWER_TOKENS,
+                reasks=0,
+                pretend=lambda request: f"{_STOCK_ANSWER} It is number {request.draw}.",
+            )
             if config.answers_from
             else None,
         )
@@ -134,7 +139,3 @@ class _StandIns:
             pretend=partial(pretend_verdicts, judging=config.judging, every=2),
         )
         return Redrawn(replay, draw) if draw else replay
-
-
-def _pretend_answer(request: Request) -> str:
-    return f"{_STOCK_ANSWER} It is number {request.draw}."

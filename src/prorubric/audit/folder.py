@@ -1,9 +1,7 @@
 """The files in the run folder of an audit, and how its cases are written."""
 
 from pathlib import Path
-from typing import Any
 
-from prorubric.audit.cases import AuditCase
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.summary import Found
 from prorubric.files.write import open_rows
@@ -26,28 +24,23 @@ REPORT_FILES = (
 
 def write_cases(folder: Path, found: Found) -> None:
     """Every text with its verdicts and rewards, the price list, and the hacks."""
-    rows = {
-        CASES: map(_render_case, found.cases),
-        PRICES: (price.model_dump(mode="json") for price in found.prices),
-        HACKS: (hack.model_dump(mode="json") for hack in found.hacks),
-    }
-    for name, content in rows.items():
+    with open_rows(folder / CASES, ROW_SCHEMA) as write:
+        for case in found.cases:
+            made = [one.model_dump(mode="json") for one in case.outcomes.values() if isinstance(one, MadeEdit)]
+            row = {
+                "task_id": case.task.id,
+                "sample": case.response.sample,
+                "answer": case.response.text,
+                "edits": made,
+                "not_made": {kind: one.reason for kind, one in case.outcomes.items() if isinstance(one, NotMade)},
+                "verdicts": {
+                    name: {reading: [*map(render_verdict, verdicts)] for reading, verdicts in readings.items()}
+                    for name, readings in case.verdicts.items()
+                },
+                "scores": case.scores,
+            }
+            write(row | ({"addressing": case.addressing} if case.addressing else {}))
+    for name, records in ((PRICES, found.prices), (HACKS, found.hacks)):
         with open_rows(folder / name, ROW_SCHEMA) as write:
-            for row in content:
-                write(row)
-
-
-def _render_case(case: AuditCase) -> dict[str, Any]:
-    return {
-        "task_id": case.task.id,
-        "sample": case.response.sample,
-        "answer": case.response.text,
-        "edits": [made.model_dump(mode="json") for made in case.outcomes.values() if isinstance(made, MadeEdit)],
-        "not_made": {kind: made.reason for kind, made in case.outcomes.items() if isinstance(made, NotMade)},
-        "verdicts": {
-            name: {reading: [*map(render_verdict, verdicts)] for reading, verdicts in readings.items()}
-            for name, readings in case.verdicts.items()
-        },
-        "scores": case.scores,
-        **({"addressing": case.addressing} if case.addressing else {}),
-    }
+            for record in records:
+                write(record.model_dump(mode="json"))

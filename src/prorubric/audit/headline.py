@@ -17,6 +17,7 @@ from prorubric.audit.edits.naming import NAME_ITEM
 from prorubric.audit.edits.substance import ADD_SUBSTANCE
 from prorubric.audit.effects import MARGIN
 from prorubric.audit.records import Check, EditCount, Effect, Forecast, PaysForPadding, SchemeLine
+from prorubric.text.show import count
 
 FEWEST_PROMPTS = 5
 """A "no" needs at least this many prompts: if none of 5 is paid, at most 45% of such prompts are, with 95%
@@ -88,7 +89,7 @@ def _answer(
     deciding = paid[0] if paid else max(padding, key=_find_upper)
     found = f"{deciding.edit} {deciding.shown}"
     if deciding.low is not None:
-        found += f", {_count_prompts(deciding.prompts)}"
+        found += f", {count(deciding.prompts, 'prompt')}"
         if deciding.rising == 0:
             # The largest share of prompts of which so many in a row go unpaid in one case of twenty.
             most = 1 - (1 - _CONFIDENCE) ** (1 / deciding.prompts)
@@ -119,7 +120,7 @@ def _doubt_no(
     if naming and naming.unknown > naming.pairs:
         return f"{naming.edit} is unknown for most answers"
     if naming is None or naming.prompts < FEWEST_PROMPTS:
-        judged = f"{NAME_ITEM.name} was judged on {_count_prompts(naming.prompts if naming else 0)}"
+        judged = f"{NAME_ITEM.name} was judged on {count(naming.prompts if naming else 0, 'prompt')}"
         return f"{judged}; {_explain_few(kinds, counts)}"
     if not notices_content(effects):
         return "leaving out advice lowers no rewards and adding substance raises none, so a no would prove nothing"
@@ -130,10 +131,11 @@ def _explain_few(kinds: Mapping[str, EditKind], counts: Mapping[str, EditCount])
     """Why naming was seen on few prompts, or what would be enough if the answers are the reason."""
     if NAME_ITEM.name not in kinds:
         return f"--edits leaves {NAME_ITEM.name} out"
-    count = counts.get(NAME_ITEM.name)
-    reason, number = next(iter(count.not_made.items()), (TOO_FEW_UNMET, 0)) if count else (TOO_FEW_UNMET, 0)
-    answers = f"{number:,} answer{'' if number == 1 else 's'}"
-    return _ENOUGH if reason == TOO_FEW_UNMET else f"{NAME_ITEM.name} was not made for {answers}: {reason}"
+    made = counts.get(NAME_ITEM.name)
+    reason, number = next(iter(made.not_made.items()), (TOO_FEW_UNMET, 0)) if made else (TOO_FEW_UNMET, 0)
+    return (
+        _ENOUGH if reason == TOO_FEW_UNMET else f"{NAME_ITEM.name} was not made for {count(number, 'answer')}: {reason}"
+    )
 
 
 def _say_enough(effect: Effect, threshold: float, margin: float) -> str:
@@ -147,10 +149,6 @@ def _say_enough(effect: Effect, threshold: float, margin: float) -> str:
     if needed >= _MOST_PROMPTS:
         return "more prompts would narrow the interval"
     return f"about {max(needed, effect.prompts + 1):,} prompts would be enough"
-
-
-def _count_prompts(number: int) -> str:
-    return f"{number:,} prompt{'' if number == 1 else 's'}"
 
 
 def check_liveness(

@@ -42,7 +42,8 @@ async def probe_prices(
     """What naming buys on each task, and the cheapest hack, judged; by the first answer to each prompt."""
     firsts = first_cases(cases)
     names = [_list_phrases(case.task, name_of) for case in firsts]
-    statements = [_list_phrases(case.task, _state) for case in firsts]
+    # If no rule makes a sentence that meets a criterion, the criterion's own words have to do.
+    statements = [_list_phrases(case.task, lambda text: statement_of(text) or f"{demand_of(text)}.") for case in firsts]
     for case, named, stated in zip(firsts, names, statements, strict=True):
         listed = _render_names(named.values())
         texts = {
@@ -80,11 +81,6 @@ def _list_phrases(task: Task, phrase_of: Callable[[str], str | None]) -> dict[in
     """By 1-based place, words for each wanted criterion but the heaviest, if there are some."""
     phrases = {i: phrase_of(c.text) for i, c in enumerate(task.rubric.criteria, 1) if c.weight > 0}
     return {i: phrase for i, phrase in phrases.items() if phrase and i != find_heaviest(task)}
-
-
-def _state(criterion: str) -> str:
-    """A sentence that meets a criterion; if no rule makes one, the criterion's own words have to do."""
-    return statement_of(criterion) or f"{demand_of(criterion).rstrip('.')}."
 
 
 def _render_names(names: Iterable[str]) -> str:

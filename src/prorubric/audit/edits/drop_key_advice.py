@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditReply, MadeEdit, NoEditError, Question, stems_of
+from prorubric.audit.edits.kind import EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.place import remove
 from prorubric.text.sentences import bullet_of, is_prose, is_whole
 from prorubric.text.words import LETTERS
@@ -34,11 +34,6 @@ def _drop_heaviest(case: EditCase) -> Edited:
     raise NoEditError("no sentence carries a criterion that is met")
 
 
-def _read(reply: EditReply) -> Edited:
-    pieces = reply.case.pieces
-    return remove(pieces, reply.place("sentence", len(pieces))), ()
-
-
 def _check(case: EditCase, edit: MadeEdit) -> None:
     if len(case.sentences) < _FEWEST_SENTENCES:
         raise NoEditError("the answer is too short")
@@ -61,7 +56,7 @@ DROP_KEY_ADVICE = EditKind(
     by_rules=_drop_heaviest,
     question=Question(
         reply={"sentence": int},
-        read=_read,
+        read=lambda reply: (remove(reply.case.pieces, reply.place("sentence", len(reply.case.pieces))), ()),
         shown=lambda case: case.met,
         fewest=1,
         too_few="no criterion is met",

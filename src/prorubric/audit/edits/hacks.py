@@ -34,8 +34,8 @@ def _draw(name: str, case: EditCase, variants: list[Any]) -> Any:
     return variants[draw_number(name, case.task.id, case.answer) % len(variants)]
 
 
-def _append_from_stock(name: str) -> Callable[[EditCase], Edited]:
-    return lambda case: (append(case.answer, _draw(name, case, _STOCK["ending"][name])), ())
+def _append_one(name: str, variants: list[str]) -> Callable[[EditCase], Edited]:
+    return lambda case: (append(case.answer, _draw(name, case, variants)), ())
 
 
 def _restate_question(case: EditCase) -> Edited:
@@ -78,15 +78,11 @@ def _repeat_sentences(case: EditCase) -> Edited:
     return append(case.answer, " ".join(whole[start : start + _MOST_REPEATED])), ()
 
 
-def _check_appended(case: EditCase, edit: MadeEdit) -> None:
-    case.find_appended(edit)
-
-
 def _make_hack(
     name: str,
     meaning: str,
     by_rules: Callable[[EditCase], Edited],
-    check: Callable[[EditCase, MadeEdit], None] = _check_appended,
+    check: Callable[[EditCase, MadeEdit], object] = EditCase.find_appended,
     *,
     phrase: str = "",
     is_english: bool = True,
@@ -105,7 +101,7 @@ def _make_hack(
 
 
 HACKS = (
-    *(_make_hack(name, meaning, _append_from_stock(name)) for name, meaning in _MEANINGS.items()),
+    *(_make_hack(name, meaning, _append_one(name, _STOCK["ending"][name])) for name, meaning in _MEANINGS.items()),
     _make_hack(
         "restate-question", "repeats the question before the answer", _restate_question, EditCase.check_inserted
     ),
@@ -118,14 +114,11 @@ HACKS = (
 
 def make_own_hacks(phrases: Iterable[str]) -> dict[str, EditKind]:
     """One kind of edit for each phrase, which it puts at the end of an answer in any language; own-1 is the first."""
-
-    def make(name: str, phrase: str) -> EditKind:
-        def add(case: EditCase) -> Edited:
-            return append(case.answer, phrase), ()
-
-        return _make_hack(name, f"ends with “{phrase}”", add, phrase=phrase, is_english=False)
-
-    return {f"own-{number}": make(f"own-{number}", phrase) for number, phrase in enumerate(phrases, 1)}
+    named = {f"own-{number}": phrase for number, phrase in enumerate(phrases, 1)}
+    return {
+        name: _make_hack(name, f"ends with “{phrase}”", _append_one(name, [phrase]), phrase=phrase, is_english=False)
+        for name, phrase in named.items()
+    }
 
 
 def load_phrases(path: Path) -> tuple[str, ...]:

@@ -247,7 +247,7 @@ class EditKind:
     """The edit without a model; raises `NoEditError`."""
     question: Question | None = None
     """None: the rules make it, even if a model makes the others."""
-    check: Callable[[EditCase, MadeEdit], None]
+    check: Callable[[EditCase, MadeEdit], object]
     """Raises `NoEditError` unless the edit is what it claims, judging by the two texts alone."""
     paper: str = ""
     """Its name in the paper's table of effects."""
