@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from prorubric.audit.cases import ANSWER
 from prorubric.audit.edits import EDITS
-from prorubric.audit.edits.kind import EditKind
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult, Effect
 from prorubric.report.audit_folder import list_edits
@@ -61,7 +60,9 @@ def render_effects(result: AuditResult, places: Places) -> Html:
     }
     for group, title in titles.items():
         plots: list[Html] = []
-        for edit in (edit for edit in list_edits(known, kinds) if _group_of(kinds[edit]) == group):
+        for edit in list_edits(known, kinds):
+            if group != ("hack" if kinds[edit].is_hack else "worthless" if kinds[edit].is_worthless else "other"):
+                continue
             head = element("h4", edit, " ", own_words(kinds[edit].meaning, "small"))
             lines = [_render_line(e.scheme, _mark(e), scale, places, signed) for e in known if e.edit == edit]
             plots.append(element("div", head, lines, class_="forest"))
@@ -88,10 +89,6 @@ def render_effects(result: AuditResult, places: Places) -> Html:
     return join(note(NOTES["effects"]), legend, groups, everything)
 
 
-def _group_of(kind: EditKind) -> str:
-    return "hack" if kind.is_hack else "worthless" if kind.is_worthless else "other"
-
-
 def render_shares(result: AuditResult, places: Places) -> Html | None:
     """Naming as a share of substance."""
     marks = {share.scheme: Mark(share.value, share.low, share.high, share.paper) for share in result.naming_share}
@@ -105,7 +102,10 @@ def render_placement(result: AuditResult, places: Places) -> Html | None:
 
 
 def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Html | None:
-    """Coverage of the answers that pass appropriateness, next to those that fail it."""
+    """Coverage of the answers that pass appropriateness, next to those that fail it.
+
+    An answer is a stroke, darker where there are several, and the mean a shape.
+    """
     plots: list[Html] = []
     for kind in (ANSWER, *EDITS):
         if (kind, True) not in coverage and (kind, False) not in coverage:
@@ -114,8 +114,16 @@ def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Htm
         for place, (passed, name) in enumerate(((True, "passes"), (False, "fails"))):
             shares = coverage.get((kind, passed), ())
             mean = fmean(shares) if shares else None
+            bins = Counter(round(share / 100 * _BINS) for share in shares)
+            strokes: list[Html] = []
+            for number, count in sorted(bins.items()):
+                at, opacity = _PERCENT.place(100 * number / _BINS), f"{0.25 + 0.55 * count / max(bins.values()):.2f}"
+                ends = {"x1": at, "x2": at, "y1": "15%", "y2": "85%"}
+                strokes.append(element("line", **ends, class_="stroke", stroke_opacity=opacity))
+            shape, style = None if mean is None else place_shape(place, mean, _PERCENT), ("pass", "fail")[place]
+            strip = element("svg", _grid(_PERCENT), strokes, shape, class_=f"plot {style}", aria_hidden="true")
             figures = (element("b", plain(mean)), " ", element("small", f"{len(shares)} answers"))
-            lines.append(_join_line(place, name, _render_strip(shares, mean, place), *figures))
+            lines.append(_join_line(place, name, strip, *figures))
         title = "the answer as it is" if kind == ANSWER else kind
         plots.append(element("div", element("h4", title), lines, class_="forest"))
     return join(note(NOTES["coverage"]), plots, render_axis(_PERCENT, plain)) if plots else None
@@ -144,17 +152,6 @@ def render_axis(scale: Scale, show: Show) -> Html:
     ]
     axis, empty = element("svg", texts, class_="plot axis", aria_hidden="true"), element("span")
     return element("div", empty, axis, empty, class_="line axis-line")
-
-
-def _render_strip(shares: Sequence[float], mean: float | None, place: int) -> Html:
-    """How answers spread over the scale: a stroke for each place that is taken, darker for more, and the mean."""
-    bins = Counter(round(share / 100 * _BINS) for share in shares)
-    strokes: list[Html] = []
-    for number, count in sorted(bins.items()):
-        at, opacity = _PERCENT.place(100 * number / _BINS), f"{0.25 + 0.55 * count / max(bins.values()):.2f}"
-        strokes.append(element("line", x1=at, x2=at, y1="15%", y2="85%", class_="stroke", stroke_opacity=opacity))
-    shape = None if mean is None else place_shape(place, mean, _PERCENT)
-    return element("svg", _grid(_PERCENT), strokes, shape, class_=f"plot {('pass', 'fail')[place]}", aria_hidden="true")
 
 
 def _render_plot(text: str, marks: Mapping[str, Mark], places: Places, show: Show) -> Html | None:

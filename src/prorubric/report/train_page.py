@@ -4,14 +4,14 @@ Nothing is measured here: the figures come from a `TrainingAnalysis`. A part tha
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
-from prorubric.evaluate.dynamics import CriterionShare, Curve, CurveStep, Peak
+from prorubric.evaluate.dynamics import Curve, CurveStep
 from prorubric.evaluate.looks import Measure
 from prorubric.evaluate.training import (
     ROLLOUT_MEASURES,
-    CriterionCount,
     MethodGap,
     RolloutCurve,
     RolloutMeasure,
@@ -60,6 +60,7 @@ Places = Mapping[str, int]  # the place of each method, which gives it its colou
 def write_train_page(folder: Path, analysis: TrainingAnalysis) -> Path:
     """Write the page of a recipe's folder."""
     places = {name: place for place, name in enumerate(dict.fromkeys(run.method for run in analysis.runs))}
+    departures = fold(count(len(analysis.departures), "departure"), bullets(map(own_words, analysis.departures)))
     sections = (
         ("runs", "Runs", _render_runs(analysis)),
         ("c", "Appropriateness", _render_measure(analysis, "c", places)),
@@ -67,10 +68,10 @@ def write_train_page(folder: Path, analysis: TrainingAnalysis) -> Path:
         ("length", "Length of the answers", _render_measure(analysis, "characters", places)),
         ("training", "What the training saw", _render_rollouts(analysis, places)),
         ("completed", "Completed dimensions", _render_completions(analysis)),
-        ("judges", "Where the judges disagree", _render_disagreements(analysis)),
-        ("lost", "Lost criteria", _render_suppressed(analysis)),
+        ("judges", "Where the judges disagree", _render_shares(analysis, "disagreements")),
+        ("lost", "Lost criteria", _render_shares(analysis, "suppressed")),
         ("dimensions", "Dimensions in the training", _render_dimensions(analysis)),
-        ("departures", "Departures from the paper", _render_departures(analysis)),
+        ("departures", "Departures from the paper", departures if analysis.departures else note("None.")),
     )
     given = [section for section in sections if section[2]]
     body = join(
@@ -97,6 +98,11 @@ def _render_header(name: str, analysis: TrainingAnalysis) -> Html:
         for title, lines in (("Runs that ended early", early), ("Alarms", alarms))
         if lines
     ]
+    peaks: list[Child] = []
+    for peak in analysis.peaks:
+        fall = f"; at step {peak.last_step} it is {plain(peak.last_mean, 3)}, {plain(peak.fall, 3)} lower"
+        reached = (": appropriateness peaked at ", element("b", f"step {peak.step}"), f" with {plain(peak.mean, 3)}")
+        peaks.append((element("b", peak.method), *reached, None if peak.step == peak.last_step else fall))
     parts = [part for part in ("validations", "pending", "means", "seeds") if part in analysis.missing]
     limits = [(element("b", part.capitalize()), ": ", analysis.missing[part]) for part in parts]
     return element(
@@ -105,20 +111,9 @@ def _render_header(name: str, analysis: TrainingAnalysis) -> Html:
         element("h1", own_words(name)),
         element("p", NOTES["train"], class_="lead"),
         render_facts(facts),
-        bullets(map(_describe_peak, analysis.peaks)) if analysis.peaks else None,
+        bullets(peaks) if peaks else None,
         boxes,
         [element("p", line, class_="warn") for line in limits],
-    )
-
-
-def _describe_peak(peak: Peak) -> Html:
-    fall = f"; at step {peak.last_step} it is {plain(peak.last_mean, 3)}, {plain(peak.fall, 3)} lower"
-    return join(
-        element("b", peak.method),
-        ": appropriateness peaked at ",
-        element("b", f"step {peak.step}"),
-        f" with {plain(peak.mean, 3)}",
-        "" if peak.step == peak.last_step else fall,
     )
 
 
@@ -146,11 +141,25 @@ def _render_measure(analysis: TrainingAnalysis, measure: Measure, places: Places
     show = _show(max(0, digits - 1))
     lines = [_make_line(curve, places) for curve in curves]
     gaps = [gap for gap in analysis.gaps if gap.measure == measure]
+    rows: list[Row] = [
+        (
+            own_words(curve.method),
+            figure(point.step),
+            Cell(plain(point.mean, digits), point.mean, strong=True),
+            Cell(plain(point.sd, digits), point.sd),
+            Cell(_join_ends(point.low, point.high, digits), point.low),
+            _list_seeds(point.by_seed, digits),
+            figure(point.n),
+            ", ".join(f"{run} {number}" for run, number in point.lost.items()),
+        )
+        for curve in curves
+        for point in curve.points
+    ]
     return join(
         note(NOTES[f"train-{measure}"]),
         render_curves(_TITLES[measure], lines, _find_end(analysis), show),
         [_render_gap(gap, places, _find_end(analysis), digits) for gap in gaps],
-        fold("All figures as a table", table(_TITLES[measure], _HEADS, _list_points(curves, digits), sortable=True)),
+        fold("All figures as a table", table(_TITLES[measure], _HEADS, rows, sortable=True)),
         None if measure == "characters" else _explain(analysis, "gaps"),
     )
 
@@ -196,23 +205,6 @@ def _render_gap(gap: MethodGap, places: Places, end: int, digits: int) -> Html:
     )
 
 
-def _list_points(curves: Iterable[Curve], digits: int) -> list[Row]:
-    return [
-        (
-            own_words(curve.method),
-            figure(point.step),
-            Cell(plain(point.mean, digits), point.mean, strong=True),
-            Cell(plain(point.sd, digits), point.sd),
-            Cell(_join_ends(point.low, point.high, digits), point.low),
-            _list_seeds(point.by_seed, digits),
-            figure(point.n),
-            ", ".join(f"{run} {number}" for run, number in point.lost.items()),
-        )
-        for curve in curves
-        for point in curve.points
-    ]
-
-
 def _render_rollouts(analysis: TrainingAnalysis, places: Places) -> Html | None:
     """Every measure of the training itself."""
     plots: list[Child] = []
@@ -251,53 +243,36 @@ def _render_completions(analysis: TrainingAnalysis) -> Html | None:
     )
 
 
-def _render_disagreements(analysis: TrainingAnalysis) -> Html | None:
-    if not analysis.disagreements:
-        return _explain(analysis, "disagreements")
-    return join(
-        note(NOTES["train-judges"]),
-        _render_criterion_shares("Disagreement", analysis.disagreements),
-        _render_criteria("Criteria that only the training judge calls met", analysis.disputed_criteria),
-    )
-
-
-def _render_suppressed(analysis: TrainingAnalysis) -> Html | None:
-    if not analysis.suppressed:
-        return _explain(analysis, "suppressed")
-    return join(
-        note(NOTES["train-lost"]),
-        _render_criterion_shares("Lost criteria", analysis.suppressed),
-        _render_criteria("Criteria that were lost", analysis.suppressed_criteria),
-        _explain(analysis, "suppressed"),
-    )
-
-
-def _render_criterion_shares(label: str, shares: Sequence[CriterionShare]) -> Html:
-    """One row a method and one column a step, over the seeds."""
+def _render_shares(analysis: TrainingAnalysis, part: Literal["disagreements", "suppressed"]) -> Html | None:
+    """One row a method and one column a step, over the seeds, and the criteria at the last validation."""
+    if part == "disagreements":
+        shares, criteria, text = analysis.disagreements, analysis.disputed_criteria, NOTES["train-judges"]
+        label, title = "Disagreement", "Criteria that only the training judge calls met"
+    else:
+        shares, criteria, text = analysis.suppressed, analysis.suppressed_criteria, NOTES["train-lost"]
+        label, title = "Lost criteria", "Criteria that were lost"
+    if not shares:
+        return _explain(analysis, part)
     steps = sorted({row.step for row in shares})
     counts: dict[str, dict[int, tuple[int, int]]] = defaultdict(dict)
     for row in shares:
-        found, criteria = counts[row.method].get(row.step, (0, 0))
-        counts[row.method][row.step] = found + row.found, criteria + row.criteria
+        found, asked = counts[row.method].get(row.step, (0, 0))
+        counts[row.method][row.step] = found + row.found, asked + row.criteria
     rows: list[Row] = [
         (own_words(method), *(_render_share(*own.get(step, (0, 0))) for step in steps))
         for method, own in counts.items()
     ]
-    return table(label, ("method", *(f"step {step}" for step in steps)), rows)
-
-
-def _render_criteria(title: str, criteria: Sequence[CriterionCount]) -> Html | None:
-    if not criteria:
-        return None
-    rows: list[Row] = [
+    listed: list[Row] = [
         (own_words(row.task_id), figure(row.criterion), own_words(row.text), figure(row.runs))
         for row in criteria[:_MOST_ROWS]
     ]
-    shown = f"{title} at the last validation: {len(criteria)}"
-    return fold(
-        shown + (f", the first {_MOST_ROWS} shown" if len(criteria) > _MOST_ROWS else ""),
-        table(title, ("task", "number", "criterion", "runs"), rows, sortable=True),
-        class_="tall",
+    more = f", the first {_MOST_ROWS} shown" if len(criteria) > _MOST_ROWS else ""
+    inner = table(title, ("task", "number", "criterion", "runs"), listed, sortable=True)
+    return join(
+        note(text),
+        table(label, ("method", *(f"step {step}" for step in steps)), rows),
+        fold(f"{title} at the last validation: {len(criteria)}{more}", inner, class_="tall") if criteria else None,
+        _explain(analysis, part),
     )
 
 
@@ -325,12 +300,6 @@ def _render_dimensions(analysis: TrainingAnalysis) -> Html | None:
             class_="tall",
         ),
     )
-
-
-def _render_departures(analysis: TrainingAnalysis) -> Html:
-    if not analysis.departures:
-        return note("None.")
-    return fold(count(len(analysis.departures), "departure"), bullets(map(own_words, analysis.departures)))
 
 
 def _explain(analysis: TrainingAnalysis, part: str) -> Html | None:
