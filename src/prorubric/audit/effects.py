@@ -134,12 +134,17 @@ def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast,
     for scheme, rewards_R in rewards.answers.items():
         points_R, known_R = 100 * rewards_R, ~np.isnan(rewards_R)
         groups, mean = list_groups(points_R, prompts), mean_of(rewards_R[known_R])
+        levels = []
+        for group in groups:
+            # The exponential of the entropy: four answers with rewards a a b b tell two levels apart, a a a b fewer.
+            shares = np.unique(group, return_counts=True)[1] / len(group)
+            levels.append(float(np.exp(-(shares * np.log(shares)).sum())))
         forecast = Forecast(
             scheme=scheme,
             groups=len(groups),
             size=mean_of([len(group) for group in groups]),
             tied=mean_of([group.min() == group.max() for group in groups]),
-            levels=mean_of([_count_levels(group) for group in groups]),
+            levels=mean_of(levels),
             spread=group_spread(points_R, prompts),
             mean=None if mean is None else 100 * mean,
             floor=mean_of(points_R[known_R] <= margin),
@@ -147,10 +152,3 @@ def forecast_signal(rewards: Rewards, margin: float = MARGIN) -> tuple[Forecast,
         )
         forecasts.append(forecast)
     return tuple(forecasts)
-
-
-def _count_levels(group: Floats) -> float:
-    """The exponential of the entropy: four answers with rewards a a b b tell two levels apart, a a a b fewer."""
-    _, counts = np.unique(group, return_counts=True)
-    shares = counts / counts.sum()
-    return float(np.exp(-(shares * np.log(shares)).sum()))

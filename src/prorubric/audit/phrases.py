@@ -37,14 +37,12 @@ _OPENING = _VERBS["saying"] | _VERBS["advising"] | _VERBS["listing"] | _VERBS["a
 _FORMS = {form: verb for verb in _OPENING for form in (verb, third_person(verb))}
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    """A pattern of the file, with what its placeholders stand for."""
-    for name, text in {**_DATA["parts"], "verbs": "|".join(sorted(map(third_person, _OPENING)))}.items():
-        pattern = pattern.replace(f"%{name}%", text)
-    return re.compile(pattern, re.VERBOSE)
-
-
-_PATTERNS = {name: _compile(pattern) for name, pattern in _DATA["patterns"].items()}
+# What the placeholders of the patterns stand for.
+_FILLED = {**_DATA["parts"], "verbs": "|".join(sorted(map(third_person, _OPENING)))}
+_PATTERNS = {
+    name: re.compile(re.sub(r"%(\w+)%", lambda part: _FILLED[part[1]], pattern), re.VERBOSE)
+    for name, pattern in _DATA["patterns"].items()
+}
 _CUES: dict[str, re.Pattern[str]] = {
     topic["name"]: re.compile(rf"\b(?:{topic['cues']})", re.IGNORECASE) for topic in _DATA["topics"] if "cues" in topic
 }
