@@ -214,8 +214,20 @@ class GroupRewardManager:
         self._column = self._rewarder.options.reward.column
         rollout = config.actor_rollout_ref.rollout
         self._sizes = {False: rollout.n, True: rollout.val_kwargs.n}
-        self._centred = config.algorithm.adv_estimator in _CENTRED
-        _check_estimator(config.algorithm, self._rewarder.options.channels)
+        algorithm, estimator = config.algorithm, config.algorithm.adv_estimator
+        self._centred = estimator in _CENTRED
+        if estimator == "gdpo":
+            raise ConfigError(
+                "algorithm.adv_estimator is gdpo, which has no place for an unknown dimension and counts its marker -1 "
+                "as a reward; use channels=True with algorithm.adv_estimator=grpo"
+            )
+        takes_sums = estimator in ("grpo", "grpo_vectorized")
+        if self._rewarder.options.channels and (not takes_sums or algorithm.norm_adv_by_std_in_grpo):
+            raise ConfigError(
+                f"channels: algorithm.adv_estimator is {estimator} and norm_adv_by_std_in_grpo "
+                f"{algorithm.norm_adv_by_std_in_grpo}, and verl would not take their sum as it is; set "
+                "algorithm.adv_estimator=grpo and algorithm.norm_adv_by_std_in_grpo=False"
+            )
         monitor, keep = self._rewarder.options.monitor, self._rewarder.options.keep_rollouts
         self._prompts = config.data.train_batch_size
         self._log = StepLog(monitor, self._prompts * rollout.n, keep=keep) if monitor else None
@@ -298,22 +310,6 @@ class GroupRewardManager:
             remedy = "hold tasks out, or give each row its split in extra_info"
             raise ConfigError(f"{line}, so training cannot be told from validation", remedy=remedy)
         return names["val_files"]
-
-
-def _check_estimator(algorithm: Any, channels: bool) -> None:
-    """Refuse estimators that would take a marker for a reward, or would not take the sum over channels as it is."""
-    name = algorithm.adv_estimator
-    if name == "gdpo":
-        raise ConfigError(
-            "algorithm.adv_estimator is gdpo, which has no place for an unknown dimension and counts its marker -1 as "
-            "a reward; use channels=True with algorithm.adv_estimator=grpo"
-        )
-    if channels and (name not in ("grpo", "grpo_vectorized") or algorithm.norm_adv_by_std_in_grpo):
-        raise ConfigError(
-            f"channels: algorithm.adv_estimator is {name} and norm_adv_by_std_in_grpo "
-            f"{algorithm.norm_adv_by_std_in_grpo}, and verl would not take their sum as it is; set "
-            "algorithm.adv_estimator=grpo and algorithm.norm_adv_by_std_in_grpo=False"
-        )
 
 
 def _read_row(columns: Mapping[str, Any]) -> dict[str, Any]:
