@@ -9,7 +9,7 @@ With `channels` ms-swift gets the advantages over a task's dimensions in place o
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,7 @@ from prorubric.datasets.sources import trl
 from prorubric.errors import ConfigError, UnjudgedError
 from prorubric.files.write import open_rows
 from prorubric.reward.channels import check_channels, read_channels, weigh_channels
-from prorubric.reward.reward import Reward, RewardConfig, RewardRequest, RubricReward
+from prorubric.reward.reward import RewardConfig, RewardRequest, RubricReward
 from prorubric.rubric.records import Task
 from prorubric.train.adapter import VALIDATION_SPLITS, describe_unknown, fill_unknown, list_rows
 
@@ -98,7 +98,15 @@ class ProRubricORM:
                     raise ConfigError(f"channels: {_describe_part(groups.count(group), size)}")
             channels = [read_channels(one.task, found) for one, found in zip(requests, rewards, strict=True)]
             values = weigh_channels(channels, groups, _EPSILON)
-        return _fill(values, rewards, groups, size)
+        unknown = [place for place, value in enumerate(values) if value is None]
+        for place in unknown:
+            if (count := groups.count(groups[place])) < size:
+                part = _describe_part(count, size)
+                raise UnjudgedError(f"{describe_unknown(rewards[place])}. Its group has no mean: {part}")
+        if unknown:
+            line = "%d of %d rewards are unknown and replaced by the mean of their group; first: %s"
+            _log.warning(line, len(unknown), len(rewards), describe_unknown(rewards[unknown[0]]))
+        return fill_unknown(values, groups)
 
     def _read_row(self, row: dict[str, Any], text: str) -> RewardRequest:
         messages = list(row.get("messages") or ())
@@ -107,30 +115,13 @@ class ProRubricORM:
         if messages and self.reward.config.judging.view == "full":
             if messages[0]["role"] == "system" and task.messages[0].role != "system":
                 messages = messages[1:]  # ms-swift's own
-            answer = [_read_turn(message) for message in messages]
+            answer = [{**turn, "role": _ROLES.get(turn["role"], turn["role"])} for turn in messages]
+            for turn in answer:
+                if turn["role"] == "assistant" and isinstance(turn["content"], str):
+                    turn["content"] = _NO_THOUGHT.sub("", turn["content"])
         ids = row.get("response_token_ids")  # token ids, or a list of them for each turn
         tokens = sum(len(turn) if isinstance(turn, Sequence) else 1 for turn in ids) if ids else None
         return RewardRequest(task, answer, tokens)
-
-
-def _read_turn(message: Mapping[str, Any]) -> dict[str, Any]:
-    turn = {**message, "role": _ROLES.get(message["role"], message["role"])}
-    if turn["role"] == "assistant" and isinstance(turn["content"], str):
-        turn["content"] = _NO_THOUGHT.sub("", turn["content"])
-    return turn
-
-
-def _fill(values: Sequence[float | None], rewards: Sequence[Reward], groups: Sequence[str], size: int) -> list[float]:
-    """The values with the mean of the group for each that is unknown, which is counted in the log."""
-    unknown = [place for place, value in enumerate(values) if value is None]
-    for place in unknown:
-        if (count := groups.count(groups[place])) < size:
-            part = _describe_part(count, size)
-            raise UnjudgedError(f"{describe_unknown(rewards[place])}. Its group has no mean: {part}")
-    if unknown:
-        line = "%d of %d rewards are unknown and replaced by the mean of their group; first: %s"
-        _log.warning(line, len(unknown), len(rewards), describe_unknown(rewards[unknown[0]]))
-    return fill_unknown(values, groups)
 
 
 def _describe_part(count: int, size: int) -> str:
