@@ -8,7 +8,8 @@ nothing here needs verl.
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,15 @@ def _write_answers(run: TrainRun, folder: Path, tasks: Mapping[str, Task]) -> No
 
 def check_lengths(run: TrainRun, folder: Path, tokenizer: Any) -> None:
     """Refuse prompts above the limit, each with all of its scaffold: verl would cut off their beginning."""
-    limit, long = run.settings.prompt_limit, []
-    for task, messages in _list_prompts(run, folder):
+    settings, limit, long = run.settings, run.settings.prompt_limit, []
+    used, held_out = {*RunFolder(folder).load_rows()}, folder.parent / "held-out.jsonl"
+    trained = (task for task in load_tasks(folder.parent / "tasks.jsonl", strict=True) if task.id in used)
+    validated = load_tasks(held_out, strict=True) if run.validate is not None else ()
+    place = {"step": 1, "steps": settings.rollouts, "rollout": 0, "responses": settings.responses}
+    for task, scaffold in chain(zip(trained, repeat(settings.scaffold)), zip(validated, repeat(None))):
+        messages = [message.model_dump() for message in task.messages]
+        if scaffold is not None:
+            messages = scaffold_prompt(task, scaffold, seed=run.seed, **place)
         text = tokenizer.apply_chat_template(
             messages, add_generation_prompt=True, tokenize=False, enable_thinking=False
         )
@@ -110,20 +118,6 @@ def check_lengths(run: TrainRun, folder: Path, tokenizer: Any) -> None:
     if long:
         line = f"{count(len(long), 'prompt')} of more than {limit:,} tokens, the first is {long[0]}"
         raise ConfigError(line, remedy="leave these tasks out, or raise prompt_limit", place=run.name)
-
-
-def _list_prompts(run: TrainRun, folder: Path) -> Iterator[tuple[Task, list[dict[str, Any]]]]:
-    settings = run.settings
-    used = {*RunFolder(folder).load_rows()}
-    for task in load_tasks(folder.parent / "tasks.jsonl", strict=True):
-        if task.id in used and settings.scaffold is not None:
-            place = {"step": 1, "steps": settings.rollouts, "rollout": 0, "responses": settings.responses}
-            yield task, scaffold_prompt(task, settings.scaffold, seed=run.seed, **place)
-        elif task.id in used:
-            yield task, [message.model_dump() for message in task.messages]
-    if run.validate is not None:
-        for task in load_tasks(folder.parent / "held-out.jsonl", strict=True):
-            yield task, [message.model_dump() for message in task.messages]
 
 
 def collect_answers(run: TrainRun, folder: Path, *, ended: bool = False) -> list[int]:
