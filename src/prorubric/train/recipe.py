@@ -36,10 +36,6 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, int | str) else value
 
 
-def _read_stop(value: object) -> object:
-    return {"alarm": True} if value == "alarm" else read_switch(value)
-
-
 @config_record
 class Validation:
     """Which prompts every checkpoint answers, and who judges the answers."""
@@ -103,7 +99,9 @@ class Recipe:
     per_device: _Positive | None = None
     """Responses that a process passes through the model at once; by default up to 8, as many as divide an update."""
     validate: Annotated[Validation | None, BeforeValidator(read_switch)] = field(default_factory=Validation)
-    stop: Annotated[StopRule | None, BeforeValidator(_read_stop)] = None
+    stop: Annotated[
+        StopRule | None, BeforeValidator(lambda value: {"alarm": True} if value == "alarm" else read_switch(value))
+    ] = None
     keep: Literal["all", "last"] | tuple[int, ...] = "all"
     """Checkpoints to keep: all, the last, or those of some rollouts."""
     rollouts_kept: bool = True
