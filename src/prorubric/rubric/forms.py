@@ -52,7 +52,15 @@ def render_task(task: Task) -> dict[str, JsonValue]:
         "messages": [{"role": message.role, "content": message.content} for message in task.messages],
         "domain": task.domain,
         "source": task.source,
-        "rubric": [_render_criterion(criterion) for criterion in task.rubric.criteria],
+        "rubric": [
+            {
+                "criterion": criterion.text,
+                "weight": _render_weight(criterion.weight),
+                "tags": list(criterion.tags),
+                **({"check": criterion.check.rules} if criterion.check else {}),
+            }
+            for criterion in task.rubric.criteria
+        ],
         "reference": task.reference,
         "meta": dict(task.meta) or None,
     }
@@ -76,12 +84,6 @@ def render_response(response: Response) -> dict[str, JsonValue]:
         "meta": dict(response.meta) or None,
     }
     return {key: value for key, value in row.items() if value is not None}
-
-
-def _render_criterion(criterion: Criterion) -> dict[str, JsonValue]:
-    check: dict[str, JsonValue] = {"check": criterion.check.rules} if criterion.check else {}
-    weight = _render_weight(criterion.weight)
-    return {"criterion": criterion.text, "weight": weight, "tags": list(criterion.tags), **check}
 
 
 def _parse_object(value: object, name: str) -> dict[str, Any] | None:

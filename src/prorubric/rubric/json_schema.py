@@ -26,10 +26,6 @@ def _is_size(value: object) -> bool:
     return _TYPES["integer"](value) and value >= 0  # type: ignore[operator]
 
 
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(part, str) for part in value)
-
-
 def _equals(one: Any, other: Any) -> bool:
     """As in JSON, where true is not 1."""
     if isinstance(one, list) and isinstance(other, list):
@@ -52,7 +48,11 @@ _KEYWORDS: dict[str, tuple[Callable[[Any], bool], str | None, Callable[[Any, Any
         lambda given, value: any(_equals(one, value) for one in given),
     ),
     "const": (lambda _: True, None, _equals),
-    "required": (_is_texts, "object", lambda given, value: all(key in value for key in given)),
+    "required": (
+        lambda given: isinstance(given, list) and all(isinstance(part, str) for part in given),
+        "object",
+        lambda given, value: all(key in value for key in given),
+    ),
     "minLength": (_is_size, "string", lambda given, value: len(value) >= given),
     "maxLength": (_is_size, "string", lambda given, value: len(value) <= given),
     "minItems": (_is_size, "array", lambda given, value: len(value) >= given),

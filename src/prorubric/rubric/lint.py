@@ -126,7 +126,6 @@ def lint_task(task: Task) -> TaskLint:
     presence = [weight for weight, kind in zip(weights, kinds, strict=True) if kind == "presence"]
     found = [
         *_check_single(rubric, kinds),
-        *_check_language(kinds),
         *_check_pairs(rubric),
         *_check_weights(rubric),
         *_check_lengths(rubric),
@@ -166,7 +165,7 @@ def compensation(rubric: Rubric) -> float | None:
 
 
 def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
-    """Each criterion on its own."""
+    """Each criterion on its own, and in one finding those that could not be read."""
     for position, (criterion, kind) in enumerate(zip(rubric.criteria, kinds, strict=True), 1):
         text, adds = criterion.text, criterion.weight > 0
         fault = None if criterion.check else find_unjudgeable(text)  # what has a check is not judged
@@ -181,10 +180,6 @@ def _check_single(rubric: Rubric, kinds: Sequence[str]) -> Iterator[_Found]:
             if applies:
                 quoted = f"criterion {position} ({criterion.weight:+g}, {shorten(text, _SHOWN)!r})"
                 yield check, (position,), f"{quoted} {remark}"
-
-
-def _check_language(kinds: Sequence[str]) -> Iterator[_Found]:
-    """What could not be read, in one finding."""
     unread = tuple(position for position, kind in enumerate(kinds, 1) if kind == "unread")
     if unread:
         listed = ", ".join(map(str, unread))

@@ -146,7 +146,15 @@ class ProtocolRubric(Record):
         if not all(isinstance(part, Mapping) for part in parts):
             remedy = "give each as a mapping with name, description and indices"
             raise RubricError("a dimension is not a mapping", remedy=remedy, place=cls.__name__)
-        groups = [_read_indices(part, position) for position, part in enumerate(parts, 1)]
+        groups = []
+        for position, part in enumerate(parts, 1):
+            given: Any = part.get("indices")
+            is_list = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+            indices = tuple(given) if is_list else ()
+            if not indices or not all(isinstance(index, int) and not isinstance(index, bool) for index in indices):
+                kind, place = "indices are not a list of whole numbers", f"{cls.__name__}: dimension {position}"
+                raise RubricError(kind, show(given), remedy="give at least one, counted from 1", place=place)
+            groups.append(indices)
         try:
             _check_partition(groups, len(rubric))
         except InvalidValueError as error:
@@ -296,17 +304,3 @@ def _check_partition(groups: Sequence[Sequence[int]], criterion_count: int) -> N
     if missing:
         detail = f"criterion {missing[0]}, {len(missing)} missing"
         raise InvalidValueError("a criterion is in no dimension", detail, remedy=allowed)
-
-
-def _read_indices(part: Mapping[str, Any], position: int) -> tuple[int, ...]:
-    indices: Any = part.get("indices")
-    is_list = isinstance(indices, Iterable) and not isinstance(indices, str | bytes | Mapping)
-    read = tuple(indices) if is_list else ()
-    if not read or not all(isinstance(index, int) and not isinstance(index, bool) for index in read):
-        raise RubricError(
-            "indices are not a list of whole numbers",
-            show(indices),
-            remedy="give at least one, counted from 1",
-            place=f"ProtocolRubric: dimension {position}",
-        )
-    return read

@@ -82,20 +82,19 @@ def _parse_call(call: Any) -> ToolCall:
 
 def render_transcript(turns: Iterable[Turn]) -> list[JsonValue]:
     """Turns as messages; what is absent is left out."""
-    return [_render_turn(turn) for turn in turns]
-
-
-def _render_turn(turn: Turn) -> JsonValue:
-    message: dict[str, JsonValue] = {"role": turn.role, "content": turn.content}
-    calls: list[JsonValue] = []
-    for call in turn.tool_calls:
-        function: JsonValue = {"name": call.name, "arguments": call.arguments}
-        named: dict[str, JsonValue] = {} if call.id is None else {"id": call.id}
-        calls.append(named | {"type": "function", "function": function})
-    if calls:
-        message["tool_calls"] = calls
-    more = {"name": turn.tool_name, "tool_call_id": turn.tool_call_id}
-    return message | {key: value for key, value in more.items() if value is not None}
+    messages: list[JsonValue] = []
+    for turn in turns:
+        calls: list[JsonValue] = []
+        for call in turn.tool_calls:
+            function: JsonValue = {"name": call.name, "arguments": call.arguments}
+            named: dict[str, JsonValue] = {} if call.id is None else {"id": call.id}
+            calls.append(named | {"type": "function", "function": function})
+        message: dict[str, JsonValue] = {"role": turn.role, "content": turn.content}
+        if calls:
+            message["tool_calls"] = calls
+        more = {"name": turn.tool_name, "tool_call_id": turn.tool_call_id}
+        messages.append(message | {key: value for key, value in more.items() if value is not None})
+    return messages
 
 
 def drop_prompt(turns: tuple[Turn, ...], task: Task) -> tuple[Turn, ...]:

@@ -70,11 +70,16 @@ def claim_folder(folder: Path, setting: Setting) -> Iterator[Callable[..., None]
 
 def describe_run(setting: Setting) -> dict[str, Any]:
     """The content of `config.json`. It holds no key: keys live in the environment."""
+    inputs: dict[str, dict[str, str | None] | None] = dict.fromkeys(setting.inputs)
+    for name, given in setting.inputs.items():
+        if given is not None:  # a file by its full path and a hash of its content; a dataset on the hub by its name
+            path = Path(given)
+            inputs[name] = {"path": str(path.resolve() if path.exists() else given), "sha256": hash_file(path)}
     described: dict[str, Any] = {
         "verb": setting.verb,
         "config": render_config(setting.config),
         "identity": {**setting.identity},
-        "inputs": {name: _identify(path) for name, path in setting.inputs.items()},
+        "inputs": inputs,
         "versions": {"prorubric": version("prorubric"), "python": python_version()},
     }
     as_read_back: dict[str, Any] = parse_json(render_json(described))
@@ -136,10 +141,3 @@ def read_setting(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get("config", {}), dict):
         raise ConfigError(f"{path}: not the settings of a run; choose another --out")
     return found
-
-
-def _identify(path: str | Path | None) -> dict[str, str | None] | None:
-    """A file by its full path and a hash of its content; a dataset on the hub by its name."""
-    if path is None:
-        return None
-    return {"path": str(Path(path).resolve()) if Path(path).exists() else str(path), "sha256": hash_file(Path(path))}

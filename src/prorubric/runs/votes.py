@@ -78,26 +78,26 @@ class VoteTally:
 
     def summarize(self, usage: Mapping[str, Usage], prices: Prices) -> dict[str, Any]:
         """The fields of a `VotedResult`; `usage` is what was asked of each model, by name."""
+        members = {}
+        for name, held in self._judges.items():
+            used = usage[name]
+            members[name] = PanelMember(
+                verdicts=held["verdicts"],
+                unknown=held["unknown"],
+                unknown_reasons=self._reasons[name].summarize(),
+                agreed=held["agreed"] / held["compared"] if held["compared"] else None,
+                calls=used.calls,
+                cached=used.cached,
+                failed_calls=sum(used.failures.values()),
+                prompt_tokens=used.prompt_tokens,
+                completion_tokens=used.completion_tokens,
+                cost=estimate_cost(used, prices),
+            )
         counts = self._counts
         return {
             "agreement": self._agreement / counts["voted"] if counts["voted"] else None,
             "unsure": counts["unsure"],
             "unknown_votes": counts["unknown_votes"],
-            "judges": {name: self._describe(name, usage[name], prices) for name in self._judges},
+            "judges": members,
             "sent_on": counts["sent_on"] if counts["cascades"] else None,
         }
-
-    def _describe(self, name: str, used: Usage, prices: Prices) -> PanelMember:
-        counts = self._judges[name]
-        return PanelMember(
-            verdicts=counts["verdicts"],
-            unknown=counts["unknown"],
-            unknown_reasons=self._reasons[name].summarize(),
-            agreed=counts["agreed"] / counts["compared"] if counts["compared"] else None,
-            calls=used.calls,
-            cached=used.cached,
-            failed_calls=sum(used.failures.values()),
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-            cost=estimate_cost(used, prices),
-        )

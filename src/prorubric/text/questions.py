@@ -37,7 +37,10 @@ def to_statement(text: str) -> str:
         return text
     subject = found["subject"] if opening["lead"].strip() else _capitalize(found["subject"])
     said = _say(auxiliary, found["adverbs"], text[found.end() :])
-    return f"{opening['lead']}{subject} {_end(said)}"
+    shown = said.rstrip()
+    # A full stop in place of the question mark.
+    ended = f"{shown[:-1].rstrip()}." if shown.endswith("?") else _PATTERNS["mark"].sub(".", said, count=1)
+    return f"{opening['lead']}{subject} {ended}"
 
 
 def third_person(verb: str) -> str:
@@ -79,12 +82,6 @@ def _find_base(participle: str) -> str | None:
     return next(
         (guess for guess in guesses if guess != participle and _PATTERNS["checklist_verb"].fullmatch(guess)), None
     )
-
-
-def _end(said: str) -> str:
-    """A sentence with a full stop in place of its question mark."""
-    shown = said.rstrip()
-    return f"{shown[:-1].rstrip()}." if shown.endswith("?") else _PATTERNS["mark"].sub(".", said, count=1)
 
 
 def _capitalize(text: str) -> str:
