@@ -161,11 +161,6 @@ def _matches(pattern: str, answer: str) -> bool:
     return bool(pc.match_substring_regex(pa.array([whole]), pattern)[0].as_py())
 
 
-def _contains(texts: str | list[str], answer: str) -> bool:
-    said = answer.casefold()
-    return all(text.casefold() in said for text in ([texts] if isinstance(texts, str) else texts))
-
-
 def _is_json(schema: Any, answer: str) -> bool:
     def refuse(name: str) -> None:
         raise ValueError(f"{name} is not JSON")
@@ -183,7 +178,9 @@ def _count_sentences(answer: str) -> int:
 
 _RULES: dict[str, Callable[[Any, str], bool]] = {
     "regex": _matches,
-    "contains": _contains,
+    "contains": lambda texts, answer: all(
+        text.casefold() in answer.casefold() for text in ([texts] if isinstance(texts, str) else texts)
+    ),
     "max_words": lambda most, answer: count_words(answer) <= most,
     "min_words": lambda least, answer: count_words(answer) >= least,
     "max_sentences": lambda most, answer: _count_sentences(answer) <= most,

@@ -39,13 +39,29 @@ def parse_turn(message: Any) -> Turn:
         return Turn(role=message.role, content=message.content)
     if not isinstance(message, Mapping):
         raise RubricError("not a message", show(message), remedy="give an object with role and content")
-    calls = list(message.get("tool_calls") or ())
+    given = list(message.get("tool_calls") or ())
     if message.get("function_call"):  # what chat APIs had before tools
-        calls.append(message["function_call"])
+        given.append(message["function_call"])
+    calls = []
+    for call in given:
+        if not isinstance(call, Mapping):
+            remedy = "give its function, a name and arguments"
+            raise RubricError("a tool call is not an object", show(call), remedy=remedy)
+        function = call["function"] if isinstance(call.get("function"), Mapping) else call
+        arguments = function.get("arguments")
+        try:
+            arguments = (
+                arguments
+                if isinstance(arguments, str)
+                else render_json({} if arguments is None else arguments).decode()
+            )
+        except TypeError:
+            raise RubricError("the arguments have no JSON form", show(arguments), remedy="give JSON values") from None
+        calls.append(ToolCall(name=function.get("name"), arguments=arguments, id=call.get("id")))
     return Turn(
         role=message.get("role"),
         content=parse_content(message.get("content")) or message.get("refusal") or "",
-        tool_calls=tuple(map(_parse_call, calls)),
+        tool_calls=tuple(calls),
         tool_name=message.get("name") if message.get("role") == "tool" else None,
         tool_call_id=message.get("tool_call_id"),
     )
@@ -65,19 +81,6 @@ def parse_content(content: Any) -> str:
             raise RubricError("a part cannot be judged", f"type {kind}", remedy="leave out what is not text")
         texts.append(text)
     return "".join(texts)
-
-
-def _parse_call(call: Any) -> ToolCall:
-    if not isinstance(call, Mapping):
-        raise RubricError("a tool call is not an object", show(call), remedy="give its function, a name and arguments")
-    function = call["function"] if isinstance(call.get("function"), Mapping) else call
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        try:
-            arguments = render_json({} if arguments is None else arguments).decode()
-        except TypeError:
-            raise RubricError("the arguments have no JSON form", show(arguments), remedy="give JSON values") from None
-    return ToolCall(name=function.get("name"), arguments=arguments, id=call.get("id"))
 
 
 def render_transcript(turns: Iterable[Turn]) -> list[JsonValue]:

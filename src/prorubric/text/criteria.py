@@ -49,9 +49,11 @@ def find_unjudgeable(text: str) -> str | None:
     shown = _PATTERNS["no_bracket"].sub("0", text).rstrip()
     ending = shown[-_LONGEST_ENDING:]
     is_loose = _PATTERNS["loose_end"].search(ending) and not _PATTERNS["takes_loose_end"].search(shown)
-    # "Gibt die Dosis an" is whole.
-    if (is_loose or _PATTERNS["cut_off"].search(ending)) and not (ending[-1:].isalpha() and _is_foreign(text)):
-        return "it ends in the middle of a sentence"
+    if is_loose or _PATTERNS["cut_off"].search(ending):
+        words = text.lower().split()
+        is_foreign = sum(word in _FOREIGN for word in words) > sum(word in _ENGLISH for word in words)
+        if not (ending[-1:].isalpha() and is_foreign):  # "Gibt die Dosis an" is whole
+            return "it ends in the middle of a sentence"
     if shown.endswith(_WHOLE):  # what is not closed in a whole sentence was forgotten, and can be judged
         return None
     # More “ than ”, and no other mark that closes it: people also write “so", “so“ and „so“.
@@ -59,12 +61,6 @@ def find_unjudgeable(text: str) -> str | None:
     if is_quoting or sum(map(shown.count, "([（【")) > sum(map(shown.count, ")]）】")):
         return "a bracket or quotation is opened and never closed"
     return None
-
-
-def _is_foreign(text: str) -> bool:
-    """Whether a text in Latin letters has more of the small words of other languages than of English."""
-    words = text.lower().split()
-    return sum(word in _FOREIGN for word in words) > sum(word in _ENGLISH for word in words)
 
 
 def split_negation(text: str) -> tuple[str, bool]:
