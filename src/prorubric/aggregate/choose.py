@@ -46,8 +46,16 @@ def choose_schemes(
     asked = names.strip()
     if asked in (ALL, AUTO):
         wanted = SCHEMES if asked == ALL else _BY_DEFAULT if judge != READS_WORDS else _BY_WORDS
-        found = {name: _find_obstacle(name, tasks, check) for name in wanted}
-        left_out = {name: str(obstacle) for name, obstacle in found.items() if obstacle is not None}
+        left_out: dict[str, str] = {}
+        for name in wanted:
+            for task in tasks:
+                try:
+                    check(task, name)
+                except SchemeError as error:  # in the same words for every scheme with the same remedy
+                    needs = sorted(find_scheme(name).needs - ({"dimensions"} if task.protocol else set()))
+                    lacks = f"there are tasks without {needs[0]}; {_REMEDIES[needs[0]]}" if needs else str(error)
+                    left_out[name] = lacks
+                    break
         if len(left_out) == len(wanted):
             raise SchemeError(f"{wanted[0]}: {left_out[wanted[0]]}")
         fitting = tuple(name for name in wanted if name not in left_out)
@@ -92,14 +100,3 @@ def score_readings(
         verdicts = [*chain.from_iterable(readings[reading] for reading in wanted)]
         scores[name] = score_plan(verdicts, plan, length=length, step=step)
     return scores
-
-
-def _find_obstacle(name: str, tasks: Sequence[Task], check: Callable[[Task, str], object]) -> str | None:
-    """Why a scheme does not fit, in the same words for every scheme with the same remedy."""
-    for task in tasks:
-        try:
-            check(task, name)
-        except SchemeError as error:
-            needs = find_scheme(name).needs - ({"dimensions"} if task.protocol else set())
-            return next((f"there are tasks without {need}; {_REMEDIES[need]}" for need in sorted(needs)), str(error))
-    return None

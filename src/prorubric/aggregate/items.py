@@ -88,14 +88,14 @@ def describe_items(
     if scheme != _SUM:
         score = partial(_score_all, make_scoring_plan(task, scheme), verdicts)
     earned = np.array(rewards, dtype=np.float64) if rewards is not None else score()
+    compared = sum(int((~np.isnan(earned[names == name])).sum() >= 2) for name in np.unique(names))
     figures = []
     for item, criterion in enumerate(task.rubric.criteria):
         met = comply[:, item]
         known = met[~np.isnan(met)]
         other = int(np.nanargmax(kappa[item])) if not np.isnan(kappa[item]).all() else None
         without = None if rewards is not None else score(without=item)
-        about_groups = _compare(earned, without, names)
-        advantage = _find_advantage_if_met(met, earned, names)
+        moved, advantage = _compare_advantages(met, earned, without, names)
         unknowns = int(unknown[:, item].sum())
         figures.append(
             ItemFigures(
@@ -110,8 +110,8 @@ def describe_items(
                 discrimination=_correlate_with_rest(item, comply, weights),
                 redundant_with=None if other is None else other + 1,
                 redundancy=None if other is None else float(kappa[item, other]),
-                groups=about_groups[0],
-                moved_share=about_groups[1] / about_groups[0] if about_groups[0] and without is not None else None,
+                groups=compared,
+                moved_share=moved / compared if compared and without is not None else None,
                 advantage_if_met=advantage,
                 suppressed=advantage is not None and advantage <= 0,
             )
@@ -183,22 +183,18 @@ def _find_agreement(comply: Floats) -> Floats:
     return kappa
 
 
-def _compare(rewards: Floats, without: Floats | None, groups: npt.NDArray[Any]) -> tuple[int, int]:
-    """How many groups have two rewards, and in how many of them an advantage moves without the criterion."""
-    sizes = [(~np.isnan(rewards[groups == name])).sum() for name in np.unique(groups)]
-    if without is None:
-        return sum(int(size >= 2) for size in sizes), 0
-    without = np.where(np.isnan(rewards), np.nan, without)
-    change = np.abs(group_advantages(rewards, groups).values - group_advantages(without, groups).values)
-    moved = [change[groups == name].max() > MOVED for name in np.unique(groups)]
-    return sum(int(size >= 2) for size in sizes), sum(map(int, moved))
-
-
-def _find_advantage_if_met(met: Floats, rewards: Floats, groups: npt.NDArray[Any]) -> float | None:
+def _compare_advantages(
+    met: Floats, rewards: Floats, without: Floats | None, groups: npt.NDArray[Any]
+) -> tuple[int, float | None]:
+    """In how many groups an advantage moves without the criterion, and the mean advantage of responses that meet it."""
     advantages = group_advantages(rewards, groups).values
-    found: list[float] = []
+    change = np.zeros(len(rewards))
+    if without is not None:
+        change = np.abs(advantages - group_advantages(np.where(np.isnan(rewards), np.nan, without), groups).values)
+    moved, found = 0, list[float]()
     for name in np.unique(groups):
+        moved += int(change[groups == name].max() > MOVED)
         inside = (groups == name) & ~np.isnan(rewards) & ~np.isnan(met)
         has_signal = len(set(met[inside])) > 1 and advantages[inside].any()
         found += advantages[inside & (met == 1)].tolist() if has_signal else []
-    return round(sum(found) / len(found), _DIGITS) if found else None
+    return moved, round(sum(found) / len(found), _DIGITS) if found else None
