@@ -117,26 +117,23 @@ class Lookup:
             if key in kept:
                 kept.move_to_end(key)
                 return kept[key][0]
-            task = self._parse(parse_json(text))
+            row = parse_json(text)
+            try:
+                if not row.keys() >= _OWN_COLUMNS:
+                    task = verl.parse(row)
+                elif row.get(OWN_KEY) is not None:
+                    task = verl.parse_extra_info(row)
+                else:
+                    task = parse_task({name: _unwrap(row[name]) if name in _NESTED_KEYS else row[name] for name in row})
+            except RubricError as error:
+                raise error.at("the task in the row") from None
+            self._check(task)
             # Text is kept as it came and as the judge is shown it; every comma stands for one more value.
             size = 3 * len(text) + _VALUE_BYTES * text.count(",") + _CRITERION_BYTES * len(task.rubric)
             kept[key] = (task, size)
             self._carried_bytes += size
             while self._carried_bytes > REMEMBERED_BYTES or len(kept) > REMEMBERED:
                 self._carried_bytes -= kept.popitem(last=False)[1][1]
-        return task
-
-    def _parse(self, row: dict[str, Any]) -> Task:
-        try:
-            if not row.keys() >= _OWN_COLUMNS:
-                task = verl.parse(row)
-            elif row.get(OWN_KEY) is not None:
-                task = verl.parse_extra_info(row)
-            else:
-                task = parse_task({key: _unwrap(row[key]) if key in _NESTED_KEYS else row[key] for key in row})
-        except RubricError as error:
-            raise error.at("the task in the row") from None
-        self._check(task)
         return task
 
 

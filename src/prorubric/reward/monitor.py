@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import IO, Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from prorubric.aggregate.advantages import drop_tied
 from prorubric.aggregate.schemes import find_scheme
@@ -155,7 +155,10 @@ class Monitor:
         if self._verdicts:
             names = [reward.parts.task_id for reward in rewards] if groups is None else map(str, groups)
             for sample, (reward, group) in enumerate(zip(rewards, names, strict=True)):
-                self._verdicts.write(render_json(_render_verdicts(step, sample, group, reward)) + b"\n")
+                # A row as in `verdicts.jsonl` of a run folder, with its place in the training and its reward.
+                row = {"task_id": reward.parts.task_id, "sample": sample, "verdicts": {**reward.parts.verdicts}}
+                row |= {"step": step, "group": group, "reward": reward.value}
+                self._verdicts.write(render_json(row) + b"\n")
             self._verdicts.flush()
         for write in self._dashboards:
             write(step, flatten_step(found))
@@ -198,6 +201,7 @@ def summarize_step(
     else:  # the judge's own verdict, if it was asked
         asked = [verdict for one in parts for verdict in one.verdicts.get(_APPROPRIATENESS, ())]
         opinions = [float(verdict) if isinstance(verdict, bool) else None for verdict in asked]
+    equal_dimensions, dimensions = _rate_dimensions(parts, names)
     return StepRecord(
         step=step,
         responses=len(rewards),
@@ -216,9 +220,9 @@ def summarize_step(
         groups=signal.groups,
         equal_groups=(signal.equal + signal.unknown) / signal.groups,
         unknown_groups=signal.unknown / signal.groups,
-        equal_dimensions=_find_equal_dimensions(parts, names),
+        equal_dimensions=equal_dimensions,
         dimension_rate=_mean(grade(verdict) for one in parts for verdict in one.dimensions.values()),
-        dimensions=_rate_dimensions(parts),
+        dimensions=dimensions,
     )
 
 
@@ -275,13 +279,6 @@ def _open_lines(path: Path, opened: ExitStack) -> IO[bytes]:
     return file
 
 
-def _render_verdicts(step: int, sample: int, group: str, reward: Reward) -> dict[str, JsonValue]:
-    """A row as in `verdicts.jsonl` of a run folder, with its place in the training and its reward."""
-    verdicts: dict[str, JsonValue] = {**reward.parts.verdicts}
-    about: dict[str, JsonValue] = {"step": step, "group": group, "reward": reward.value}
-    return {"task_id": reward.parts.task_id, "sample": sample, "verdicts": verdicts, **about}
-
-
 def _open_dashboard(name: str, config: MonitorConfig, opened: ExitStack) -> Write:
     """Where else a step goes; TensorBoard's files go into a folder next to the jsonl file.
 
@@ -317,28 +314,25 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _find_equal_dimensions(parts: Sequence[RewardParts], groups: Sequence[object]) -> float | None:
+def _rate_dimensions(
+    parts: Sequence[RewardParts], groups: Sequence[object]
+) -> tuple[float | None, dict[str, DimensionRate]]:
+    """The share of dimensions that all responses of a group pass or fail alike, and the rates of each dimension."""
+    grades: dict[str, list[float | None]] = defaultdict(list)
+    tasks: dict[str, set[str]] = defaultdict(set)
     given: dict[tuple[object, str], set[float | None]] = defaultdict(set)
     for one, group in zip(parts, groups, strict=True):
         for name, verdict in one.dimensions.items():
-            given[group, name].add(grade(verdict))
-    return _mean(len(grades - {None}) < 2 for grades in given.values())
-
-
-def _rate_dimensions(parts: Sequence[RewardParts]) -> dict[str, DimensionRate]:
-    grades: dict[str, list[float | None]] = defaultdict(list)
-    tasks: dict[str, set[str]] = defaultdict(set)
-    for one in parts:
-        for name, verdict in one.dimensions.items():
             grades[name].append(grade(verdict))
             tasks[name].add(one.task_id)
+            given[group, name].add(grade(verdict))
     rates: dict[str, DimensionRate] = {}
     for name in sorted(grades, key=lambda name: -len(grades[name]))[:_MOST_DIMENSIONS]:
         unknown = grades[name].count(None)
         rates[name] = DimensionRate(
             rate=_mean(grades[name]), known=len(grades[name]) - unknown, unknown=unknown, tasks=len(tasks[name])
         )
-    return rates
+    return _mean(len(alike - {None}) < 2 for alike in given.values()), rates
 
 
 def _go_back_to(step: int, history: list[StepRecord]) -> None:

@@ -258,8 +258,13 @@ class RubricReward:
             line = f"{compared} is about the responses to one prompt together, and this call has only one of them"
             raise ConfigError(line, remedy="reward all of them in one call", place=f"task {alone!r}")
         number = next(self._steps) if step is None else step
-        sizes = {name: _measure(group) for name, group in groups.items()}
-        return [replace(one, length=sizes[one.request.task.id].pop(0), step=number) for one in asked]
+        lengths: dict[str, list[float]] = {}
+        for name, group in groups.items():
+            tokens = [one.tokens for one in group if one.tokens is not None]
+            sizes = tokens if len(tokens) == len(group) else [_count_characters(one.text) for one in group]
+            mean = fmean(sizes)
+            lengths[name] = [size / mean if mean else 1.0 for size in sizes]
+        return [replace(one, length=lengths[one.request.task.id].pop(0), step=number) for one in asked]
 
     def _check(self, request: RewardRequest, validation: bool) -> "_Asked":
         """A request with its task found, and what length adds."""
@@ -358,14 +363,6 @@ def _count_characters(answer: Answer) -> int:
     if isinstance(answer, str):
         return len(answer)
     return sum(len(turn.content) for turn in answer if turn.role == "assistant")
-
-
-def _measure(group: Sequence[RewardRequest]) -> list[float]:
-    """The length of each response as a multiple of their mean: in tokens if all are known, else in characters."""
-    tokens = [one.tokens for one in group if one.tokens is not None]
-    sizes = tokens if len(tokens) == len(group) else [_count_characters(one.text) for one in group]
-    mean = fmean(sizes)
-    return [size / mean if mean else 1.0 for size in sizes]
 
 
 _made: dict[str, RubricReward] = {}
