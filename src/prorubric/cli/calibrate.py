@@ -8,7 +8,6 @@ from rich.console import Console
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
 from prorubric.cli.votes import print_votes
-from prorubric.judge.agreement import PairAgreement
 from prorubric.text.show import count
 from prorubric.verbs.calibrate import CalibrateConfig, CalibrateResult, calibrate_judge
 
@@ -23,41 +22,34 @@ def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: 
 
 
 def _print_result(result: CalibrateResult, console: Console) -> None:
+    judge = f"judge {describe_judge(result.judge)}"
     if result.items:
-        _print_items(result, console)
+        people = f"{result.people} {'person' if result.people == 1 else 'people'}"
+        unknown = result.unknown - (result.pairs.unknown if result.pairs else 0)
+        items = f"{count(result.items, 'item')} labelled by {people}; {unknown:,} without a verdict"
+        print_line(console, f"{judge} on {items}")
+        said, labelled = (show_figure(share, ".0%") for share in (result.said_true, result.labelled_true))
+        console.print(f"says true of {said}, people of {labelled}")
+        rows = {"judge against each label": result.judge_agreement, "people against each other": result.human_agreement}
+        for tag, both in result.by_tag.items():
+            rows |= {f"{tag}: judge": both["judge"], f"{tag}: people": both["human"]}
+        table = make_table("", "items", "balanced F1", "κ", "accuracy", "pairs")
+        for name, found in rows.items():
+            figures = (show_figure(figure, ".3f") for figure in (found.balanced_f1, found.kappa, found.accuracy))
+            table.add_row(literal(name), f"{found.items:,}", *figures, f"{found.pairs:,}")
+        console.print(table)
     if result.pairs is not None:
-        _print_pairs(result, {"all pairs": result.pairs, **result.pairs_by_tag}, console)
+        print_line(console, f"{judge} on {count(result.pairs.pairs, 'pair')} of answers")
+        columns = ("agreement", "if decided", "order consistency", "ties", "inconsistent", "unknown")
+        table = make_table("", "pairs", *columns)
+        for name, pair in {"all pairs": result.pairs, **result.pairs_by_tag}.items():
+            shares = (pair.agreement, pair.agreement_if_decided, pair.order_consistency)
+            shown = [show_figure(share, ".3f") for share in shares]
+            counts = (f"{number:,}" for number in (pair.ties, pair.inconsistent, pair.unknown))
+            table.add_row(literal(name), f"{pair.pairs:,}", *shown, *counts)
+        console.print(table)
     print_votes(result, result.items, console)
     for reason, number in result.unknown_reasons.items():
         print_line(console, f"unknown: {number:,} x {reason}")
     if result.damaged:
         print_line(console, f"damaged in the journal and asked for again: {result.damaged:,}", "yellow")
-
-
-def _print_pairs(result: CalibrateResult, rows: dict[str, PairAgreement], console: Console) -> None:
-    print_line(console, f"judge {describe_judge(result.judge)} on {count(rows['all pairs'].pairs, 'pair')} of answers")
-    figures = ("agreement", "if decided", "order consistency", "ties", "inconsistent", "unknown")
-    table = make_table("", "pairs", *figures)
-    for name, found in rows.items():
-        shares = (found.agreement, found.agreement_if_decided, found.order_consistency)
-        counts = (found.ties, found.inconsistent, found.unknown)
-        shown = (*(show_figure(share, ".3f") for share in shares), *(f"{number:,}" for number in counts))
-        table.add_row(literal(name), f"{found.pairs:,}", *shown)
-    console.print(table)
-
-
-def _print_items(result: CalibrateResult, console: Console) -> None:
-    people = f"{result.people} {'person' if result.people == 1 else 'people'}"
-    unknown = result.unknown - (result.pairs.unknown if result.pairs else 0)
-    items = f"{count(result.items, 'item')} labelled by {people}; {unknown:,} without a verdict"
-    print_line(console, f"judge {describe_judge(result.judge)} on {items}")
-    said, labelled = (show_figure(share, ".0%") for share in (result.said_true, result.labelled_true))
-    console.print(f"says true of {said}, people of {labelled}")
-    rows = {"judge against each label": result.judge_agreement, "people against each other": result.human_agreement}
-    for tag, both in result.by_tag.items():
-        rows |= {f"{tag}: judge": both["judge"], f"{tag}: people": both["human"]}
-    table = make_table("", "items", "balanced F1", "κ", "accuracy", "pairs")
-    for name, found in rows.items():
-        figures = (show_figure(figure, ".3f") for figure in (found.balanced_f1, found.kappa, found.accuracy))
-        table.add_row(literal(name), f"{found.items:,}", *figures, f"{found.pairs:,}")
-    console.print(table)

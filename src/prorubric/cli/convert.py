@@ -28,7 +28,15 @@ def convert(
 ) -> int:
     """Convert a rubric file of any supported format into a tasks file or a trainer's format, with a manifest."""
     if suggest:
-        found = _suggest(config)
+        out = config.out
+        if out is not None and out.suffix not in (".yaml", ".yml"):
+            raise ConfigError(f"{out}: --suggest writes a mapping; give a name that ends in .yaml")
+        if out is not None and out.exists() and not config.overwrite:
+            raise ConfigError(f"{out}: exists already; choose another name or pass --overwrite")
+        found = suggest_mapping(Path(config.tasks))
+        if out is not None:
+            with open_whole(out) as stream:
+                stream.write(_render(found).encode())
         show_result(found, _print_suggestion, json=json)
         return 0 if found.tasks else 1
     show_result(convert_tasks(config), _print_result, json=json)
@@ -47,20 +55,6 @@ def _print_result(result: ConvertResult, console: Console) -> None:
     _print_unused(result.unused, result.unused_share, console)
     for name, path in result.files.items():
         print_line(console, f"{name.replace('_', '-')}: {path}")
-
-
-def _suggest(config: ConvertConfig) -> Suggestion:
-    """A proposed mapping, written to a file if one is named."""
-    out = config.out
-    if out is not None and out.suffix not in (".yaml", ".yml"):
-        raise ConfigError(f"{out}: --suggest writes a mapping; give a name that ends in .yaml")
-    if out is not None and out.exists() and not config.overwrite:
-        raise ConfigError(f"{out}: exists already; choose another name or pass --overwrite")
-    found = suggest_mapping(Path(config.tasks))
-    if out is not None:
-        with open_whole(out) as stream:
-            stream.write(_render(found).encode())
-    return found
 
 
 def _render(found: Suggestion) -> str:

@@ -14,7 +14,6 @@ from prorubric.cli.output import JsonFlag, literal, print_hanging, show_figure, 
 from prorubric.cli.progress import show_progress
 from prorubric.datasets.samples import ANSWER_KINDS, AnswerKind
 from prorubric.verbs.demo import DemoConfig, DemoResult, run_demo
-from prorubric.verbs.lint import LintResult
 
 _DEFAULT = DemoConfig()
 _LEGEND = {
@@ -44,7 +43,14 @@ def print_demo(result: DemoResult, console: Console) -> None:
     """Show what the demo found, in its four steps."""
     count = len(result.tasks)
     _print_heading(console, "1. lint: what the checklists are made of")
-    print_hanging(console, Text(""), Text(_describe_lint(result.lint)))
+    figures = {
+        "of the weight of a checklist only asks for naming": result.lint.presence_share,
+        "of the sum is in reach without its heaviest criterion": result.lint.compensation,
+        "of it with dimensions that must hold together": result.lint.compensation_grouped,
+    }
+    shares = ", ".join(f"{figure.mean:.0%} {meaning}" for meaning, figure in figures.items() if figure)
+    found = f"{result.lint.tasks} prompts, {result.lint.criteria} criteria. On average {shares}."
+    print_hanging(console, Text(""), Text(found))
     _print_heading(console, "2. compile: dimensions without a model, compared with those that people wrote")
     agreement = show_figure(result.rules_agreement, ".2f", "not known")
     console.print(f"The generator rules agrees with the pack's own dimensions by {agreement} (1 same, 0 as by chance).")
@@ -68,16 +74,6 @@ def print_demo(result: DemoResult, console: Console) -> None:
     console.print()
     look = Text.assemble("Look at ", literal(result.page, "bold"), " (all figures: summary.json).")
     console.print(look, soft_wrap=True)
-
-
-def _describe_lint(lint: LintResult) -> str:
-    figures = {
-        "of the weight of a checklist only asks for naming": lint.presence_share,
-        "of the sum is in reach without its heaviest criterion": lint.compensation,
-        "of it with dimensions that must hold together": lint.compensation_grouped,
-    }
-    shares = (f"{figure.mean:.0%} {meaning}" for meaning, figure in figures.items() if figure)
-    return f"{lint.tasks} prompts, {lint.criteria} criteria. On average {', '.join(shares)}."
 
 
 def _print_heading(console: Console, text: str) -> None:

@@ -17,11 +17,11 @@ flatten(ServerOptions, "Server")
 
 def serve(config: Annotated[ServeConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client."""
-    serve_rewards(read_http(config), print_json if json else _print_serving)
+
+    def print_serving(serving: Serving) -> None:
+        about = f"{serving.scheme}, {count(serving.tasks, 'task')}, judge: {describe_judge(serving.judge)}"
+        print_line(make_console(), f"{serving.url}  {about}")
+        sys.stdout.flush()
+
+    serve_rewards(read_http(config), print_json if json else print_serving)
     return 0
-
-
-def _print_serving(serving: Serving) -> None:
-    about = f"{serving.scheme}, {count(serving.tasks, 'task')}, judge: {describe_judge(serving.judge)}"
-    print_line(make_console(), f"{serving.url}  {about}")
-    sys.stdout.flush()
