@@ -653,3 +653,20 @@ def test_a_tasks_file_of_your_own_is_a_benchmark_and_its_prompts_serve_pairs_and
     assert sum(exchange.body["model"].startswith("writes") for exchange in server.exchanges) == 6
     assert result.comparisons is not None
     assert [(pair.wins, pair.losses) for pair in result.comparisons.pairs] == [(0, 3)]
+
+
+def write_answers(path: Path, *rows: str) -> str:
+    path.write_text("".join(row + "\n" for row in rows))
+    return str(path)
+
+
+def test_names_are_printed_as_they_are(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = [json.dumps({"id": f"p{number}", "answer": "Please rest."}) for number in range(4)]
+    path = write_answers(data.parent / "a.jsonl", *good)
+    told = ["evaluate", "healthbench", "--data-dir", str(data), "--judge", "lexical", "--resamples", "100"]
+    told += ["--policy", f"[/red]={path}", "--policy", f"[b]x={path}", "--out", str(data.parent / "run")]
+    assert run_program(told) == 0
+    said = capsys.readouterr().out
+    assert "[b]x − [/red]" in said
