@@ -660,7 +660,7 @@ def write_answers(path: Path, *rows: str) -> str:
     return str(path)
 
 
-def test_names_are_printed_as_they_are(
+def test_names_are_printed_as_they_are_and_equal_scores_are_said_to_be_equal(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = [json.dumps({"id": f"p{number}", "answer": "Please rest."}) for number in range(4)]
@@ -670,3 +670,4 @@ def test_names_are_printed_as_they_are(
     assert run_program(told) == 0
     said = capsys.readouterr().out
     assert "[b]x − [/red]" in said
+    assert "[b]x and [/red] have the same score on each of the 4 items of healthbench by lexical." in said

@@ -39,6 +39,8 @@ def _describe(row: DifferenceResult, table: Table) -> str:
     told = _judge(row.first, row.second, row.mean, ends, where, is_open=row.could_flip or is_weak)
     if row.could_flip:
         return f"{told} Verdicts that the judge did not give could turn the sign."
+    if row.low == row.high == 0 and row.over_seeds is None:
+        return f"{row.first} and {row.second} have the same score on each of the {where.removeprefix('on ')}."
     missed = row.smallest_found is not None and told.startswith("It cannot be told")
     found = f" A true difference of {plain(row.smallest_found)} would be found four times out of five."
     return told + found if missed else told
