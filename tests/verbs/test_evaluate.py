@@ -671,3 +671,12 @@ def test_names_are_printed_as_they_are_and_equal_scores_are_said_to_be_equal(
     said = capsys.readouterr().out
     assert "[b]x − [/red]" in said
     assert "[b]x and [/red] have the same score on each of the 4 items of healthbench by lexical." in said
+
+
+def test_tables_and_figures_of_an_earlier_comparison_do_not_stay(data: Path, server: MisbehavingServer) -> None:
+    config = make_config(data, server)
+    evaluate_policies(config)
+    assert (config.out / "tables" / "differences.csv").exists()
+    evaluate_policies(make_config(data, server, policy=config.policy[:1]))
+    left = sorted(path.name for folder in ("tables", "figures") for path in (config.out / folder).glob("differences*"))
+    assert left == []

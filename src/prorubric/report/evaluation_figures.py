@@ -38,6 +38,8 @@ def write_evaluation_figures(folder: Path, found: Comparisons) -> tuple[Path, ..
     out = folder / FOLDER
     out.mkdir(parents=True, exist_ok=True)
     drawn = {"differences": _draw_differences(found), "pairs": _draw_pairs(found), "lengths": _draw_lengths(found)}
+    for name in [name for name, text in drawn.items() if not text]:  # of an earlier comparison
+        (out / f"{name}.svg").unlink(missing_ok=True)
     return tuple(write_whole(out / f"{name}.svg", text.encode()) for name, text in drawn.items() if text)
 
 

@@ -66,6 +66,8 @@ def write_evaluation_tables(folder: Path, found: Comparisons) -> tuple[Path, ...
     written = []
     for sheet in list_sheets(found):
         if not sheet.rows:
+            for suffix in ("csv", "tex"):  # of an earlier comparison
+                (out / f"{sheet.name}.{suffix}").unlink(missing_ok=True)
             continue
         with open_csv(out / f"{sheet.name}.csv", [*sheet.rows[0]]) as write:
             for row in sheet.rows:
