@@ -680,3 +680,17 @@ def test_tables_and_figures_of_an_earlier_comparison_do_not_stay(data: Path, ser
     evaluate_policies(make_config(data, server, policy=config.policy[:1]))
     left = sorted(path.name for folder in ("tables", "figures") for path in (config.out / folder).glob("differences*"))
     assert left == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": "a="}, "the policy 'a=' has no model or file"),
+        ({"policy": "=a"}, "the policy '=a' has no name"),
+        ({"compare": "a"}, "compare takes two names at a time, not 'a'"),
+        ({"compare": [["a", "b", "c"]]}, "compare takes two names at a time"),
+    ],
+)
+def test_what_a_policy_or_a_comparison_lacks_is_said(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        EvaluateConfig(("medqa",), **options)

@@ -91,7 +91,8 @@ def _read_policies(value: object) -> object:
     for one in given:
         name, equals, spec = one.partition("=") if isinstance(one, str) else ("", "=", "")
         if not equals or (isinstance(one, str) and not (name.strip() and spec.strip())):
-            raise ConfigError(f"the policy {one!r} has no name", remedy="write NAME=SPEC, as in base=answers.jsonl")
+            lacks = "model or file" if equals and name.strip() else "name"
+            raise ConfigError(f"the policy {one!r} has no {lacks}", remedy="write NAME=SPEC, as in base=answers.jsonl")
         read.append({"name": name.strip(), "spec": spec.strip()} if isinstance(one, str) else one)
     return tuple(read)
 
@@ -101,7 +102,11 @@ def _read_compare(value: object) -> object:
     given = (value,) if isinstance(value, str) else value
     if not isinstance(given, list | tuple):
         return value
-    return tuple(tuple(pair.split(":")) if isinstance(pair, str) else pair for pair in given)
+    pairs = [tuple(pair.split(":")) if isinstance(pair, str) else pair for pair in given]
+    for pair, one in zip(pairs, given, strict=True):
+        if isinstance(pair, list | tuple) and len(pair) != 2:
+            raise ConfigError(f"compare takes two names at a time, not {one!r}", remedy="write new:old")
+    return tuple(pairs)
 
 
 @config_record
