@@ -694,3 +694,33 @@ def test_tables_and_figures_of_an_earlier_comparison_do_not_stay(data: Path, ser
 def test_what_a_policy_or_a_comparison_lacks_is_said(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         EvaluateConfig(("medqa",), **options)
+
+
+def test_rows_of_answers_that_are_not_used_are_printed_and_unreadable_ones_end_with_one(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = [json.dumps({"id": f"p{number}", "answer": "Please rest."}) for number in range(4)]
+    told = ["evaluate", "healthbench", "--data-dir", str(data), "--judge", "lexical", "--resamples", "100"]
+
+    def run(name: str, *rows: str) -> tuple[int, str]:
+        policy = f"a={write_answers(data.parent / f'{name}.jsonl', *rows)}"
+        return run_program([*told, "--policy", policy, "--out", str(data.parent / name)]), capsys.readouterr().out
+
+    code, said = run("more", *good, good[0], '{"id": "x9", "answer": "Rest."}')
+    assert (code, "2 rows of answers not used: more answers than are needed (1), no item has this id (1)" in said) == (
+        0,
+        True,
+    )
+    code, said = run("cut", *good[:3], good[3][:-5])
+    assert (code, "1 row of answers not used: not JSON (1)" in said, "answered 3" in said) == (1, True, True)
+    code, said = run("wrong", '{"id": "x9", "answer": "Rest."}')
+    assert (code, "nothing to compare: no policy has an answer to an item" in said) == (1, True)
+
+
+def test_a_policy_without_answers_is_named_below_the_table(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = [json.dumps({"id": f"p{number}", "answer": "Please rest."}) for number in range(4)]
+    told = ["evaluate", "healthbench", "--data-dir", str(data), "--judge", "lexical", "--resamples", "100"]
+    told += ["--policy", f"a={write_answers(data.parent / 'a.jsonl', *good)}", "--out", str(data.parent / "run")]
+    told += ["--policy", f"none={write_answers(data.parent / 'none.jsonl')}"]
+    assert run_program(told) == 1
+    assert "no answer to any of these items: none" in capsys.readouterr().out

@@ -20,6 +20,7 @@ from prorubric.cli.output import (
     write_json_line,
 )
 from prorubric.cli.progress import show_progress
+from prorubric.evaluate.answers import NO_ITEM, NOT_NEEDED
 from prorubric.evaluate.benchmarks.registry import describe_benchmarks
 from prorubric.evaluate.compare import Comparisons, Table
 from prorubric.judge.panel import list_judges
@@ -62,7 +63,18 @@ def evaluate(
     with show_progress("evaluating", "call") as on_progress:
         result = evaluate_policies(config, on_progress)
     show_result(result, _print_result, json=json)
-    return 1 if result.unfinished or result.stopped else 0
+    return 1 if result.unfinished or result.stopped or _is_poor(result) else 0
+
+
+def _is_poor(result: EvaluationResult) -> bool:
+    """True if rows of answers could not be read, a policy has no answer, or a table has nothing in common."""
+    if result.reject_kinds.keys() - {NO_ITEM, NOT_NEEDED}:
+        return True
+    found = result.comparisons
+    if found is None:
+        return False
+    is_empty = not (found.tables or found.pairs or found.labels)
+    return is_empty or any(table.absent or not table.common for table in found.tables)
 
 
 def _read_suite(config: EvaluateConfig) -> EvaluateConfig:
@@ -121,7 +133,10 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
             print_line(console, f"  {number:,} x {reason}")
         print_line(console, "  the same command makes these calls again, and no others")
     if result.comparisons is not None:
-        for table in result.comparisons.tables:
+        found = result.comparisons
+        if not (found.tables or found.pairs or found.labels):
+            print_line(console, "nothing to compare: no policy has an answer to an item", "red")
+        for table in found.tables:
             _print_table(table, console)
         _print_others(result.comparisons, console)
         for line in describe_result(result.comparisons):

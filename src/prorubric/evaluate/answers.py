@@ -21,6 +21,9 @@ from prorubric.runs.models import AnyModel
 REFUSED = "refused"
 """The finish of an answer that the policy's endpoint refused to give, for example because the prompt is too long."""
 
+NO_ITEM, NOT_NEEDED = "no item has this id", "more answers than are needed"
+"""Kinds of rows that can be read and are not used: with a limit, or of a file for several benchmarks, that is usual."""
+
 _SHOWN_IDS = 3
 
 
@@ -132,8 +135,11 @@ def read_answers(policy: Policy, wanted: Iterable[AnswerKey], rejects: Rejects) 
         name = row.task_id if row.task_id in ids else names.get(row.task_id, "")
         found, finish = keys.pop((name, row.sample), []), row.meta.get("finish")
         if not found:
-            reason = f"sample {row.sample} is not needed" if name else f"no item is called {row.task_id!r}"
-            rejects.add(Reject(str(path), stream.line, f"{reason}; the items are {shown}", "no item has this id"))
+            if name:
+                reason = f"answer {row.sample + 1} to {row.task_id!r} is not needed; --samples asks for more"
+            else:
+                reason = f"no item is called {row.task_id!r}; the items are {shown}"
+            rejects.add(Reject(str(path), stream.line, reason, NOT_NEEDED if name else NO_ITEM))
         for key in found:
             ended = finish if isinstance(finish, str) else None
             yield PolicyAnswer(**key._asdict(), text=row.text or "", finish=ended, tokens=row.tokens)

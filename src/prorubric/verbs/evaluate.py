@@ -176,6 +176,8 @@ class EvaluationResult(RunResult):
     unfinished: tuple[Unfinished, ...] = ()
     left_out: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By benchmark, items that cannot be used, by reason."""
+    reject_kinds: dict[str, int] = Field(default_factory=dict)
+    """Rows of files of answers that were not used, by kind."""
     comparisons: Comparisons | None = None
     """None if a stage is unfinished."""
     page: str | None = None
@@ -318,6 +320,7 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
             answers=(count_rows(config.out / ANSWERS) or 0) if (config.out / ANSWERS).exists() else 0,
             unfinished=tuple(unfinished),
             left_out={one.benchmark.name: dict(one.left_out) for one in inputs.loaded if one.left_out},
+            reject_kinds=dict(run.rejects.kinds.most_common()),
             comparisons=comparisons,
             page=str(config.out / PAGE) if is_whole else None,
             inspect_logs=await _write_inspect_logs(config, inputs) if is_whole and config.inspect_log else (),
