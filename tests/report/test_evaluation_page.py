@@ -74,3 +74,15 @@ def test_one_policy_alone_is_shown_without_a_comparison(tmp_path: Path) -> None:
     text = write_evaluation_page(tmp_path, made, {}, {}).read_text(encoding="utf-8")
     assert "Nothing was compared: there is one policy." in text
     assert '<section id="differences">' not in text
+
+
+def test_a_single_difference_finds_one_size_and_not_a_range(tmp_path: Path) -> None:
+    scores = [
+        ItemScore(benchmark="medqa", judge="", policy=name, item=f"{item}", value=value, low=value, high=value)
+        for name, right in (("a", 3), ("b", 2))
+        for item in range(4)
+        for value in [float(item < right)]
+    ]
+    made = compare_scores(scores, [Policy(name="a", spec="x"), Policy(name="b", spec="y")], resamples=10)
+    text = write_evaluation_page(tmp_path, made, {}, {}).read_text(encoding="utf-8")
+    assert "4 items; finds 70.0 points four times out of five" in read_section(text, "differences")

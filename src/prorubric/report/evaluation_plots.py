@@ -147,7 +147,8 @@ def render_differences(found: Comparisons, places: Places) -> Html | None:
         lines = [_render_difference(row, scale, places) for row in one.differences]
         if lines:
             sizes = [row.smallest_found for row in one.differences if row.smallest_found is not None]
-            size = f"finds {plain(min(sizes))} to {plain(max(sizes))} points four times out of five" if sizes else ""
+            ends = " to ".join(dict.fromkeys((plain(min(sizes)), plain(max(sizes))))) if sizes else ""
+            size = f"finds {ends} points four times out of five" if sizes else ""
             head = _title(one, f"{count(one.common, 'item')}; {size}" if size else count(one.common, "item"))
             groups.append(element("div", head, lines, class_="forest"))
     return join(
