@@ -123,10 +123,9 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         for reason, number in reasons.items():
             print_line(console, f"{benchmark}: {count(number, 'item')} left out: {reason}", "yellow")
     if result.rejected:
-        where = "" if result.rejected == 1 else f", all listed in {result.folder}/rejects.jsonl; the first"
-        print_line(
-            console, f"{count(result.rejected, 'row')} of answers left out{where}: {result.rejects[0]}", "yellow"
-        )
+        kinds = ", ".join(f"{kind} ({number:,})" for kind, number in result.reject_kinds.items())
+        where = f"all in {result.folder}/rejects.jsonl; the first: {result.rejects[0]}"
+        print_line(console, f"{count(result.rejected, 'row')} of answers not used: {kinds}; {where}", "yellow")
     for part in result.unfinished:
         print_line(console, f"unfinished {part.stage}: {count(part.open, 'answer')} open:", "red")
         for reason, number in part.reasons.items():

@@ -122,7 +122,7 @@ def make_own_hacks(phrases: Iterable[str]) -> dict[str, EditKind]:
 
 
 def load_phrases(path: Path) -> tuple[str, ...]:
-    """The lines of a text file that are not blank and do not begin with `#`; a line that comes twice is refused."""
+    """The lines of a text file that are not blank and do not begin with `# `; a line that comes twice is refused."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeError:
@@ -135,7 +135,7 @@ def load_phrases(path: Path) -> tuple[str, ...]:
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         phrase = line.strip()
-        if phrase.startswith("#"):
+        if phrase == "#" or phrase.startswith(("# ", "#\t")):
             continue
         if phrase in lines:
             same = f"the phrase is the same as in line {lines[phrase]}"
