@@ -441,3 +441,23 @@ class TestJudges:
         [rate] = found.probe
         assert (rate.criterion, rate.n, rate.unknown) == ("needless", 2, {"b": 1})
         assert [(side.name, side.mean) for side in rate.sides] == [("a", 100.0), ("b", 0.0)]
+
+
+@pytest.mark.parametrize(("worst", "turned"), [(0.0, True), (0.9, False)])
+def test_unknown_verdicts_that_could_turn_an_average_are_marked(worst: float, turned: bool) -> None:
+    scores = []
+    for benchmark in ("medqa", "healthbench"):
+        for item in ("a", "b", "c"):
+            scores.append(
+                ItemScore(benchmark=benchmark, judge="", policy="new", item=item, value=1.0, low=1.0, high=1.0)
+            )
+            scores.append(
+                ItemScore(benchmark=benchmark, judge="", policy="old", item=item, value=0.7, low=0.7, high=0.7)
+            )
+    scores[-2] = scores[-2].model_copy(update={"value": None, "low": worst - 1, "high": 1.0})
+    found = compare_scores(scores, [Policy("old", "x"), Policy("new", "x")], resamples=50)
+    [average] = found.averages
+    [difference] = average.differences
+    assert difference.mean == pytest.approx(30.0)
+    assert difference.bounds == pytest.approx(((30 + (60 + 100 * (worst - 1) - 70) / 3) / 2, 30.0))
+    assert difference.could_flip is turned

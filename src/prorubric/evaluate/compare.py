@@ -152,6 +152,10 @@ class AverageDifference(Record):
     se_items: float | None
     """Over the items of all benchmarks, which are independent of each other."""
     over_seeds: SeedDifference | None
+    bounds: Ends | None = None
+    """The least and the greatest mean that the unknown verdicts of all benchmarks allow."""
+    could_flip: bool = False
+    """True if unknown verdicts could turn the sign."""
 
 
 class Average(Record):
@@ -603,10 +607,15 @@ def _average_differences(
         means = [row.mean for row in rows if row.mean is not None]
         errors = [row.se for row in rows if row.se is not None]
         if len(means) == len(tables):
+            mean = math.fsum(means) / len(means)
+            bounds = [row.bounds for row in rows if row.bounds is not None]
+            low, high = (math.fsum(ends[place] for ends in bounds) / len(rows) for place in (0, 1))
             yield AverageDifference(
                 first=pair[0],
                 second=pair[1],
-                mean=math.fsum(means) / len(means),
+                mean=mean,
+                bounds=(low, high) if len(bounds) == len(rows) else None,
+                could_flip=low < high and not (low > 0 if mean > 0 else high < 0),
                 se_items=math.hypot(*errors) / len(errors) if len(errors) == len(means) else None,
                 over_seeds=sides.compare_by_seed(pair, averages),
             )

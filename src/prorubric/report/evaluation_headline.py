@@ -6,6 +6,7 @@ from prorubric.text.show import count
 
 _WIDTH = 1.96
 _LEVEL = 0.05
+_TURNED = "Verdicts that the judge did not give could turn the sign."
 
 
 def describe_result(found: Comparisons) -> tuple[str, ...]:
@@ -25,7 +26,8 @@ def _describe_average(row: AverageDifference, benchmarks: int, judge: str) -> st
         ends.append((row.mean - _WIDTH * row.se_items, row.mean + _WIDTH * row.se_items, "over items"))
     if row.over_seeds is not None and row.over_seeds.low is not None and row.over_seeds.high is not None:
         ends.append((row.over_seeds.low, row.over_seeds.high, f"over {row.over_seeds.n} seeds"))
-    return _judge(row.first, row.second, row.mean, ends, where, is_open=False)
+    told = _judge(row.first, row.second, row.mean, ends, where, is_open=row.could_flip)
+    return f"{told} {_TURNED}" if row.could_flip else told
 
 
 def _describe(row: DifferenceResult, table: Table) -> str:
@@ -38,7 +40,7 @@ def _describe(row: DifferenceResult, table: Table) -> str:
     is_weak = row.p_holm is None or row.p_holm >= _LEVEL
     told = _judge(row.first, row.second, row.mean, ends, where, is_open=row.could_flip or is_weak)
     if row.could_flip:
-        return f"{told} Verdicts that the judge did not give could turn the sign."
+        return f"{told} {_TURNED}"
     if row.low == row.high == 0 and row.over_seeds is None:
         return f"{row.first} and {row.second} have the same score on each of the {where.removeprefix('on ')}."
     missed = row.smallest_found is not None and told.startswith("It cannot be told")
