@@ -57,11 +57,11 @@ class PlanTable:
             raise SchemeError("no tasks to score; give at least one")
         plans = [make_scoring_plan(task, scheme) for task in tasks]
         gates = [plan.gates for plan in plans if plan.gates is not None]
-        groups = [
-            {position: number for number, group in enumerate(plan.groups) for position in group}
-            for plan in plans
-            if plan.groups is not None
-        ]
+        groups: list[list[int]] = []
+        for plan in plans:
+            if plan.groups is not None:
+                members = [(position, number) for number, group in enumerate(plan.groups) for position in group]
+                groups.append([number for _, number in sorted(members)])
         if plans[0].own is not None:
             name = plans[0].scheme.name
             raise SchemeError(f"{name} is a function for one response at a time; use score or score_plan for each")
@@ -74,7 +74,7 @@ class PlanTable:
             high_T_M=_pad([[high for _, high in plan.ranges] for plan in plans], 1.0),
             penalty_T_M=_pad([plan.penalties for plan in plans], False),
             padding_T_M=_pad([[False] * len(plan.ranges) for plan in plans], True),
-            group_T_M=_pad([[of[i] for i in sorted(of)] for of in groups], -1).astype(np.int16) if groups else None,
+            group_T_M=_pad(groups, -1).astype(np.int16) if groups else None,
             weight_T_N=_pad([plan.weights for plan in plans], 0.0),
             positive_T=np.array([plan.positive_weight for plan in plans]),
             member_T_M=_pad([gate.members for gate in gates], NO_GATE).astype(np.int16) if gates else None,
