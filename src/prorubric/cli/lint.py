@@ -57,11 +57,7 @@ def _print_lint(result: LintResult, console: Console, name: str, shown: int) -> 
     criteria = f"{count(result.criteria, 'criterion')}, {result.negative:,} of them negative"
     about = f": {count(result.tasks, 'task')}, {criteria}"
     console.print(Text.assemble(literal(name, "bold"), about), soft_wrap=True)
-    has_findings = any(result.findings.values()) or any(result.rejected.values())
-    console.print(_make_findings_table(result) if has_findings else "nothing found")
-    if result.criteria:
-        console.print()
-        _print_figures(result, console)
+    _print_tables(result, console)
     if result.rejects:
         console.print()
     for reject in result.rejects:
@@ -122,19 +118,20 @@ def _print_items(items: ItemsResult, console: Console, shown: int) -> None:
     console.print(table)
 
 
-def _make_findings_table(result: LintResult) -> Table:
+def _print_tables(result: LintResult, console: Console) -> None:
+    """What was found by check, and what the criteria are made of."""
     table = Table("check", "severity", "found", "what it means", box=None, pad_edge=False)
     table.columns[2].justify = "right"
     unreadable = sum(result.rejected.values()) - result.duplicate_ids
-    found = {"unreadable row": unreadable, "duplicate id": result.duplicate_ids, **result.findings}
-    for name, number in found.items():
+    checks = {"unreadable row": unreadable, "duplicate id": result.duplicate_ids, **result.findings}
+    for name, number in checks.items():
         if number:
             severity = CHECKS.get(name, "error")
             table.add_row(name, Text(severity, _COLOURS[severity]), f"{number:,}", _MEANING[name])
-    return table
-
-
-def _print_figures(result: LintResult, console: Console) -> None:
+    console.print(table if table.row_count else "nothing found")
+    if not result.criteria:
+        return
+    console.print()
     table = make_table("kind of criterion", "found", "share")
     kinds = {
         "presence-style: met by naming something": result.presence,
