@@ -215,8 +215,13 @@ class Gate:
                 try:
                     body = await self._read_body(visit)
                     visit.held.enter_context(self._places.take(1))
+                    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+                    async def receive() -> Message:
+                        return next(messages, {"type": "http.disconnect"})
+
                     # After the complete body there is nothing to receive but the news that its sender has gone.
-                    await _run_while(self._app(visit.scope, _replay(body), visit.send), visit.receive())
+                    await _run_while(self._app(visit.scope, receive, visit.send), visit.receive())
                 finally:
                     self._clocks.discard(clock)
         except TimeoutError:
@@ -281,13 +286,3 @@ async def _run_while(work: Awaitable[None], gone: Awaitable[Message]) -> None:
         for task in (working, waiting):
             task.cancel()
         await asyncio.gather(working, waiting, return_exceptions=True)
-
-
-def _replay(body: bytes) -> Receive:
-    """What the framework receives instead of the client's own messages."""
-    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-    async def receive() -> Message:
-        return next(messages, {"type": "http.disconnect"})
-
-    return receive
