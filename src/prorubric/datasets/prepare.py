@@ -6,14 +6,18 @@ may take the place of old ones in the held-out part; no prompt that was trained 
 
 import hashlib
 import heapq
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from prorubric.datasets.export import Target, open_export
 from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import ConfigError
 from prorubric.rubric.records import Task
+from prorubric.text.show import count
 
 
 @dataclass(slots=True)
@@ -54,6 +58,10 @@ class HeldOut:
     _drawn: set[str] = field(default_factory=set)
     leaves_some: bool = False
     """True as soon as a prompt was offered that is not drawn."""
+    offered: int = 0
+    """Tasks that were written; of these, `kept` and `held` are in the two files in the end."""
+    kept: int = 0
+    held: int = 0
 
     def offer(self, task: Task) -> None:
         """Let one prompt take part in the draw; one that comes again has its ticket already."""
@@ -74,12 +82,29 @@ class HeldOut:
         """The hashes of the prompts that were drawn."""
         return frozenset(self._drawn)
 
-    def split(self, tasks: Path, kept: Path, held_out: Path, to: Target) -> tuple[int, int]:
-        """Divide a file of tasks into those that are kept and those that are held out; gives how many of each."""
-        written = [0, 0]
-        with open_export(kept, to) as keep, open_export(held_out, to) as hold:
-            for task in load_tasks(tasks, "tasks", strict=True):
-                is_held = hash_prompt(task.messages) in self._drawn
-                (hold if is_held else keep)(task)
-                written[is_held] += 1
-        return written[0], written[1]
+    @contextmanager
+    def open(self, kept: Path, held_out: Path | None, to: Target) -> Iterator[Callable[[Task], None]]:
+        """A function that writes one task and lets its prompt take part; at the end they go into two files."""
+        with TemporaryDirectory() as folder:
+            # The held-out part is known only at the end, so the tasks first go to a temporary file.
+            first = Path(folder) / "tasks.jsonl" if held_out else kept
+            with open_export(first, "tasks" if held_out else to) as export:
+
+                def write(task: Task) -> None:
+                    self.offer(task)
+                    self.offered += 1
+                    export(task)
+
+                yield write
+            self.kept = self.offered
+            if held_out is None:
+                return
+            if not self.leaves_some:
+                prompts = f"{count(len(self._drawn), 'distinct prompt')} ({count(self.offered, 'task')})"
+                raise ConfigError(f"--held-out {self.size} of {prompts} leaves none to train on; hold out fewer")
+            with open_export(kept, to) as keep, open_export(held_out, to) as hold:
+                for task in load_tasks(first, "tasks", strict=True):
+                    is_held = hash_prompt(task.messages) in self._drawn
+                    (hold if is_held else keep)(task)
+                    self.held += is_held
+            self.kept -= self.held

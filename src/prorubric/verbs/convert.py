@@ -5,10 +5,9 @@ input and of each output. Rows that were rejected, or that preparation left out,
 `OUT.rejects.jsonl`. Each output appears when it is complete.
 """
 
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,7 @@ from typing import Annotated
 import pyarrow as pa
 from pydantic import Field
 
-from prorubric.datasets.export import Target, open_export
+from prorubric.datasets.export import Target
 from prorubric.datasets.load import Stream, TaskOptions, open_tasks, show_example
 from prorubric.datasets.mapped import MappedSource
 from prorubric.datasets.people_labels import LABEL_SCHEMA, render_label
@@ -31,7 +30,7 @@ from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import RESPONSE_SCHEMA
 from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.runs.verdicts import ROW_SCHEMA, render_verdict_row
-from prorubric.text.show import count, shorten
+from prorubric.text.show import shorten
 
 _LISTED_SCHEMA = REJECT_SCHEMA.append(pa.field("outcome", pa.string()))
 _FEWEST, _MOST = 5, 60
@@ -98,14 +97,8 @@ class ConvertResult(Record):
 
 def convert_tasks(config: ConvertConfig) -> ConvertResult:
     """Convert a file, prepare it if asked, and write the manifest."""
-    if not config.prepare and (config.min_criteria, config.max_criteria) != (_FEWEST, _MOST):
-        raise ConfigError("--min-criteria and --max-criteria belong to --prepare; add it, or leave them out")
-    if config.out is None:
-        raise ConfigError("no output is named; give a file such as tasks.jsonl, or --suggest for a mapping")
-    outputs = _name_outputs(config, config.out)
+    outputs = _name_outputs(config)
     counts = {outcome: Rejects(shown=1, keep=False) for outcome in ("rejected", "left out")}
-    written = held_out = answers = 0
-    samples, said, unread = Counter[str](), Counter[str](), Counter[str]()
 
     def list_row(reject: Reject, outcome: str = "rejected") -> None:
         counts[outcome].add(reject)
@@ -115,59 +108,35 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
     stream = open_tasks(config, list_row, unique=False)
     preparation, draw = Preparation(config.min_criteria, config.max_criteria), HeldOut(config.held_out, config.seed)
     with (
-        tempfile.TemporaryDirectory() as folder,
         open_rows(outputs["rejects"], _LISTED_SCHEMA) as write_listed,
-        _open_answers(outputs, stream, samples, said, unread) as write_answers,
+        ExitStack() as stack,
+        draw.open(outputs["tasks"], outputs.get("held_out"), config.to) as write,
     ):
-        # The held-out part is known only at the end of the stream, so the tasks first go to a temporary file.
-        first = Path(folder) / "tasks.jsonl" if config.held_out else outputs["tasks"]
-        with open_export(first, "tasks" if config.held_out else config.to) as write:
-            for task in stream:
-                refused = preparation.refuse(task) if config.prepare else None
-                if refused:
-                    list_row(Reject(config.tasks, stream.line, refused), "left out")
-                elif (is_written := task.id in samples) or stream.take_id(task.id):
-                    if not is_written:  # otherwise the row has another answer to the same task
-                        draw.offer(task)
-                        write(task)
-                        written += 1
-                    try:
-                        answers += write_answers(task)
-                    except RubricError as error:  # the task is fine, its answers are not
-                        list_row(Reject.of(config.tasks, stream.line, error), "left out")
-            if stream.read and not written:  # raised here, so no empty file appears
-                raise _explain_nothing(stream, *counts.values())
-            _check_said(outputs, answers, said)
-        if config.held_out:
-            if not draw.leaves_some:
-                prompts = f"{count(len(draw.chosen()), 'distinct prompt')} ({count(written, 'task')})"
-                raise ConfigError(f"--held-out {config.held_out} of {prompts} leaves none to train on; hold out fewer")
-            written, held_out = draw.split(first, outputs["tasks"], outputs["held_out"], config.to)
-    rejected, left_out = (found.kinds for found in counts.values())
-    if not rejected and not left_out:
-        outputs.pop("rejects").unlink()
-    if stream.skipped:
-        left_out[f"no criterion of the subset {config.subset}"] = stream.skipped
-    result = ConvertResult(
-        read=stream.read,
-        written=written,
-        held_out=held_out,
-        answers=answers,
-        unread_labels=dict(unread.most_common()),
-        rejected=dict(rejected.most_common()),
-        left_out=dict(left_out.most_common()),
-        unused=dict(stream.unused.most_common()),
-        dropped=dict(stream.source.dropped) if isinstance(stream.source, MappedSource) else {},
-        unused_share=stream.source.unused_share if isinstance(stream.source, MappedSource) else None,
-        files={name: str(path) for name, path in outputs.items()},
-        sha256={"input": hash_file(Path(config.tasks))}
-        | {name: hash_file(outputs[name]) for name in ("tasks", "held_out") if name in outputs},
-    )
-    write_json(outputs["manifest"], {"config": render_config(config), **result.model_dump()})
-    return result
+        answers = _Answers(outputs, stream, stack)
+        for task in stream:
+            refused = preparation.refuse(task) if config.prepare else None
+            if refused:
+                list_row(Reject(config.tasks, stream.line, refused), "left out")
+            elif (is_written := task.id in answers.samples) or stream.take_id(task.id):
+                if not is_written:  # otherwise the row has another answer to the same task
+                    write(task)
+                try:
+                    answers.write(task)
+                except RubricError as error:  # the task is fine, its answers are not
+                    list_row(Reject.of(config.tasks, stream.line, error), "left out")
+        if stream.read and not draw.offered:  # raised here, so no empty file appears
+            raise _explain_nothing(stream, *counts.values())
+        answers.check()
+    return _finish(config, outputs, stream, draw, answers, *(found.kinds for found in counts.values()))
 
 
-def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
+def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
+    """The files to write, by what they hold; raises `ConfigError` if one cannot be written."""
+    if not config.prepare and (config.min_criteria, config.max_criteria) != (_FEWEST, _MOST):
+        raise ConfigError("--min-criteria and --max-criteria belong to --prepare; add it, or leave them out")
+    out = config.out
+    if out is None:
+        raise ConfigError("no output is named; give a file such as tasks.jsonl, or --suggest for a mapping")
     kind, compression = split_suffix(out)
     stem = str(out)[: -len(kind + compression)]
     held_out = Path(f"{stem}.held-out{kind}{compression}")
@@ -185,65 +154,60 @@ def _name_outputs(config: ConvertConfig, out: Path) -> dict[str, Path]:
     return outputs
 
 
-@contextmanager
-def _open_answers(
-    outputs: dict[str, Path], stream: Stream[Task], samples: Counter[str], said: Counter[str], unread: Counter[str]
-) -> Iterator[Callable[[Task], int]]:
-    """A function that writes the answers that a task's row carries, and gives how many there are.
+class _Answers:
+    """Writes the answers that rows carry, with what a judge and people said of them."""
 
-    `samples` counts the answers of each task that is known by its content, to which later rows may add, `said` the
-    verdicts and labels that were found, and `unread` the labels that are neither true nor false.
-    """
-    wanted, source = [name for name in ANSWER_FILES if name in outputs], stream.source
-    if wanted and not isinstance(source, MappedSource):
-        raise ConfigError(f"--{wanted[0]} needs a mapping that names the answers (response=…); give one with --map")
-    for name, needs in ANSWER_FILES.items():
-        if name in wanted and isinstance(source, MappedSource) and not getattr(source.mapping, needs):
-            raise ConfigError(f"--{name}: the mapping does not say where they are; add {needs}=…")
-    with ExitStack() as stack:
+    def __init__(self, outputs: dict[str, Path], stream: Stream[Task], stack: ExitStack) -> None:
+        wanted, source = [name for name in ANSWER_FILES if name in outputs], stream.source
+        self._stream, self._source = stream, source if wanted and isinstance(source, MappedSource) else None
+        if wanted and self._source is None:
+            raise ConfigError(f"--{wanted[0]} needs a mapping that names the answers (response=…); give one with --map")
+        for name in wanted:
+            if self._source and not getattr(self._source.mapping, ANSWER_FILES[name]):
+                raise ConfigError(f"--{name}: the mapping does not say where they are; add {ANSWER_FILES[name]}=…")
         schemas = {"responses": RESPONSE_SCHEMA, "verdicts": ROW_SCHEMA, "labels": LABEL_SCHEMA}
-        write = {name: stack.enter_context(open_rows(outputs[name], schemas[name])) for name in wanted}
+        self._write = {name: stack.enter_context(open_rows(outputs[name], schemas[name])) for name in wanted}
+        self.count = 0
+        self.samples = Counter[str]()
+        """How many answers each task has that is known by its content: later rows may add to them."""
+        self.unread = Counter[str]()
+        """Labels that are neither true nor false."""
+        self._said = Counter[str]()
 
-        def write_answers(task: Task) -> int:
-            found = list(source.list_answers(stream.row, task)) if wanted and isinstance(source, MappedSource) else []
-            for sample, answer in enumerate(found, samples.get(task.id, 0)):
-                response = Response(task_id=task.id, text=answer.text, sample=sample, model=answer.model)
-                if "responses" in write:
-                    write["responses"](render_response(response))
-                if "verdicts" in write:
-                    said["verdicts"] += sum(one is not None for one in answer.verdicts)
-                    verdicts = [_read_verdict(one) for one in answer.verdicts]
-                    write["verdicts"](render_verdict_row(task.id, sample, {"criteria": verdicts}))
-                if "labels" in write:
-                    for criterion, given in zip(task.rubric.criteria, answer.labels, strict=True):
-                        # By person, in the order of their names, so a place stands for the same person in every row.
-                        people = [one for _, one in sorted(given.items())] if isinstance(given, Mapping) else given
-                        people = people if isinstance(people, list) else [people]
-                        labels = [read_boolean(one) for one in people]
-                        said["labels"] += sum(one is not None for one in people)
-                        unread.update(
-                            shorten(repr(one))
-                            for one, label in zip(people, labels, strict=True)
-                            if one is not None and label is None
-                        )
-                        write["labels"](render_label(task.messages, response, criterion, labels))
-            if found and isinstance(source, MappedSource) and source.mapping.id is None:
-                samples[task.id] += len(found)
-            return len(found)
+    def write(self, task: Task) -> None:
+        """Write the answers that the current row carries."""
+        found = list(self._source.list_answers(self._stream.row, task)) if self._source else []
+        for sample, answer in enumerate(found, self.samples.get(task.id, 0)):
+            response = Response(task_id=task.id, text=answer.text, sample=sample, model=answer.model)
+            if "responses" in self._write:
+                self._write["responses"](render_response(response))
+            if "verdicts" in self._write:
+                self._said["verdicts"] += sum(said is not None for said in answer.verdicts)
+                verdicts: list[Verdict] = []
+                for said in answer.verdicts:
+                    unknown = Unknown(f"the file says {shorten(repr(said))}", kind="not a verdict")
+                    verdicts.append(unknown if (verdict := read_boolean(said)) is None else verdict)
+                self._write["verdicts"](render_verdict_row(task.id, sample, {"criteria": verdicts}))
+            if "labels" in self._write:
+                for criterion, given in zip(task.rubric.criteria, answer.labels, strict=True):
+                    # By person, in the order of their names, so a place stands for the same person in every row.
+                    people = [one for _, one in sorted(given.items())] if isinstance(given, Mapping) else given
+                    people = people if isinstance(people, list) else [people]
+                    labels = [read_boolean(one) for one in people]
+                    opinions = [pair for pair in zip(people, labels, strict=True) if pair[0] is not None]
+                    self._said["labels"] += len(opinions)
+                    self.unread.update(shorten(repr(one)) for one, label in opinions if label is None)
+                    self._write["labels"](render_label(task.messages, response, criterion, labels))
+        self.count += len(found)
+        if found and self._source and self._source.mapping.id is None:
+            self.samples[task.id] += len(found)
 
-        yield write_answers
-
-
-def _check_said(outputs: dict[str, Path], answers: int, said: Counter[str]) -> None:
-    for name in ("verdicts", "labels"):
-        if name in outputs and answers and not said[name]:
-            remedy = f"correct {ANSWER_FILES[name]} in the mapping, or leave --{name} out"
-            raise ConfigError(f"--{name}: the mapping finds none of any answer", remedy=remedy)
-
-
-def _read_verdict(said: object) -> Verdict:
-    found = read_boolean(said)
-    return found if found is not None else Unknown(f"the file says {shorten(repr(said))}", kind="not a verdict")
+    def check(self) -> None:
+        """Raise if answers were found, and nothing that was said of them."""
+        for name in ("verdicts", "labels"):
+            if name in self._write and self.count and not self._said[name]:
+                remedy = f"correct {ANSWER_FILES[name]} in the mapping, or leave --{name} out"
+                raise ConfigError(f"--{name}: the mapping finds none of any answer", remedy=remedy)
 
 
 def _explain_nothing(stream: Stream[Task], rejects: Rejects, left_out: Rejects) -> SourceError:
@@ -252,3 +216,37 @@ def _explain_nothing(stream: Stream[Task], rejects: Rejects, left_out: Rejects) 
     mapped = isinstance(stream.source, MappedSource) and stream.source.NAME == MappedSource.NAME  # not a known format
     example = f"; {show_example(stream.path)}" if rejects.count and not mapped else ""
     return SourceError(f"{stream.path}: no task to write (rows: {counts}){first}{example}")
+
+
+def _finish(
+    config: ConvertConfig,
+    outputs: dict[str, Path],
+    stream: Stream[Task],
+    draw: HeldOut,
+    answers: "_Answers",
+    rejected: Counter[str],
+    left_out: Counter[str],
+) -> ConvertResult:
+    """Write the manifest, and remove an empty list of rejects."""
+    if not rejected and not left_out:
+        outputs.pop("rejects").unlink()
+    if stream.skipped:
+        left_out[f"no criterion of the subset {config.subset}"] = stream.skipped
+    mapped = stream.source if isinstance(stream.source, MappedSource) else None
+    result = ConvertResult(
+        read=stream.read,
+        written=draw.kept,
+        held_out=draw.held,
+        answers=answers.count,
+        unread_labels=dict(answers.unread.most_common()),
+        rejected=dict(rejected.most_common()),
+        left_out=dict(left_out.most_common()),
+        unused=dict(stream.unused.most_common()),
+        dropped=dict(mapped.dropped) if mapped else {},
+        unused_share=mapped.unused_share if mapped else None,
+        files={name: str(path) for name, path in outputs.items()},
+        sha256={"input": hash_file(Path(config.tasks))}
+        | {name: hash_file(outputs[name]) for name in ("tasks", "held_out") if name in outputs},
+    )
+    write_json(outputs["manifest"], {"config": render_config(config), **result.model_dump()})
+    return result
