@@ -45,11 +45,7 @@ class MappedSource:
 
     def parse(self, row: Mapping[str, Any]) -> Task:
         """One row as a task; raises `RubricError` naming the path that leads nowhere."""
-        mapping = self.mapping
-        first, *others = mapping.prompt
-        parts = [_get(row, first, "prompt")] if not (others and first.endswith("?")) else []
-        parts += [found.value for path in mapping.prompt[len(parts) :] for found in _find(row, path)]
-        messages = _join_messages(parts, _find_text(row, mapping.system) if mapping.system else None)
+        mapping, messages = self.mapping, _read_prompt(row, self.mapping)
         entries = _list_entries(row, self._parts)
         if not entries:
             places = ", ".join(one.at for one in mapping.criteria)
@@ -105,14 +101,24 @@ class MappedSource:
         """The answers that a row carries, each with what a judge and people said of every criterion."""
         mapping = self.mapping
         entries = _list_entries(row, self._parts) if mapping.verdict or mapping.label else []
+
+        def list_said(path: str | None, key: str | None) -> list[Any]:
+            """What was said of each criterion; if there are several answers, of the one with this key."""
+            found = [_find(*_resolve(path, entry, row)) for entry in entries] if path else []
+            return [
+                next((one.value for one in said if not one.keys or key is None or one.keys[-1] == key), None)
+                for said in found
+            ]
+
         for path in mapping.response:
             for found in _find(row, path):
                 key = found.keys[-1] if found.keys else path if len(mapping.response) > 1 else None
-                said = [
-                    [_read_said(entry, row, place, key) for entry in entries] if place else []
-                    for place in (mapping.verdict, mapping.label)
-                ]
-                yield Answer(task, _read_answer(found.value), key, *said)
+                value = unwrap_json(found.value)
+                if isinstance(value, list) and value and isinstance(value[-1], Mapping):  # a conversation
+                    value = value[-1].get("content")
+                if not isinstance(value, str):
+                    raise RubricError("the response is not text", shorten(repr(value)), remedy="give text or messages")
+                yield Answer(task, value, key, list_said(mapping.verdict, key), list_said(mapping.label, key))
 
 
 def open_mapped(rows: Iterable[Row], mapping: RowMapping) -> tuple[Iterator[Row], MappedSource]:
@@ -191,22 +197,6 @@ class Answer:
     """What people said of each criterion, as the row has it: one value, or a list of them."""
 
 
-def _read_answer(value: Any) -> str:
-    """An answer as text; of a conversation the last turn."""
-    value = unwrap_json(value)
-    if isinstance(value, list) and value and isinstance(value[-1], Mapping):
-        value = value[-1].get("content")
-    if not isinstance(value, str):
-        raise RubricError("the response is not text", shorten(repr(value)), remedy="give text or messages")
-    return value
-
-
-def _read_said(entry: "_Entry", row: Mapping[str, Any], path: str, key: str | None) -> Any:
-    """What was said of a criterion, for the answer with this key where there are several."""
-    said = list(_find(*_resolve(path, entry, row)))
-    return next((one.value for one in said if not one.keys or key is None or one.keys[-1] == key), None)
-
-
 @dataclass(frozen=True, slots=True)
 class _Found:
     """A value, and the keys that `*` met on the way to it."""
@@ -256,17 +246,6 @@ def _find(value: Any, path: str, keys: tuple[str, ...] = ()) -> Iterator[_Found]
             yield from _find(inner, rest, keys) if inner is not None else ()
 
 
-def _get(value: Any, path: str, what: str) -> Any:
-    """The one value at a path; raises `RubricError` with what there is instead."""
-    if path.startswith("="):
-        return path[1:]
-    found = next(_find(value, path), None)
-    if found is None:
-        there = ", ".join(map(str, value)) if isinstance(value, Mapping) else shorten(repr(value))
-        raise RubricError(f"{what}: nothing at {path}", f"among {shorten(there, 200)}", remedy="correct the path")
-    return found.value
-
-
 def _find_text(value: Any, path: str) -> str | None:
     """The text at a path, or None; numbers and objects as JSON."""
     if path.startswith("="):
@@ -277,8 +256,18 @@ def _find_text(value: Any, path: str) -> str | None:
     return found.value if isinstance(found.value, str) else render_json(make_meta({"": found.value})[""]).decode()
 
 
-def _join_messages(parts: list[Any], system: str | None) -> tuple[Message, ...]:
+def _read_prompt(row: Mapping[str, Any], mapping: RowMapping) -> tuple[Message, ...]:
     """One prompt out of its parts: texts are joined, and a conversation continues with what follows it."""
+    first, *others = mapping.prompt
+    is_optional = bool(others) and first.endswith("?")
+    parts = [found.value for found in _find(row, first)][: None if is_optional else 1]
+    if first.startswith("="):
+        parts = [first[1:]]
+    elif not parts and not is_optional:
+        there = shorten(", ".join(map(str, row)), 200)
+        raise RubricError(f"prompt: nothing at {first}", f"among {there}", remedy="correct the path")
+    parts += [found.value for path in others for found in _find(row, path)]
+    system = _find_text(row, mapping.system) if mapping.system else None
     joined = [Message(role="system", content=system)] if system else []
     for part in parts:
         for message in parse_messages(part if isinstance(part, str | list) else render_json(part).decode()):
@@ -368,7 +357,11 @@ def _make_criterion(entry: _Entry, row: Mapping[str, Any]) -> tuple[Criterion, d
         isinstance(mapping.polarity, Flag) and _is_bad(entry, row, mapping.polarity)
     ):
         weight = -abs(weight)
-    group = _resolve_group(entry, row)
+    group = None
+    if mapping.group == "{key}":
+        group = entry.above[0] if entry.above else entry.key
+    elif mapping.group:
+        group = _find_text(*_resolve(mapping.group, entry, row))
     tags += [f"{_GROUP_TAG}{group}"] if group else []
     return Criterion(text=text, weight=weight, tags=tuple(tags)), levels
 
@@ -379,16 +372,9 @@ def _resolve(path: str, entry: _Entry, row: Mapping[str, Any]) -> tuple[Any, str
     return (row, path[1:]) if path.startswith("/") else (entry.value, path)
 
 
-def _resolve_group(entry: _Entry, row: Mapping[str, Any]) -> str | None:
-    group = entry.mapping.group
-    if group == "{key}":
-        return entry.above[0] if entry.above else entry.key or None
-    return _find_text(*_resolve(group, entry, row)) if group else None
-
-
 def _read_weight(entry: _Entry, row: Mapping[str, Any]) -> float:
     """The product of the weights that a mapping names; a criterion that is a text has only those of its row."""
-    weight, words = 1.0, entry.mapping.words
+    weight, words = 1.0, {word.strip().lower(): number for word, number in entry.mapping.words.items()}
     for path in entry.mapping.weight:
         if isinstance(entry.value, str) and not path.startswith("/"):
             continue
@@ -397,12 +383,13 @@ def _read_weight(entry: _Entry, row: Mapping[str, Any]) -> float:
         if found is None and path.endswith("?"):
             continue
         value: Any = found.value if found else None
-        if isinstance(value, str) and (named := _look_up(value, words)) is not None:
-            value = named
+        if isinstance(value, str):
+            value = words.get(value.strip().lower(), value)
         try:
             weight *= parse_amount(value)
         except (TypeError, ValueError):
-            remedy = "give a number" + (f" or one of {', '.join(words)}" if words else ", or set words")
+            known = ", ".join(entry.mapping.words)
+            remedy = "give a number" + (f" or one of {known}" if known else ", or set words")
             raise RubricError(f"the weight at {path} is not a number", shorten(repr(value)), remedy=remedy) from None
     return weight
 
@@ -411,11 +398,6 @@ def parse_amount(value: Any) -> float:
     """A weight as people write it; raises `TypeError` or `ValueError`."""
     found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
     return float(found[1] if found else None if isinstance(value, bool) else value)  # type: ignore[arg-type]
-
-
-def _look_up(value: str, words: Mapping[str, float]) -> float | None:
-    lowered = {word.strip().lower(): number for word, number in words.items()}
-    return lowered.get(value.strip().lower())
 
 
 def _is_bad(entry: _Entry, row: Mapping[str, Any], flag: Flag) -> bool:

@@ -178,15 +178,22 @@ def load_mapping(given: tuple[str, ...]) -> RowMapping:
     for part in given:
         key, equals, path = part.partition("=")
         if equals and key in RowMapping.model_fields:
-            listed = tuple(path.split("+")) if "+" in path else path
-            fields[key] = listed
+            fields[key] = tuple(path.split("+")) if "+" in path else path
         elif equals and not Path(part).exists():
             close = get_close_matches(key, RowMapping.model_fields, 1)
             hint = f"did you mean {close[0]}? " if close else ""
             known = ", ".join(RowMapping.model_fields)
             raise ConfigError(f"--map {part}: a mapping has no field {key!r}; {hint}known: {known}")
         else:
-            fields = _read_mapping_file(Path(part)) | fields
+            file = Path(part)
+            if not file.is_file():
+                raise ConfigError(f"--map {file}: no such file; give a mapping file, or pairs such as prompt=question")
+            from prorubric.files.yaml_rows import read_yaml  # noqa: PLC0415 - most runs need no mapping
+
+            rows = list(read_yaml(file, file.read_text("utf-8")))
+            if len(rows) != 1 or rows[0].value is None:
+                raise SourceError(f"{file}: a mapping is one object, with prompt and criteria; found {len(rows)} rows")
+            fields = rows[0].value | fields
     return make_mapping(fields, "--map")
 
 
@@ -205,14 +212,3 @@ def load_built_in(name: str) -> RowMapping:
 
     text = files(__package__).joinpath("mappings", f"{name}.yaml").read_text("utf-8")
     return make_mapping(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)), name)  # noqa: S506 - both are safe
-
-
-def _read_mapping_file(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise ConfigError(f"--map {path}: no such file; give a mapping file, or pairs such as prompt=question")
-    from prorubric.files.yaml_rows import read_yaml  # noqa: PLC0415 - most runs need no mapping
-
-    rows = list(read_yaml(path, path.read_text("utf-8")))
-    if len(rows) != 1 or rows[0].value is None:
-        raise SourceError(f"{path}: a mapping is one object, with prompt and criteria; found {len(rows)} rows")
-    return rows[0].value

@@ -68,8 +68,12 @@ def load_labels(
     for row in read_rows(path):
         if row.value is None:
             raise row.explain().at(f"{path}:{row.line}")
+        own = format
+        if format == "auto":  # by the fields that only one format has; of csv files, only K-QA's are known
+            named = (name for name, fields in _FIELDS.items() if fields <= row.value.keys())
+            own = next(named, "kqa" if path.suffix == ".csv" else "labels")
         try:
-            yield _PARSERS[_recognise(row.value, path) if format == "auto" else format](row.value)
+            yield _PARSERS[own](row.value)
         except RubricError as error:
             raise error.turn_into(SourceError, f"{path}:{row.line}") from None
 
@@ -118,12 +122,6 @@ def _parse_meta(row: Mapping[str, Any]) -> LabelledItem:
     names = {"prompt": "prompt", "response": "completion", "criterion": "rubric", "labels": "binary_labels"}
     tags = [f"category:{category}"] if category else []
     return _parse_item({name: row.get(own) for name, own in names.items()} | {"tags": tags})
-
-
-def _recognise(row: Mapping[str, Any], path: Path) -> LabelFormat:
-    """The format of a row, by the fields that only one format has; of csv files, only K-QA's are known."""
-    known = next((name for name, fields in _FIELDS.items() if fields <= row.keys()), None)
-    return known or ("kqa" if path.suffix == ".csv" else "labels")
 
 
 def render_label(

@@ -7,7 +7,7 @@ does with an answer and is not evidence of how often such answers occur.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from prorubric.datasets.load import load_responses, load_tasks
 from prorubric.files.read import read_rows
@@ -44,21 +44,17 @@ def load_samples() -> Iterator[SampleAnswer]:
     """The 48 answers of the sample pack, task by task."""
     tasks = {task.id: task for task in load_tasks(SAMPLE_TASKS, "tasks", strict=True)}
     rows = (row.value or {} for row in read_rows(SAMPLE_VERDICTS))
-    verdicts = {(row["task_id"], row["sample"]): row for row in rows}
+    known = {(row["task_id"], row["sample"]): row for row in rows}
     for response in load_responses(SAMPLE_RESPONSES, strict=True):
-        task, row = tasks[response.task_id], verdicts[response.task_id, response.sample]
-        yield SampleAnswer(task, response, row["kind"], row["note"], _complete(task, row))
-
-
-def _complete(task: Task, row: Mapping[str, Any]) -> dict[str, tuple[Verdict, ...]]:
-    listed = ("criteria", "dimensions", "dimensions-no-failure", "levels")
-    verdicts = {key: tuple(map(parse_verdict, row[key])) for key in listed}
-    complies = [given == (weight > 0) for given, weight in zip(verdicts["criteria"], task.rubric.weights, strict=True)]
-    dimensions = task.protocol.dimensions if task.protocol else ()
-    return verdicts | {
-        "mark": (parse_verdict(row["mark"]),),
-        "appropriateness": (parse_verdict(row["appropriateness"]),),
-        "groups": tuple(all(complies[index - 1] for index in dimension.indices) for dimension in dimensions),
-        "one-dimension": (all(verdicts["dimensions"]),),
-        "criteria-rewritten": verdicts["criteria"],
-    }
+        task, row = tasks[response.task_id], known[response.task_id, response.sample]
+        listed = ("criteria", "dimensions", "dimensions-no-failure", "levels")
+        given = {key: tuple(map(parse_verdict, row[key])) for key in listed}
+        given |= {key: (parse_verdict(row[key]),) for key in ("mark", "appropriateness")}
+        met = [verdict == (weight > 0) for verdict, weight in zip(given["criteria"], task.rubric.weights, strict=True)]
+        dimensions = task.protocol.dimensions if task.protocol else ()
+        given |= {
+            "groups": tuple(all(met[index - 1] for index in dimension.indices) for dimension in dimensions),
+            "one-dimension": (all(given["dimensions"]),),
+            "criteria-rewritten": given["criteria"],
+        }
+        yield SampleAnswer(task, response, row["kind"], row["note"], given)

@@ -180,7 +180,18 @@ def parse_messages(value: Any) -> tuple[Message, ...]:
         return (Message(role="user", content=value),)
     if not are_objects:
         raise RubricError("the prompt is not a conversation", show(turns), remedy="give text or a list of messages")
-    return tuple(Message(role=turn.get("role"), content=_read_content(turn.get("content"))) for turn in turns)
+    messages = []
+    for turn in turns:
+        content = turn.get("content")
+        if isinstance(content, list):
+            parts: list[Any] = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+            if not all(isinstance(part, str) for part in parts):
+                raise RubricError("a message has parts that are not text", remedy="only text can be judged")
+            content = "\n".join(parts)
+        elif not isinstance(content, str):
+            raise RubricError("the content of a message is not text", show(content), remedy="only text can be judged")
+        messages.append(Message(role=turn.get("role"), content=content))
+    return tuple(messages)
 
 
 def parse_protocol(rubric: Rubric, value: Any) -> ProtocolRubric | None:
@@ -314,7 +325,15 @@ def _read_object(entry: Mapping[str, Any]) -> Item:
     if levels := next((found for key in LEVEL_KEYS if (found := _read_levels(entry.get(key)))), None):
         described.append(f"Holds if the answer reaches this level: {levels[find_highest(levels)]}")
         item = replace(item, tags=(*item.tags, *parse_tags({"levels": levels})))
-    return replace(item, text="\n".join(described), check=_read_check(entry), is_good=_read_sign(entry))
+    flags = _find_flags(entry)
+    if len(set(flags.values())) > 1:
+        raise RubricError("the flags contradict each other", " and ".join(flags), remedy="keep one of them")
+    for key in _NOTHING_ELSE:
+        if key not in flags and entry.get(key) not in (None, ""):
+            allowed = "positive or negative" if key == "polarity" else "true or false"
+            raise RubricError(f"{key} cannot be read", show(entry[key]), remedy=f"give {allowed}")
+    is_good = next(iter(flags.values()), None)
+    return replace(item, text="\n".join(described), check=_read_check(entry), is_good=is_good)
 
 
 def _find_details(entry: Mapping[str, Any]) -> dict[str, str]:
@@ -351,18 +370,6 @@ def _find_flags(entry: Mapping[str, Any]) -> dict[str, bool]:
     return flags
 
 
-def _read_sign(entry: Mapping[str, Any]) -> bool | None:
-    """Whether the flags of a criterion say good; None without a flag."""
-    flags = _find_flags(entry)
-    if len(set(flags.values())) > 1:
-        raise RubricError("the flags contradict each other", " and ".join(flags), remedy="keep one of them")
-    for key in _NOTHING_ELSE:
-        if key not in flags and entry.get(key) not in (None, ""):
-            allowed = "positive or negative" if key == "polarity" else "true or false"
-            raise RubricError(f"{key} cannot be read", show(entry[key]), remedy=f"give {allowed}")
-    return next(iter(flags.values()), None)
-
-
 def _read_check(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """An object under `check`, or JSON text of one, is a check; anything else under that name is not."""
     return read_object(entry.get("check")) or None
@@ -383,17 +390,6 @@ def _read_weight(entry: Mapping[str, Any]) -> float | None:
     except (TypeError, ValueError):
         pass
     raise RubricError(wrong, show(value), remedy="give a number other than 0")
-
-
-def _read_content(content: Any) -> str:
-    if isinstance(content, list):
-        parts: list[Any] = [part.get("text") if isinstance(part, Mapping) else part for part in content]
-        if not all(isinstance(part, str) for part in parts):
-            raise RubricError("a message has parts that are not text", remedy="only text can be judged")
-        return "\n".join(parts)
-    if not isinstance(content, str):
-        raise RubricError("the content of a message is not text", show(content), remedy="only text can be judged")
-    return content
 
 
 def _is_empty(value: Any) -> bool:

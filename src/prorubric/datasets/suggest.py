@@ -153,7 +153,10 @@ def _propose(rows: list[dict[str, Any]]) -> dict[str, Any]:
         inner = propose_parts(rows)
         return {"prompt": inner["text"], "criteria": ".", **inner, "children": tree, "shares": True}
     places = _collect(rows)
-    criteria = _choose_criteria(places)
+    candidates = [found for place, pairs in places.items() if (found := _rate_criteria(place, pairs))]
+    # What merely holds lists of criteria is passed over.
+    entries = [found for found in candidates if not any(_is_section(found, other) for other in candidates)]
+    criteria = max(entries, key=lambda found: found.score, default=None)
     if criteria is None or criteria.score < _LIKELY:
         flat = _propose_flat(rows)
         if flat:
@@ -200,12 +203,13 @@ def _propose_single(found: _Criteria, places: Mapping[str, _Pairs], fields: Mapp
     if found.objects and all(map(is_levels, found.objects)):
         more |= {"levels": ".", "met": choose_met(list(found.objects[0]))}
     columns = places if found.place.rpartition(".")[2] != "*" else {}  # such as criterion1, criterion2, w1, w2, dont1
+    numbered = {name for name in columns if re.search(r"\d", name) and re.sub(r"\d+", "*", name) in columns}
     for place, pairs in columns.items():
         if not _is_next_to(place, found.place):
             continue
         if place.endswith("*") and all(is_number(value) for _, value in pairs):
             more["weight"] = f"/{place.replace('*', '{key}')}"
-        elif has(_last(place), BAD) and is_text(value for _, value in pairs) and not _find_pattern(place, places):
+        elif has(_last(place), BAD) and is_text(value for _, value in pairs) and place not in numbered:
             more.setdefault("criteria", [found.place]).append({"at": place, "polarity": "negative"})
     return more
 
@@ -335,13 +339,6 @@ def _walk(
             yield from _walk(inner, f"{place}{step}.", met, depth + 1)
 
 
-def _choose_criteria(places: Mapping[str, _Pairs]) -> _Criteria | None:
-    """The place whose entries look most like criteria; what merely holds lists of them is passed over."""
-    rated = [found for place, pairs in places.items() if (found := _rate_criteria(place, pairs))]
-    kept = [found for found in rated if not any(_is_section(found, other) for other in rated)]
-    return max(kept, key=lambda found: found.score, default=None)
-
-
 def _rate_criteria(place: str, pairs: _Pairs) -> _Criteria | None:
     name, values = _last(place), [value for _, value in pairs]
     named = max((len(_CRITERIA) - i for i, part in enumerate(_CRITERIA) if part in name), default=0)
@@ -399,7 +396,8 @@ def _rate_prompt(place: str, found: list[Any], criteria: str) -> float:
     row = place[: place.rfind("*") + 1]
     # Not inside the criteria, and not in one of the entries that they come from, unless it stands for all of them.
     above = [criteria[: end + 1] for end, sign in enumerate(criteria) if sign == "*"]
-    inside = [path for path in (criteria, *above) if re.match(_match_steps(path), f"{place}.")]
+    steps = {path: re.escape(f"{path}.").replace(r"\*", "[^.]+") for path in (criteria, *above)}
+    inside = [path for path in steps if re.match(steps[path], f"{place}.")]
     is_one_of_many = any(path == criteria or not f"{place}.".startswith(f"{path}.") for path in inside)
     if is_one_of_many or place.endswith("*") or is_level_name(name) or not criteria.startswith(row):
         return 0.0
@@ -420,32 +418,23 @@ def _rate_prompt(place: str, found: list[Any], criteria: str) -> float:
 def _describe_places(rows: list[dict[str, Any]]) -> dict[str, str]:
     """What the rows hold; fields that `*` could stand for are listed by their own names."""
     own = {place: pairs for place, pairs in _collect(rows).items() if not isinstance(pairs[0][0], str)}
-    return {place: _describe([value for _, value in pairs]) for place, pairs in islice(own.items(), _LISTED)}
-
-
-def _describe(values: list[Any]) -> str:
-    """What a place holds, in a few words."""
-    if is_text(values):
-        return f"text, about {count(round(count_words(values)), 'word')}, {len({*values}):,} different"
-    entries = [entry for value in values if isinstance(value, list) for entry in value]
-    keys = dict.fromkeys(str(key) for one in (*values, *entries) if isinstance(one, Mapping) for key in one)
-    kinds = " or ".join(sorted({_kind(value) for value in values}))
-    return kinds + (f" with {', '.join(list(keys)[:_LOOKED_AT])}" if keys else "")
+    described = {}
+    for place, pairs in islice(own.items(), _LISTED):
+        values = [value for _, value in pairs]
+        if is_text(values):
+            about = f"text, about {count(round(count_words(values)), 'word')}, {len({*values}):,} different"
+        else:
+            entries = [entry for value in values if isinstance(value, list) for entry in value]
+            keys = dict.fromkeys(str(key) for one in (*values, *entries) if isinstance(one, Mapping) for key in one)
+            about = " or ".join(sorted({_kind(value) for value in values}))
+            about += f" with {', '.join(list(keys)[:_LOOKED_AT])}" if keys else ""
+        described[place] = about
+    return described
 
 
 def _kind(value: Any) -> str:
     kinds = {str: "text", list: "list", bool: "true or false", int: "number", float: "number"}
     return "object" if isinstance(value, Mapping) else kinds.get(type(value), "value")
-
-
-def _find_pattern(name: str, known: Iterable[str]) -> str | None:
-    """The name with a `*` for its number, if it is known."""
-    pattern = re.sub(r"\d+", "*", name)
-    return pattern if pattern != name and pattern in known else None
-
-
-def _match_steps(path: str) -> str:
-    return re.escape(f"{path}.").replace(r"\*", "[^.]+")
 
 
 def _is_next_to(place: str, other: str) -> bool:

@@ -44,7 +44,17 @@ def parse(row: Mapping[str, Any]) -> Task:
     entries = unwrap_json(row.get("rubric"))
     if not isinstance(entries, list):
         raise RubricError("the rubric is not a list of criteria", remedy="expected PRBench's own layout")
-    criteria = [_parse_criterion(entry, position) for position, entry in enumerate(entries, 1)]
+    criteria = []
+    for position, entry in enumerate(map(unwrap_json, entries), 1):
+        notes = entry.get("annotations") if isinstance(entry, Mapping) else None
+        if not isinstance(notes, Mapping):
+            raise RubricError("no annotations", remedy="expected PRBench's own layout", place=f"criterion {position}")
+        weight = notes.get(f"{str(notes.get('weight_class')).replace(' ', '_')}_weight")
+        rest = {key: value for key, value in notes.items() if not key.endswith("_weight") and key != "weight_class"}
+        try:
+            criteria.append(Criterion(text=entry.get("title"), weight=weight, tags=parse_tags(make_meta(rest))))
+        except RubricError as error:
+            raise error.at(f"criterion {position}") from None
     return Task(
         id=parse_id(row.get("task")),
         messages=tuple(messages),
@@ -53,16 +63,3 @@ def parse(row: Mapping[str, Any]) -> Task:
         source=NAME,
         meta=keep_rest(row, USED),
     )
-
-
-def _parse_criterion(entry: Any, position: int) -> Criterion:
-    entry = unwrap_json(entry)
-    notes = entry.get("annotations") if isinstance(entry, Mapping) else None
-    if not isinstance(notes, Mapping):
-        raise RubricError("no annotations", remedy="expected PRBench's own layout", place=f"criterion {position}")
-    weight = notes.get(f"{str(notes.get('weight_class')).replace(' ', '_')}_weight")
-    rest = {key: value for key, value in notes.items() if not key.endswith("_weight") and key != "weight_class"}
-    try:
-        return Criterion(text=entry.get("title"), weight=weight, tags=parse_tags(make_meta(rest)))
-    except RubricError as error:
-        raise error.at(f"criterion {position}") from None

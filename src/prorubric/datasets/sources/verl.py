@@ -47,8 +47,14 @@ def parse(row: Mapping[str, Any]) -> Task:
     extra = read_object(row.get("extra_info"))
     if not extra:
         raise RubricError("extra_info is missing", remedy="verl rows keep the rubric there")
+    reference = read_object(row.get("reward_model")).get("ground_truth")
     if extra.get(OWN_KEY) is not None:
-        return _parse_own(row, extra)
+        task = parse_extra_info(extra)
+        check_row(task, row.get("prompt"), "the ground truth", reference)
+        others = make_meta({key: value for key, value in extra.items() if key not in _CARRIED_KEYS})
+        if twice := sorted(others.keys() & task.meta.keys()):
+            raise RubricError("a key is both in extra_info and in its meta", repr(twice[0]), remedy="keep one")
+        return Task(**{**dict(task), "meta": {**task.meta, **others}}) if others else task
     messages = parse_messages(row.get("prompt"))
     rubric = make_rubric(next((extra[key] for key in _RUBRIC_KEYS if extra.get(key) is not None), None))
     given = next((extra[key] for key in ("id", "task_id") if extra.get(key) is not None), None)
@@ -59,7 +65,7 @@ def parse(row: Mapping[str, Any]) -> Task:
         protocol=parse_protocol(rubric, extra.get("protocol")),
         domain=row.get("ability") or None,
         source=row.get("data_source") or NAME,
-        reference=read_object(row.get("reward_model")).get("ground_truth") or None,
+        reference=reference or None,
         meta=make_meta({key: value for key, value in extra.items() if key not in _KNOWN_KEYS}),
     )
 
@@ -90,13 +96,3 @@ def parse_extra_info(extra: Mapping[str, Any]) -> Task:
     lists = {key: parse_text(extra.get(key), key) for key in ("messages", "rubric", "protocol")}
     texts = {key: extra.get(key) for key in ("id", "reference", "meta")}
     return parse_task({**lists, **texts, "domain": rest.get("domain"), "source": rest.get("source")})
-
-
-def _parse_own(row: Mapping[str, Any], extra: Mapping[str, Any]) -> Task:
-    task = parse_extra_info(extra)
-    check_row(task, row.get("prompt"), "the ground truth", read_object(row.get("reward_model")).get("ground_truth"))
-    others = make_meta({key: value for key, value in extra.items() if key not in _CARRIED_KEYS})
-    twice = sorted(others.keys() & task.meta.keys())
-    if twice:
-        raise RubricError("a key is both in extra_info and in its meta", repr(twice[0]), remedy="keep one")
-    return Task(**{**dict(task), "meta": {**task.meta, **others}}) if others else task
