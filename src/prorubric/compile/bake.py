@@ -53,6 +53,11 @@ def bake(task: Task, names: Sequence[Transform]) -> Task:
     return task
 
 
+def _bake_raw_and(task: Task) -> Change:
+    """Each dimension's description is its criteria word for word, under "all must hold"."""
+    return _replace_descriptions(task, [render_group(task.rubric, dimension) for dimension in _dimensions(task)])
+
+
 def _bake_no_failure(task: Task) -> Change:
     """Descriptions without their explicit failure sentences, with counts of what matched."""
     stripped = [remove_failure_clauses(dimension.description) for dimension in _dimensions(task)]
@@ -70,6 +75,11 @@ def _bake_k1(task: Task) -> Change:
         remedy = "compile with --texts k1 first"
         raise SchemeError("k1 needs a text that is made for it", remedy=remedy, place=f"task {task.id!r}")
     return _replace_dimensions(task, *one)
+
+
+def _bake_k1_mechanical(task: Task) -> Change:
+    """One dimension for everything, merged from the existing dimensions."""
+    return _replace_dimensions(task, WHOLE_NAME, merge_dimensions(cast("ProtocolRubric", task.protocol)))
 
 
 def _bake_weighted(task: Task) -> Change:
@@ -117,14 +127,10 @@ def _bake_appropriateness(task: Task) -> Change:
 
 
 _TRANSFORMS: dict[Transform, Callable[[Task], Change]] = {
-    # Each dimension's description is its criteria word for word, under "all must hold".
-    "raw-and": lambda task: _replace_descriptions(task, [render_group(task.rubric, one) for one in _dimensions(task)]),
+    "raw-and": _bake_raw_and,
     "no-failure": _bake_no_failure,
     "k1": _bake_k1,
-    # One dimension for everything, merged from the existing dimensions.
-    "k1-mechanical": lambda task: _replace_dimensions(
-        task, WHOLE_NAME, merge_dimensions(cast("ProtocolRubric", task.protocol))
-    ),
+    "k1-mechanical": _bake_k1_mechanical,
     "weighted": _bake_weighted,
     "rewritten": _bake_rewritten,
     "appropriateness": _bake_appropriateness,

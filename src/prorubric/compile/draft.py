@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+import orjson
+
 from prorubric.llm.json_text import Pairs, find_objects
 from prorubric.llm.model import Reply
 from prorubric.text.show import shorten
@@ -19,6 +21,7 @@ _WHOLE = re.compile(r"\s*#?(\d{1,6})\s*")
 _LIST_KEYS = ("criteria", "dimensions")
 _INDEX_KEYS = ("atomic_indices", "indices")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+_SPACE_BEFORE_COLON = re.compile(r'"\s+:')
 _DEEPEST = 8
 _LARGEST_INDEX = 999_999
 
@@ -116,7 +119,7 @@ def _read_value(value: Any, depth: int = 0) -> Any:
 
 def parse_draft(reply: Reply) -> Draft | Fault:
     """The dimensions in a reply, or why it cannot be read."""
-    found = find_object(reply, _LIST_KEYS)
+    found = _read_plain(reply.text) or find_object(reply, _LIST_KEYS)
     if isinstance(found, Fault):
         return found
     rows = next((found[key] for key in _LIST_KEYS if key in found), None)
@@ -139,6 +142,22 @@ def parse_draft(reply: Reply) -> Draft | Fault:
             )
         )
     return Draft(tuple(dimensions), ("indices were written as text",) if as_text else ())
+
+
+def _read_plain(text: str) -> dict[str, Any] | None:
+    """The reply that most models give, read fast: one object with its list of objects and nothing around it."""
+    try:
+        found = orjson.loads(text)
+        rows = found["criteria"]
+        values = sum(map(len, rows))
+    except (ValueError, TypeError, KeyError):
+        return None
+    # As many colons after quotation marks as keys: no key came twice, which the fast reader would not notice. As many
+    # opening brackets as the list, its objects and one list in each: nothing is nested deeper. If a text contains such
+    # characters too, the careful reader finds the same.
+    once = len(found) == 1 and text.count('":') == 1 + values and not _SPACE_BEFORE_COLON.search(text)
+    flat = text.count("{") == text.count("[") == 1 + len(rows)
+    return found if once and flat else None
 
 
 def read_index(value: Any) -> int | None:

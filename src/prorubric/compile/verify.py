@@ -63,16 +63,16 @@ class Verifier:
 
     async def verify(self, draft: Draft, task: Task) -> tuple[Verification, ...]:
         """One verification for each dimension of a draft whose structure is right."""
+        return tuple(await run_together(self._ask(dimension, task) for dimension in draft.dimensions))
 
-        async def ask(dimension: DraftDimension) -> Verification:
-            messages, schema = render_verify_prompt(dimension, task), make_verify_schema(dimension.indices)
-            outcome = await self.model.complete(Request(messages, max_tokens=self.max_tokens, schema=schema))
-            if isinstance(outcome, Failure):
-                told = replace(outcome, reason=f"verifying: {outcome.reason}")
-                return Verification(unverified=Fault("no reply", outcome.reason), failure=told)
-            return parse_verification(outcome, dimension.indices)
-
-        return tuple(await run_together(map(ask, draft.dimensions)))
+    async def _ask(self, dimension: DraftDimension, task: Task) -> Verification:
+        messages = render_verify_prompt(dimension, task)
+        schema = make_verify_schema(dimension.indices)
+        outcome = await self.model.complete(Request(messages, max_tokens=self.max_tokens, schema=schema))
+        if isinstance(outcome, Failure):
+            told = replace(outcome, reason=f"verifying: {outcome.reason}")
+            return Verification(unverified=Fault("no reply", outcome.reason), failure=told)
+        return parse_verification(outcome, dimension.indices)
 
 
 def parse_verification(reply: Reply, indices: Sequence[int]) -> Verification:
