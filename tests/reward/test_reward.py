@@ -79,6 +79,7 @@ def test_a_reward_says_how_it_came_about(judging_server: MisbehavingServer, tmp_
             "unknown": [],
             "verdicts": {"criteria": verdicts},
             "agreement": {},
+            "evidence": {},
             # The third criterion describes a behaviour to avoid.
             "dimensions": {
                 "dimension 0": verdicts[0] and not verdicts[2],
