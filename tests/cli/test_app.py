@@ -15,7 +15,7 @@ from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_pr
 from tests.thorough import parametrize_sparingly
 
 CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])
-COMMANDS = "commands: lint, convert, compile, judge, score, audit, calibrate, serve, train, lab, demo"
+COMMANDS = "commands: lint, convert, compile, judge, score, audit, calibrate, serve, train, evaluate, study, lab, demo"
 UNKNOWN = "prorubric judge: unknown option"
 WRONG = ("wrong", [("Tells her to rest", 2.0), ("Clarity", 1.0)])
 

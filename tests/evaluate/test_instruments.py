@@ -44,6 +44,7 @@ def test_every_instrument_names_prompts_that_can_be_replaced() -> None:
         "writing": "answers",
         "creative": "answers",
         "coverage": "answers",
+        "tasks": "answers",
         "probe": "answers",
         "arena": "baseline",
         "pairs": "pairs",

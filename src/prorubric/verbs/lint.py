@@ -168,7 +168,7 @@ def lint_tasks(config: LintConfig) -> LintResult:
     for path in filter(None, (config.out, config.items)):
         if path.resolve() == Path(config.tasks).resolve():
             raise ConfigError(f"{path}: the findings would replace the tasks; choose another name")
-        if path.exists() and not config.overwrite:
+        if path.is_file() and not config.overwrite:
             raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
     stored = _read_run(config)
     rejects, tally = Rejects(config.show, keep=False), _Tally()
