@@ -778,3 +778,29 @@ class TestSuggest:
         path, mapping = write_jsonl(tmp_path / "rows.jsonl", MADE_UP), tmp_path / "mapping.json"
         mapping.with_suffix(".yaml").write_text(json.dumps(suggest_mapping(path).fields))
         assert len(list(load_tasks(path, map=[str(mapping.with_suffix(".yaml"))], strict=True))) == 1
+
+
+def test_points_behind_the_items_of_a_text_are_their_weights_with_their_signs() -> None:
+    text = "1. Calls a doctor (5 points)\n2. Names a dose [1.5 pts].\n3. Frightens the parent (-2 points)"
+    assert split_listed(text) == [("Calls a doctor", 5.0), ("Names a dose", 1.5), ("Frightens the parent", -2.0)]
+    assert split_listed("- Beats them (3 points)\n- Names the coach") == [
+        ("Beats them (3 points)", 1.0),
+        ("Names the coach", 1.0),
+    ]
+
+
+def test_criteria_by_name_do_not_take_in_what_stands_next_to_them(tmp_path: Path) -> None:
+    rows = [
+        {
+            "example": {"id": f"x{number}", "input": {"messages": [{"role": "user", "content": f"How do I {what}?"}]}},
+            "grading": {"must": [f"Says how to {what}", "Warns of the risks"], "nice": ["Offers more help"]},
+        }
+        for number, what in enumerate(("reset a router", "change a tyre"))
+    ]
+    found = suggest_mapping(write_jsonl(tmp_path / "rows.jsonl", *rows))
+    assert found.fields == {"prompt": "example.input.messages", "criteria": "grading.*", "group": "{key}"}
+    assert [criterion.text for criterion in found.tasks[0].rubric.criteria] == [
+        "Says how to reset a router",
+        "Warns of the risks",
+        "Offers more help",
+    ]

@@ -17,6 +17,9 @@ _POINTS = (
 _LISTED = re.compile(
     rf"^[ \t]*(?:{_NUMBER}(?:{_POINTS.format('')})?|{_POINTS.format('_alone')})", re.IGNORECASE | re.MULTILINE
 )
+_POINTS_BEHIND = re.compile(
+    r"\s*[(\[（]\s*(?P<points>[+−-]?\d+(?:\.\d+)?)\s*(?:points?|pts?\.?|marks?)\s*[)\]）]\s*\.?$", re.IGNORECASE
+)
 _IMPORTANCE = re.compile(r"\s*\(importance:\s*(\d+(?:\.\d+)?)\s*/\s*100\)\s*$", re.IGNORECASE)
 
 
@@ -32,13 +35,21 @@ def split_listed(text: str) -> list[tuple[str, float]]:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
             raise RubricError("the rubric is text without items", shorten(repr(text)), remedy="give one item a line")
-        return [_weigh_listed(line, None) for line in lines]
+        return _take_points([_weigh_listed(line, None) for line in lines])
     ends = [after.start() for _, after in pairwise(marks)] + [len(text)]
     items = []
     for mark, end in zip(marks, ends, strict=True):
         points = next((value for value in mark.groupdict().values() if value), None)
         items.append(_weigh_listed(text[mark.end() : end].strip(), float(points) if points else None))
-    return [(item, weight) for item, weight in items if item]
+    return _take_points([(item, weight) for item, weight in items if item])
+
+
+def _take_points(items: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Items that all end with their points, as in `Names a dose (3 points)`, without them."""
+    found = [_POINTS_BEHIND.search(item) for item, _ in items]
+    if not all(found):
+        return items
+    return [(mark.string[: mark.start()], float(mark["points"].replace("−", "-"))) for mark in found if mark]
 
 
 def _weigh_listed(text: str, points: float | None) -> tuple[str, float]:

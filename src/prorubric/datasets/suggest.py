@@ -312,7 +312,23 @@ def _collect(rows: Iterable[Mapping[str, Any]]) -> dict[str, _Pairs]:
         for place, key, value in _walk(row):
             places.setdefault(place, []).append((key, value))
         had.update(place for place, pairs in places.items() if len(pairs) > before.get(place, 0))
-    return {place: pairs for place, pairs in places.items() if had[place] * 2 >= total}
+    kept = {place: pairs for place, pairs in places.items() if had[place] * 2 >= total}
+    # A `*` that only one name stands behind would take in what other names hold.
+    return {
+        place: pairs
+        for place, pairs in kept.items()
+        if not any(len(kept[other]) == len(pairs) and _is_one_of(other, place) for other in kept)
+    }
+
+
+def _is_one_of(place: str, general: str) -> bool:
+    """True if a place is what a more general one is with a name in place of some `*`."""
+    steps, others = place.split("."), general.split(".")
+    return (
+        place != general
+        and len(steps) == len(others)
+        and all(b in (a, "*") for a, b in zip(steps, others, strict=True))
+    )
 
 
 def _walk(
