@@ -11,6 +11,7 @@ from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, s
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import (
     JsonFlag,
+    describe_judge,
     literal,
     make_console,
     make_table,
@@ -131,6 +132,8 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         for reason, number in part.reasons.items():
             print_line(console, f"  {number:,} x {reason}")
         print_line(console, "  the same command makes these calls again, and no others")
+    for judge in (judge for judge in result.judges if describe_judge(judge) != judge):
+        print_line(console, f"judge: {describe_judge(judge)}")
     if result.comparisons is not None:
         found = result.comparisons
         if not (found.tables or found.pairs or found.labels):
@@ -186,7 +189,7 @@ def _print_others(found: Comparisons, console: Console) -> None:
         means = [show_figure(mean, ".3f") for mean in (found_f1.mean, found_f1.mean_of_all)]
         sides = f"{len(found_f1.one_sided):,} of them one-sided ({means[1]} with these)"
         print_line(console, f"{one.judge} against people: balanced F1 {means[0]} over {criteria}, {sides}")
-    for rank in found.ranks:
+    for rank in (rank for rank in found.ranks if rank.rho is not None):
         rho = show_figure(rank.rho, ".2f")
         print_line(console, f"{rank.benchmark}: {rank.first} and {rank.second} rank {rank.policies} policies: ρ {rho}")
     for again in found.repeats:

@@ -106,8 +106,13 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> Non
         was = old.get(name)
         grew = name in setting.grows and was is not None and (value is None or _is_larger(value, was))
         if was != value and not grew and name not in loose:
-            was = f"{shorten(str(was))}, not {shorten(str(value))}"
-            raise ConfigError(f"{folder}: holds a run of {setting.verb} with another {name} ({was}); {instead}")
+            what, before_and_now = name, (was, value)
+            if isinstance(was, dict) and isinstance(value, dict):  # say which part differs
+                shared = [key for key in value if key in was]
+                part = next(key for key in (*shared, *value, *was) if was.get(key) != value.get(key))
+                what, before_and_now = f"{name} {part}", (was.get(part), value.get(part))
+            differs = ", not ".join(shorten(str(one)) for one in before_and_now)
+            raise ConfigError(f"{folder}: holds a run of {setting.verb} with another {what} ({differs}); {instead}")
     for name, held in now["inputs"].items() if "content" not in loose else ():
         if held != before["inputs"].get(name):
             what = f"the content of {name} ({setting.inputs[name]})"
