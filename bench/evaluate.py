@@ -1,10 +1,18 @@
-"""How long the statistics of a large evaluation take, and the memory: 20 policies, 5,000 items, every difference."""
+"""How long the statistics of a large evaluation take, and the memory: 20 policies, 5,000 items, every difference.
+
+Then judging: 512 answers of a file x 30 criteria in one call each, a stub of 100 ms, 64 in flight, by `evaluate` and by
+`judge` in the same run.
+"""
 
 import random
 import resource
+import sys
+import tempfile
 import time
 from itertools import combinations
+from pathlib import Path
 
+from judge import IN_FLIGHT, LATENCY, RESPONSES, make_files, run, run_ours, run_stub
 from prorubric.evaluate.compare import compare_scores
 from prorubric.evaluate.records import ItemScore, Policy
 
@@ -49,5 +57,44 @@ def main() -> None:
     print(f"{found.resamples:,} joint draws and as many sign flips: {took:.1f} s, peak memory {peak:,.0f} MB")
 
 
+OURS = """
+import json, sys, time
+from pathlib import Path
+from prorubric.evaluate.records import Policy
+from prorubric.llm.http import HttpConfig
+from prorubric.verbs.evaluate import EvaluateConfig, evaluate_policies
+url, folder, concurrency = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+config = EvaluateConfig(
+    (f"tasks:{folder / 'tasks.jsonl'}",), policy=(Policy("file", str(folder / "answers.jsonl")),), samples=8,
+    judge=f"{url}#stub", out=folder / f"evaluate-{time.time_ns()}", resamples=100,
+    http=HttpConfig(concurrency=concurrency),
+)
+wall, cpu = time.perf_counter(), time.process_time()
+result = evaluate_policies(config)
+assert result.answers == 512 and not result.unfinished and not result.cached
+print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}))
+"""
+
+
+def compare_judging() -> None:
+    """Print what judging takes, next to the ideal and to the verb `judge`."""
+    ideal = RESPONSES / IN_FLIGHT * LATENCY
+    with tempfile.TemporaryDirectory() as name, run_stub(LATENCY) as url:
+        folder = Path(name)
+        make_files(folder, RESPONSES)
+        rows = (folder / "responses.jsonl").read_text().splitlines(keepends=True)
+        numbered = (row.replace(f'"sample":{place}', f'"sample":{place % 8}') for place, row in enumerate(rows))
+        (folder / "answers.jsonl").write_text("".join(numbered))
+        command = [sys.executable, "-c", OURS, url, str(folder), str(IN_FLIGHT)]
+        found = {
+            "judge": min((run_ours(url, folder) for _ in range(3)), key=lambda row: row["wall"]),
+            "evaluate": min((run(command) for _ in range(3)), key=lambda row: row["wall"]),
+        }
+    for verb, row in found.items():
+        cpu = row["cpu"] / RESPONSES * 1000
+        print(f"{verb:8} {row['wall']:.2f} s, {row['wall'] / ideal:.2f} x ideal, {cpu:.2f} ms of CPU an answer")
+
+
 if __name__ == "__main__":
     main()
+    compare_judging()
