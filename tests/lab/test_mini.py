@@ -94,12 +94,13 @@ def test_clauses_are_pieces_of_templates_with_the_signs_that_touch_them() -> Non
     assert len(clauses) == len({*clauses})
 
 
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_in("trl", SCRIPT, tmp_path_factory.mktemp("runs"))
+
+
 @trainers
 class TestInTrl:
-    @pytest.fixture(scope="class")
-    def found(self, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-        return run_in("trl", SCRIPT, tmp_path_factory.mktemp("runs"))
-
     @pytest.mark.parametrize("name", WORLDS)
     def test_every_text_of_a_world_comes_back_from_its_tokens(self, found: dict[str, Any], name: str) -> None:
         tokens = found["tokens"][name]
