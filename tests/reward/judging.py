@@ -68,6 +68,8 @@ def _fill(schema: dict[str, Any], seed: str) -> Any:
     if schema["type"] == "object":
         return {key: _fill(inner, f"{seed}/{key}") for key, inner in schema["properties"].items()}
     number = hashlib.sha256(seed.encode()).digest()[0]
+    if "enum" in schema:
+        return schema["enum"][number % len(schema["enum"])]
     if schema["type"] == "integer":
         return schema["minimum"] + number % (schema["maximum"] - schema["minimum"] + 1)
     return number % 2 == 0 if schema["type"] == "boolean" else "because"

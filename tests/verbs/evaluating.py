@@ -138,3 +138,37 @@ def write_meta(folder: Path) -> None:
     ]
     path = folder / "healthbench" / "2025-05-07-06-14-12_oss_meta_eval.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_writing_and_research(folder: Path) -> None:
+    """Two queries with five criteria each, and two questions with nine items each, which take two calls."""
+    writing, research = folder / "writingbench", folder / "researchqa"
+    for place in (writing, research):
+        place.mkdir(parents=True, exist_ok=True)
+    bands = {band: f"band {band}" for band in ("1-2", "3-4", "5-6", "7-8", "9-10")}
+    queries = [
+        {
+            "index": number,
+            "domain1": "Finance",
+            "domain2": "Report",
+            "query": f"Write report {number}.",
+            "checklist": [
+                {"name": f"point {place}", "criteria_description": f"It has point {place}.", **bands}
+                for place in range(5)
+            ],
+        }
+        for number in range(2)
+    ]
+    (writing / "benchmark_all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in queries))
+    questions = [
+        {
+            "id": f"r{number}",
+            "general_domain": "Science",
+            "subdomain": "Physics",
+            "field": "Optics",
+            "query": f"What is known about {number}?",
+            "rubric": [{"rubric_item": f"Does it cover {place} of {number}?", "type": ["Other"]} for place in range(9)],
+        }
+        for number in range(2)
+    ]
+    (research / "valid.json").write_text(json.dumps(questions))

@@ -28,7 +28,15 @@ from prorubric.verbs.evaluate import (
 from tests.cli.program import start_program
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
-from tests.verbs.evaluating import CANARY, SECRET, write_arena, write_healthbench, write_medqa, write_meta
+from tests.verbs.evaluating import (
+    CANARY,
+    SECRET,
+    write_arena,
+    write_healthbench,
+    write_medqa,
+    write_meta,
+    write_writing_and_research,
+)
 
 
 @pytest.fixture
@@ -714,3 +722,18 @@ def test_rows_of_answers_that_are_not_used_are_printed_and_unreadable_ones_end_w
     code, said = run("cut", *good[:3], good[3][:-5])
     assert (code, "1 row of answers not used: not JSON (1)" in said, "answered 3" in said) == (1, True, True)
     assert run("wrong", '{"id": "x9", "answer": "Rest."}')[0] == 2
+
+
+def test_a_dry_run_counts_what_writing_and_research_ask_for(data: Path, server: MisbehavingServer) -> None:
+    write_writing_and_research(data)
+    config = make_config(data, server, "writingbench", "researchqa", judge="tests.reward.judging:Proper")
+    found = estimate_evaluation(config)
+    # Two policies answer four prompts; a mark takes a call, and nine questions take two.
+    assert found.calls == 2 * 4 + 2 * 2 * 5 + 2 * 2 * 2
+    result = evaluate_policies(config)
+    assert (result.calls - result.cached, result.unfinished) == (found.calls, ())
+    assert result.comparisons is not None
+    assert [(table.benchmark, table.common) for table in result.comparisons.tables] == [
+        ("writingbench", 2),
+        ("researchqa", 2),
+    ]
