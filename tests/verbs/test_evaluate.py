@@ -737,3 +737,14 @@ def test_a_dry_run_counts_what_writing_and_research_ask_for(data: Path, server: 
         ("writingbench", 2),
         ("researchqa", 2),
     ]
+
+
+def test_settings_that_an_endpoint_does_not_take_are_named(
+    data: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.always = "refuses top_k in words"
+    spec = name_model(server, "writes-rest")
+    told = ["evaluate", "medqa", "--data-dir", str(data), "--out", str(data.parent / "run"), "--policy", f"one={spec}"]
+    assert run_program(told) == 0
+    assert f"{spec} does not take top_k; its requests went without" in " ".join(capsys.readouterr().out.split())
+    assert json.loads((data.parent / "run/summary.json").read_text())["not_taken"] == {spec: ["top_k"]}

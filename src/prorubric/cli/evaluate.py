@@ -132,6 +132,8 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         for reason, number in part.reasons.items():
             print_line(console, f"  {number:,} x {reason}")
         print_line(console, "  the same command makes these calls again, and no others")
+    for model, names in result.not_taken.items():
+        print_line(console, f"{model} does not take {', '.join(names)}; its requests went without", "yellow")
     for judge in (judge for judge in result.judges if describe_judge(judge) != judge):
         print_line(console, f"judge: {describe_judge(judge)}")
     if result.comparisons is not None:

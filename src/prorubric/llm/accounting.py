@@ -51,6 +51,8 @@ class Usage:
     """Replies that came without a count of tokens."""
     damaged: int = 0
     """Replies that were damaged in the journal and asked for again."""
+    refused: set[str] = field(default_factory=set)
+    """Fields of requests that the endpoint does not take, and that were left out."""
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome. A call that was stopped before its first attempt is not one."""
@@ -75,6 +77,7 @@ class Usage:
         self.model = self.model or other.model
         for kind, number in other.failures.items():
             self.failures[kind] = self.failures.get(kind, 0) + number
+        self.refused |= other.refused
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 

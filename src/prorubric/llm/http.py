@@ -280,6 +280,7 @@ class HttpModel:
         """True if the endpoint does not take the request in this form and there is another form to try."""
         if (unsupported := error.unsupported_field) is not None:
             self._refused |= {unsupported}
+            self.usage.refused |= {unsupported} - {"max_tokens"}  # which is sent under another name
             return unsupported not in call.refused and unsupported not in self.config.extra_body
         if not error.is_about_format or call.request.schema is None or call.form == len(_FORMATS):
             return False

@@ -174,6 +174,8 @@ class EvaluationResult(RunResult):
     judges: tuple[str, ...]
     answers: int
     unfinished: tuple[Unfinished, ...] = ()
+    not_taken: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By model, fields of requests that its endpoint does not take, so that they were left out."""
     left_out: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By benchmark, items that cannot be used, by reason."""
     reject_kinds: dict[str, int] = Field(default_factory=dict)
@@ -319,6 +321,7 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
             judges=inputs.judges,
             answers=(count_rows(config.out / ANSWERS) or 0) if (config.out / ANSWERS).exists() else 0,
             unfinished=tuple(unfinished),
+            not_taken={spec: tuple(sorted(used.refused)) for spec, used in run.gate.usage.items() if used.refused},
             left_out={one.benchmark.name: dict(one.left_out) for one in inputs.loaded if one.left_out},
             reject_kinds=dict(run.rejects.kinds.most_common()),
             comparisons=comparisons,
