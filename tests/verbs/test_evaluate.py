@@ -25,7 +25,7 @@ from prorubric.verbs.evaluate import (
     evaluate_policies,
     load_suite,
 )
-from tests.cli.program import start_program
+from tests.cli.program import run_python, start_program
 from tests.llm.server import MisbehavingServer, wait_until
 from tests.patience import PATIENCE
 from tests.verbs.evaluating import (
@@ -748,3 +748,24 @@ def test_settings_that_an_endpoint_does_not_take_are_named(
     assert run_program(told) == 0
     assert f"{spec} does not take top_k; its requests went without" in " ".join(capsys.readouterr().out.split())
     assert json.loads((data.parent / "run/summary.json").read_text())["not_taken"] == {spec: ["top_k"]}
+
+
+@pytest.mark.parametrize("place", ["compare_scores", "write_evaluation_tables", "write_evaluation_page"])
+def test_a_run_killed_after_judging_is_finished_without_a_call(
+    data: Path, server: MisbehavingServer, place: str
+) -> None:
+    told = ["prorubric", "evaluate", "healthbench", "--data-dir", str(data), "--out", str(data.parent / "run")]
+    told += ["--policy", f"full={name_model(server, 'writes-rest-drink')}", "--resamples", "100", "--retries", "0"]
+    told += ["--policy", f"half={name_model(server, 'writes-rest')}", "--judge", name_model(server, "judge")]
+    dying = (
+        "import os, signal, sys, prorubric.verbs.evaluate as place; "
+        f"place.{place} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL); "
+        f"from prorubric.cli.app import main; sys.argv = {told!r}; main()"
+    )
+    assert run_python("-c", dying, cwd=data.parent).returncode == -signal.SIGKILL
+    assert not (data.parent / "run/report.html").exists()
+    asked = server.calls
+    result = evaluate_policies(make_config(data, server))
+    assert (asked, server.calls) == (8 + 24, asked)
+    assert means(result) == {"healthbench": {"full": 100.0, "half": 50.0}}
+    assert (data.parent / "run/report.html").exists()
