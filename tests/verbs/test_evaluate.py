@@ -554,6 +554,8 @@ def test_the_program_prints_tables_and_ends_with_one_if_a_call_failed(
 def test_the_list_says_for_every_file_where_it_is_looked_for_and_how_to_get_it(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert run_program(["evaluate", "--list"]) == 0
+    assert "data/medqa/phrases_no_exclude_test.jsonl: " in capsys.readouterr().out
     assert run_program(["evaluate", "--list", "--data-dir", str(data)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "medqa 1,273 MIT phrases_no_exclude_test.jsonl another file" in said

@@ -183,6 +183,7 @@ def test_the_program_writes_a_file_to_start_from_and_says_what_it_lacks(
     assert run_program(["study", "new.yaml", "--dry-run"]) == 1
     said = capsys.readouterr().out
     assert "not planned, tasks:my-held-out.jsonl: a file is missing" in " ".join(said.split())
+    assert said.count("not planned, ") == 5  # the compiled file, its tasks and three benchmarks, but not every arm
 
 
 @pytest.mark.parametrize("name", ["paper-4b", "paper-8b"])

@@ -37,8 +37,9 @@ from prorubric.verbs.evaluate import (
 )
 
 flatten(EvaluateConfig)
-for _option in ("policy", "compare", "judge"):  # each may be given several times, as text
-    EvaluateConfig.__annotations__[_option] = Annotated[tuple[str, ...], Parameter(negative="")]
+for _option, _type in {"policy": tuple[str, ...], "compare": tuple[str, ...], "judge": tuple[str, ...] | None}.items():
+    # Each may be given several times, as text.
+    EvaluateConfig.__annotations__[_option] = Annotated[_type, Parameter(negative="")]
 _USUAL = EvaluateConfig()
 _SUITES = (".toml", ".yaml", ".yml")
 

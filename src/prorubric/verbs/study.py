@@ -325,7 +325,7 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | Non
         stand_in = domain.recipes / COMPILED
         with _noting(missing, "tasks"):
             compile_rubrics(CompileConfig(str(tasks), out=stand_in, generator="rules"))
-    for name in _order(domain.arms) if "train" in stages else ():
+    for name in _order(domain.arms) if "train" in stages and "tasks" not in missing else ():
         with _noting(missing, name):
             arms[name] = plan_training(domain.write_recipe(name, stand_in))
     if "evaluate" in stages and domain.evaluate:
