@@ -91,7 +91,7 @@ def _score_benchmark(benchmark: str, judge: str = "", data_dir: str = "data") ->
 
 
 def _start(benchmark: Benchmark, judge: str) -> Callable[[Any], Coroutine[Any, Any, Seen]]:
-    """What shows a case to the judge; an answer to multiple choice is shown to nobody."""
+    """What shows a case to the judge; multiple choice needs no judge."""
 
     async def pass_on(case: Any) -> Seen:
         return Seen(case)

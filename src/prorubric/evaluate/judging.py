@@ -16,7 +16,7 @@ from prorubric.evaluate.records import Game, Item, ItemScore, PolicyAnswer
 from prorubric.evaluate.sides import Sides
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.readings import list_items
-from prorubric.llm.model import YesNoModel
+from prorubric.llm.model import REFUSALS, YesNoModel
 from prorubric.rubric.verdict import Unknown, Verdict
 from prorubric.runs.models import AnyModel, Redrawn
 
@@ -24,7 +24,6 @@ BASELINE = "the published baseline"
 """What Arena-Hard's answer to beat is called in games; a policy is more likely to be called `baseline`."""
 PROBE_NAMES = ("1 request first", "2 fits the situation", "3 nothing needless", "4 uncertainty stated")
 """The four criteria of the probe, in their order."""
-_REFUSALS = (400, 413, 422)
 _REDRAW = 1000
 
 
@@ -58,7 +57,7 @@ class Seen:
     @property
     def failed(self) -> list[str]:
         """What went wrong with calls that failed, so that there is nothing to record yet; each kind once."""
-        failed = (said for said in self.missing if said.failure and said.status not in _REFUSALS)
+        failed = (said for said in self.missing if said.failure and said.status not in REFUSALS)
         return [*dict.fromkeys(said.label for said in failed)]
 
     @property
@@ -108,7 +107,7 @@ def list_pairs(sides: Sides) -> list[tuple[str, str]]:
 
 
 def make_case(benchmark: Benchmark, item: Item, answer: PolicyAnswer) -> Case:
-    """One answer, beside the baseline's if the benchmark has one."""
+    """One answer, with the baseline's if the benchmark has one."""
     is_compared = INSTRUMENTS[benchmark.instrument].kind == "baseline"
     baseline = PolicyAnswer(policy=BASELINE, item=item.id, text=item.baseline or "") if is_compared else None
     return Case(benchmark.name, benchmark.instrument, item, answer, baseline)

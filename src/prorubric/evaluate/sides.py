@@ -126,6 +126,6 @@ def _check_names(policies: Sequence[Policy], methods: Mapping[str, Sequence[str]
         seeds[policy.group or policy.name].append(policy.seed)
     for group, own in seeds.items():
         if len(own) > 1 and (None in own or len(set(own)) < len(own)):
-            raise ConfigError(f"the policies of {group!r} have the seeds {own}; give each a seed of its own")
+            raise ConfigError(f"the policies of {group!r} have the seeds {own}; give each a different seed")
         if group in {policy.name for policy in policies} and methods[group] != (group,):
             raise ConfigError(f"{group!r} is both a policy and a group of others; give one of them another name")

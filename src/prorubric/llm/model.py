@@ -13,6 +13,9 @@ from prorubric.rubric.records import Message
 MOST_TOKENS = 2**40
 """No call uses this many; a larger count is a mistake and might not fit into a journal."""
 
+REFUSALS = (400, 413, 422)
+"""The HTTP statuses of an endpoint that rejects a question, for example as too long."""
+
 FailureKind = Literal["connection", "timeout", "http", "reply", "gave-up"]
 
 
@@ -79,7 +82,7 @@ class Failure:
     @property
     def is_refusal(self) -> bool:
         """True if the endpoint rejects this question, for example as too long."""
-        return self.status in (400, 413, 422)
+        return self.status in REFUSALS
 
     @property
     def is_unanswered(self) -> bool:

@@ -50,7 +50,7 @@ def load_medqa(source: Source) -> list[Item]:
 
 
 def load_gpqa(source: Source) -> list[Item]:
-    """The questions of the Diamond set, each with its options in an order of its own."""
+    """The questions of the Diamond set, each with its options in its own order."""
     return source.read_items(GPQA.name, _parse_gpqa)
 
 

@@ -1,4 +1,4 @@
-"""HealthBench meta-evaluation: a judge's verdicts on one criterion beside those of physicians.
+"""HealthBench meta-evaluation: a judge's verdicts on one criterion, compared with those of physicians.
 
 A row is a conversation, an answer, one criterion without points, and what two or more physicians said of it. Rows on
 the same answer are one cluster.
