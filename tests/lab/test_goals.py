@@ -4,7 +4,7 @@ import pytest
 
 from prorubric.lab.goals import Goal
 from prorubric.lab.results import LabRun
-from prorubric.lab.summary import summarize
+from prorubric.lab.summary import summarize_lab
 from tests.lab.results import make_base, make_run
 
 EARLY = "most of that fall is there by step 50"
@@ -14,7 +14,7 @@ APPROPRIATENESS = "appropriateness helps every scheme"
 
 def judge(*runs: LabRun) -> dict[str, Goal]:
     schemes = ["additive", "prorubric", "additive+appropriateness"]
-    return {goal.goal: goal for goal in summarize(make_base(schemes), runs).goals}
+    return {goal.goal: goal for goal in summarize_lab(make_base(schemes), runs).goals}
 
 
 def with_parts(run: LabRun, **parts: float) -> LabRun:

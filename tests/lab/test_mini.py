@@ -1,24 +1,26 @@
 """The files of the mini are written and planned here; the policy is trained in TRL's environment."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from prorubric import Response, load_tasks
+from prorubric import Judge, Response, load_tasks, make_model, score
 from prorubric.aggregate.batch import PlanTable
 from prorubric.datasets.load import load_responses
 from prorubric.errors import ConfigError
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
-from prorubric.lab.language import CONSENSUS, Place, find_place, make_language
+from prorubric.lab.language import CONSENSUS, Place, find_place, make_language, make_task
 from prorubric.lab.measure import measure
-from prorubric.lab.mini import measure_answers, write_mini
+from prorubric.lab.mini import SAMPLE_SEEDS, measure_answers, write_mini
 from prorubric.lab.mini_policy import list_clauses
 from prorubric.lab.world import END, WORLDS, make_world
 from prorubric.train import plan_training
+from prorubric.train.best_of import choose_best
 from tests.train.running import run_in, trainers
 
 SCRIPT = Path(__file__).parent / "scripts" / "mini.py"
@@ -34,6 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "consensus.jsonl": 5,
         "demo-tasks.jsonl": 260,
         "demos.jsonl": 260,
+        "best.jsonl": 40,
     }
     return made
 
@@ -52,6 +55,23 @@ def test_the_demonstrations_answer_their_tasks_in_sentences_of_the_world(folder:
     demos, language = list(load_responses(folder / "demos.jsonl")), make_language("triage-v1")
     assert [demo.task_id for demo in demos] == [task.id for task in load_tasks(folder / "demo-tasks.jsonl")]
     assert all(said.move != END for demo in demos for said in language.parse(demo.text))
+
+
+def test_the_best_demonstration_is_the_one_that_the_lenient_judge_scores_highest(folder: Path) -> None:
+    world, cases, few = make_world("triage-v1"), make_checklists("triage-v1", 40, 0).cases, 3
+    drawn = [write_demos(world, cases, seed) for seed in SAMPLE_SEEDS]
+    tasks = [make_task(Place("triage-v1", row, 40, 0)) for row in range(few)]
+    answers = [
+        Response(task_id=task.id, sample=sample, text=world.moves.render(moves[row]))
+        for row, task in enumerate(tasks)
+        for sample, moves in enumerate(drawn)
+    ]
+    judge, scores = Judge(make_model("lab:triage-v1")), []
+    for answer in answers:
+        task = tasks[[task.id for task in tasks].index(answer.task_id)]
+        judged = asyncio.run(judge.judge(task, answer.text, "criteria"))
+        scores.append(score(judged.verdicts, task, "additive").value)
+    assert [*load_responses(folder / "best.jsonl")][:few] == [*choose_best(answers, scores).chosen]
 
 
 def test_the_recipes_are_planned_to_the_call(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,5 +145,15 @@ class TestInTrl:
     def test_a_base_and_two_arms_are_trained_and_every_answer_is_judged(self, found: dict[str, Any]) -> None:
         training = found["training"]
         assert training["base"] == [20]
-        for arm in training["arms"].values():
+        for name in ("rubric-rl", "prorubric", "ruscarl"):
+            arm = training["arms"][f"{name}-seed-42"]
             assert (arm["rows"], arm["rewarded"], arm["state"]) == (64, 64, "done")
+        for name in ("opsd", "sft"):
+            assert training["arms"][f"{name}-seed-42"] == {"steps": [1, 2], "state": "done"}
+
+    def test_scaffolds_and_the_checklist_of_a_teacher_are_in_the_prompts(self, found: dict[str, Any]) -> None:
+        scaffolded, plain = found["training"]["shown"]["answered"][:32], found["training"]["shown"]["answered"][32:]
+        assert all(size > 180 for size in scaffolded[::8])  # the first of a group sees the whole checklist
+        assert all(size < 17 for size in (*scaffolded[7::8], *plain))  # its last, and the second rollout, nothing
+        assert len(found["training"]["shown"]["taught"]) == 8
+        assert all(size > 180 for size in found["training"]["shown"]["taught"])

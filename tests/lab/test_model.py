@@ -82,6 +82,7 @@ def test_the_strict_judge_gives_g_and_c() -> None:
     assert verdicts == [tuple(row) for row in judge_parts(FACTS, 0).tolist()]
     probes = [one["probe"] for one in judge_all(strict, TASKS, ["probe"])]
     assert probes == [tuple(row) for row in judge_probe(FACTS, 0).tolist()]
+    assert [one["probe-single"] for one in judge_all(strict, TASKS, ["probe-single"])] == probes
 
 
 @pytest.mark.parametrize(
@@ -130,11 +131,12 @@ async def test_what_it_cannot_recognise_is_unknown() -> None:
         assert all(map(is_unknown, (await lenient.judge(unread, ANSWERS[0], reading)).verdicts))
     assert not any((await lenient.judge(task, "", "criteria")).verdicts[:5])
     assert all(map(is_unknown, (await strict.judge(task, ANSWERS[0], "dimensions")).verdicts))
-    assert all(map(is_unknown, (await lenient.judge(task, ANSWERS[0], "redundancy")).verdicts))
+    assert (await lenient.judge(task, ANSWERS[0], "redundancy")).verdicts == (bool(judge_probe(FACTS, 2)[0, 2]),)
+    assert all(map(is_unknown, (await strict.judge(task, ANSWERS[0], "redundancy")).verdicts))
     science = Judge(make_text_model("lab:science-v1"), JudgeConfig(reasks=0))
     assert all(map(is_unknown, (await science.judge(task, ANSWERS[0], "criteria")).verdicts))
     reply = await lenient.model.complete(Request((Message(role="user", content="Hello?"),)))  # type: ignore[union-attr]
-    assert reply.text == "I cannot judge this: the conversation is none of the lab's cases."  # type: ignore[union-attr]
+    assert reply.text == "I cannot judge this: the conversation is not one of the lab's cases."  # type: ignore[union-attr]
 
 
 async def test_an_answer_cannot_pass_for_another_case_or_a_verdict() -> None:

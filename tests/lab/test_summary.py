@@ -7,7 +7,7 @@ import pytest
 from prorubric.errors import ConfigError, SourceError
 from prorubric.lab.incentive import EDITS
 from prorubric.lab.results import correlate
-from prorubric.lab.summary import LabResult, find_paper_column, summarize
+from prorubric.lab.summary import LabResult, find_paper_column, summarize_lab
 from prorubric.report.lab_page import write_lab_page
 from prorubric.verbs.lab import ReadConfig, WorldsConfig, compare_worlds, read_case
 from tests.lab.results import make_base, make_run, write_folder
@@ -26,7 +26,7 @@ def result() -> LabResult:
             make_run("raw-and", seed, {0: 0.6, 50: 0.55, 300: 0.46 + lower}, g=0.33),
             make_run("length-matched", seed, {0: 0.6, 50: 0.55, 300: 0.41 - lower}, g=0.28),
         ]
-    return summarize(make_base(SCHEMES), runs)
+    return summarize_lab(make_base(SCHEMES), runs)
 
 
 def test_a_row_has_means_spreads_and_differences_seed_by_seed(result: LabResult) -> None:

@@ -23,7 +23,7 @@ from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.price_list import approximate_tokens
 from prorubric.audit.records import AuditResult, Hack, NamingPrice
-from prorubric.audit.summary import Found, summarize
+from prorubric.audit.summary import Found, summarize_audit
 from prorubric.datasets.samples import SampleAnswer
 from prorubric.files.write import write_json
 from prorubric.rubric.records import Task
@@ -109,7 +109,7 @@ def _make_audit(tasks: int, reword: Reword, refuted: tuple[str, ...]) -> tuple[F
     prices = [price for case in firsts for price in _list_prices(case)]
     hacks = [_make_hack(case, refuted) for case in firsts]
     found = Found(cases, SCHEMES, EDITS, ("redundancy", "appropriateness"), prices, hacks)
-    return found, summarize(found, AuditConfig("tasks.jsonl", resamples=100))
+    return found, summarize_audit(found, AuditConfig("tasks.jsonl", resamples=100))
 
 
 def dump(record: Any) -> dict[str, Any]:

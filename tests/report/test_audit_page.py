@@ -16,8 +16,9 @@ from prorubric.audit.edits.kind import MadeEdit
 from prorubric.audit.records import AuditResult, Effect, NamingPrice
 from prorubric.errors import SourceError
 from prorubric.report import audit_cases
-from prorubric.report.audit_cases import MOST_SHOWN
+from prorubric.report.audit_cases import MOST_SHOWN, render_shown, survey_cases
 from prorubric.report.audit_diff import render_edit
+from prorubric.report.audit_folder import open_audit
 from prorubric.report.audit_page import write_audit_page
 from prorubric.report.audit_plots import Mark, render_line
 from prorubric.report.numbers import interval, percent, signed
@@ -268,7 +269,7 @@ def test_a_hack_that_is_mostly_criterion_text_is_called_that(tmp_path: Path) -> 
     first["copied"] = 0.81
     (tmp_path / "hacks.jsonl").write_text("\n".join(map(json.dumps, rows)))
     page = write_audit_page(tmp_path).read_text()
-    note = "Mostly criterion text: 81% of its words stand in a criterion, in the same order."
+    note = "Mostly criterion text: 81% of its words occur in a criterion, in the same order."
     assert page.count(note) == 1
     assert f"of {len(rows)} tasks, for 1 of them mostly with the criteria&#x27;s own text." in page.replace(
         "'", "&#x27;"
@@ -371,10 +372,23 @@ def test_text_that_utf_8_cannot_hold_is_replaced() -> None:
     assert element("p", "a\ud800b\x00c\x1bd") == "<p>a\ufffdb\ufffdc\ufffdd</p>"
 
 
-def test_a_verdict_on_a_behaviour_to_avoid_speaks_for_the_answer_where_it_is_absent() -> None:
-    assert [audit_cases._encode(verdict, weight) for verdict in (True, False) for weight in (2.0, -2.0)] == list("ynny")
-    assert [audit_cases._encode(verdict, 1.0) for verdict in (3, 0.5, {"unknown": "no reply"})] == ["3", "0.5", "?"]
-    assert audit_cases._encode({"not_applicable": ""}, 1.0) == "n/a"
+def test_a_verdict_on_a_behaviour_to_avoid_speaks_for_the_answer_where_it_is_absent(tmp_path: Path) -> None:
+    build_audit(tmp_path, tasks=1)
+    weights = (2.0, -2.0, 2.0, -2.0, 1.0, 1.0, 1.0, 1.0)
+    verdicts = [True, True, False, False, 3, 0.5, {"unknown": "no reply"}, {"not_applicable": ""}]
+    for name in ("tasks", "cases"):
+        path = tmp_path / f"{name}.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        for row in rows:
+            if name == "cases":
+                row["verdicts"]["answer"]["criteria"][: len(verdicts)] = verdicts
+            for criterion, weight in zip(row.get("rubric", ()), weights, strict=False):
+                criterion["weight"] = weight
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    audit = open_audit(tmp_path)
+    [block] = render_shown(audit, survey_cases(audit)).blocks
+    shown = block.partition('data-reading="criteria"')[2]
+    assert re.findall(r'data-v="(\S+)', shown)[: len(verdicts)] == ["y", "n", "n", "y", "3", "0.5", "?", "n/a"]
 
 
 def test_what_is_new_is_marked_and_what_did_not_change_is_named() -> None:

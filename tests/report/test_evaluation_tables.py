@@ -121,14 +121,14 @@ class TestHeadline:
     def test_it_says_if_it_cannot_be_told_and_what_would_have_been_found(self) -> None:
         [told] = describe_result(compare({"old": [0.1, 0.5, 0.3, 0.2], "new": [0.3, 0.2, 0.4, 0.1]}))
         assert told == (
-            "It cannot be told whether new or old is better on 4 items of healthbench by judge: −2.5 points (95%: −24.2"
+            "It is unclear whether new or old is better on 4 items of healthbench by judge: −2.5 points (95%: −24.2"
             " to +19.2 over items). A true difference of 31.1 would be found four times out of five."
         )
 
     def test_unknown_verdicts_that_could_turn_the_sign_leave_it_open(self) -> None:
         values: dict[str, list[float | None]] = {"old": [0.1] * 8 + [0.5] * 4, "new": [0.3] * 7 + [0.4] + [None] * 4}
         [told] = describe_result(compare(values))
-        assert told.startswith("It cannot be told whether new or old is better on 8 items")
+        assert told.startswith("It is unclear whether new or old is better on 8 items")
         assert told.endswith("Verdicts that the judge did not give could turn the sign.")
 
     def test_averages_come_before_single_benchmarks(self, found: Comparisons) -> None:

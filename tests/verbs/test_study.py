@@ -9,10 +9,12 @@ import pytest
 
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError
+from prorubric.lab.mini import write_mini
+from prorubric.report.study_results import PAPER_ARMS, find_paper_key
 from prorubric.rubric.records import Message
 from prorubric.rubric.save import save_tasks
 from prorubric.train.plan import plan_training
-from prorubric.verbs.study import StudyConfig, load_study, plan_study, run_study
+from prorubric.verbs.study import Assumed, StudyConfig, _assume_tasks, load_study, plan_study, run_study
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.verbs.evaluating import write_healthbench
@@ -78,6 +80,50 @@ def test_a_plan_counts_every_stage_and_writes_nothing(folder: Path) -> None:
     assert not (folder / "runs").exists()
 
 
+def test_a_plan_has_the_calls_tokens_cost_and_hours_of_every_stage(folder: Path) -> None:
+    compile_part = {"tasks": "tasks.jsonl", "generator": "http://localhost:1/v1#none"}
+    plan = plan_study(StudyConfig(write_study(folder, compile=compile_part)))
+    [domain] = plan.domains
+    rows = {stage.name: stage for stage in domain.stages}
+    assert [*rows] == ["compile compiled.jsonl", "train Sum", "train ProRubric", "evaluate"]
+    compiled, arm = domain.compile["compiled.jsonl"], domain.arms["Sum"]
+    row = rows["compile compiled.jsonl"]
+    assert (row.runs, row.calls, row.cost) == (None, 12, None)
+    assert row.tokens == compiled.prompt_tokens + compiled.completion_tokens > 0
+    # A second for the first token and 50 tokens a second after it, in 64 calls at once.
+    assert row.hours == pytest.approx((12 * 1 + compiled.completion_tokens / 50) / 64 / 3600)
+    # lexical takes no time; the tiny policy is two runs of less than an hour.
+    assert (rows["train Sum"].runs, rows["train Sum"].calls, rows["train Sum"].tokens) == (2, arm.calls, 0)
+    assert rows["train Sum"].hours == sum(run.resources.hours for run in arm.runs if run.resources)
+    assert (plan.calls, plan.tokens) == (sum(r.calls for r in rows.values()), sum(r.tokens for r in rows.values()))
+    assert plan.cost is None
+    assert plan.hours == pytest.approx(sum(r.hours or 0 for r in rows.values()))
+
+
+def test_the_hours_of_a_policy_of_unknown_size_are_not_known(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = {"model": "mine", "judge": "lexical", "rollouts": 1, "prompts": 2, "mini_batch": 2, "responses": 2}
+    path = write_study(folder, train=train, arms={"Sum": {"method": "rubric-rl"}}, evaluate={})
+    assert plan_study(StudyConfig(path)).hours is None
+    assert run_program(["study", str(path), "--dry-run"]) == 0
+    assert "hours not known" in capsys.readouterr().out
+
+
+def test_an_audit_of_assumed_tasks_is_counted_from_two_of_them(folder: Path) -> None:
+    audit = {"judge": "http://localhost:1/v1#judge", "answers_from": "http://localhost:1/v1#policy", "limit": 7}
+    assume = {"tasks": 9, "criteria": 4}
+    options = {"compile": {}, "arms": {}, "evaluate": {}, "assume": assume, "audit": audit}
+    path = write_study(folder, **options, train={"tasks": "not-here.jsonl"})
+    [domain] = plan_study(StudyConfig(path)).domains
+    assert (domain.missing, domain.assumed) == ({}, True)
+    save_tasks(folder / "here.jsonl", _assume_tasks(Assumed(tasks=9, criteria=4)))
+    [whole] = plan_study(StudyConfig(write_study(folder, **options, train={"tasks": "here.jsonl"}))).domains
+    assert domain.audit is not None
+    assert whole.audit is not None
+    assert (domain.audit.tasks, domain.audit.answers) == (whole.audit.tasks, whole.audit.answers) == (7, 7 * 4)
+    assert (domain.audit.calls, domain.audit.most_calls) == (whole.audit.calls, whole.audit.most_calls)
+    assert domain.audit.prompt_tokens == pytest.approx(whole.audit.prompt_tokens, rel=0.01)
+
+
 def test_the_arms_of_a_study_are_recipes_that_the_verb_train_reads(folder: Path) -> None:
     _, [domain] = load_study(write_study(folder))
     (folder / "runs/mine").mkdir(parents=True)
@@ -127,6 +173,63 @@ def test_a_study_without_arms_compiles_and_evaluates_given_policies(folder: Path
         run_study(StudyConfig(path))
 
 
+def test_a_domain_that_is_not_finished_does_not_keep_the_next_one_back(folder: Path, server: MisbehavingServer) -> None:
+    policies = [{"name": "full", "spec": f"http://127.0.0.1:{server.port}/v1#writes-rest-drink"}]
+    evaluate = {"benchmarks": ["healthbench"], "data_dir": "data", "judge": "lexical", "policy": policies}
+    domains = {"first": {"evaluate": {"max_calls": 1}}, "second": {}}
+    result = run_study(StudyConfig(write_study(folder, arms={}, evaluate=evaluate, domains=domains)))
+    assert result.unfinished == ("first evaluate: answers",)
+    assert result.domains[1].evaluation is not None
+    assert result.domains[1].evaluation.unfinished == ()
+
+
+def test_the_answers_of_one_policy_are_audited_once(folder: Path, server: MisbehavingServer) -> None:
+    policies = [{"name": "base", "spec": f"http://127.0.0.1:{server.port}/v1#writes-rest-drink"}]
+    evaluate = {"benchmarks": ["healthbench"], "data_dir": "data", "judge": "lexical", "policy": policies}
+    audit = {"of": "base", "samples": 2, "limit": 4, "edits": "name-item", "resamples": 100, "temperature": 1.0}
+    path = write_study(folder, arms={}, evaluate=evaluate, audit=audit)
+    [planned] = plan_study(StudyConfig(path, only=("audit",))).domains
+    assert planned.audit is not None
+    assert (planned.missing, planned.audit.tasks, planned.audit.answers) == ({}, 4, 8)
+    config = StudyConfig(path, only=("compile", "audit"))
+    [domain] = run_study(config).domains
+    assert domain.audit is not None
+    assert (domain.audit.tasks, domain.audit.answers, server.calls) == (4, 8, 8)
+    assert {exchange.body["temperature"] for exchange in server.exchanges} == {1.0}
+    written = (folder / "runs/mine/audit/summary.json").stat().st_mtime_ns
+    assert run_study(config).domains[0].audit == domain.audit
+    assert (server.calls, (folder / "runs/mine/audit/summary.json").stat().st_mtime_ns) == (8, written)
+    assert plan_study(config).domains[0].audit is None
+    write_study(folder, arms={}, evaluate=evaluate, audit={**audit, "limit": 5})
+    with pytest.raises(ConfigError, match=r"holds a run of audit with another limit \(4, not 5\)"):
+        run_study(config)
+
+
+@pytest.mark.parametrize(
+    ("part", "answers_from"),
+    [
+        ({}, "planned:Sum 1"),  # the arm that another one goes on from
+        ({"of": "ProRubric"}, "planned:ProRubric 42"),
+        ({"answers_from": "http://localhost:1/v1#mine"}, "http://localhost:1/v1#mine"),
+    ],
+)
+def test_an_audit_is_about_the_policy_that_arms_begin_with_or_the_one_named(
+    folder: Path, part: dict[str, Any], answers_from: str
+) -> None:
+    _, [domain] = load_study(write_study(folder, audit={"judge": "lexical", **part}))
+    config = domain.make_audit()
+    assert (config.answers_from, config.tasks, config.out) == (
+        answers_from,
+        "runs/mine/compiled.jsonl",
+        Path("runs/mine/audit"),
+    )
+    _, [other] = load_study(write_study(folder, audit={"of": "Nobody"}))
+    with pytest.raises(
+        ConfigError, match=r"audit.of: no policy or arm is called Nobody; name one of ProRubric, Sum in audit.of"
+    ):
+        other.make_audit()
+
+
 def test_domains_share_what_they_do_not_change(folder: Path) -> None:
     domains = {
         "medicine": {"train": {"tasks": "medicine.jsonl"}},
@@ -152,7 +255,8 @@ def test_domains_share_what_they_do_not_change(folder: Path) -> None:
     ("changes", "said"),
     [
         ({"arm": {}}, "a study has no field 'arm'; did you mean arms?"),
-        ({"arms": {}, "compile": {}, "evaluate": {}}, "the study has no part; give compile, arms or evaluate"),
+        ({"arms": {}, "compile": {}, "evaluate": {}}, "the study has no part; give compile, arms, audit or evaluate"),
+        ({"arms": {"Sum, KL 1": {}}}, "the name 'Sum, KL 1' has a comma; leave it out: --only takes names with commas"),
         ({"arms": {"A": {"method": "prorubric", "after": "B"}}}, "the arm A comes after 'B'"),
         ({"domains": {"x": {"tasks": "y"}}}, "the domain x has no field 'tasks'"),
     ],
@@ -184,20 +288,68 @@ def test_the_program_writes_a_file_to_start_from_and_says_what_it_lacks(
     said = capsys.readouterr().out
     assert "not planned, tasks:my-held-out.jsonl: a file is missing" in " ".join(said.split())
     assert said.count("not planned, ") == 5  # the compiled file, its tasks and three benchmarks, but not every arm
+    assert said.endswith("in all 0 calls, 0 tokens, about $0.00, about 0.0 hours, without what is not planned\n")
+
+
+def test_a_file_to_start_from_can_be_in_a_new_folder_and_its_command_can_be_pasted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_program(["study", "new folder/my study.yaml", "--init"]) == 0
+    assert "prorubric study 'new folder/my study.yaml' --dry-run" in " ".join(capsys.readouterr().err.split())
+    assert (folder / "new folder" / "my study.yaml").is_file()
+
+
+def test_a_file_to_start_from_is_yaml(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(["study", "new.toml", "--init"]) == 2
+    said = capsys.readouterr().err
+    assert said == "prorubric: new.toml: --init writes YAML; give a name that ends in .yaml\n"
+    assert not (folder / "new.toml").exists()
 
 
 @pytest.mark.parametrize("name", ["paper-4b", "paper-8b"])
 def test_the_studies_of_the_paper_have_every_arm_and_its_exact_calls(folder: Path, name: str) -> None:
     text = (ROOT / f"studies/{name}.yaml").read_text()
-    assert "tasks: 12519, criteria: 27" in text
+    sizes, small = (
+        "tasks: 12519, criteria: 27, characters: 500, answers: 26162",
+        "tasks: 400, criteria: 3, answers: 800",
+    )
+    assert sizes in text
     path = folder / f"{name}.yaml"
-    path.write_text(text.replace("tasks: 12519, criteria: 27", "tasks: 400, criteria: 3"))
-    plan = plan_study(StudyConfig(path, only=("medical", "train")))
+    path.write_text(text.replace(sizes, small))
+    plan = plan_study(StudyConfig(path, only=("train",)))
+    domains = {domain.name: domain for domain in plan.domains}
+    assert [domain.missing for domain in plan.domains] == [{}] * 4
+    # Three seeds of 300 rollouts with 64 × 8 responses, a call each; 300 answers are judged twice at seven steps.
+    once = 3 * (300 * 64 * 8 + 7 * 300 * 2)
+    twice = 3 * (2 * 300 * 64 * 8 + 7 * 300 * 2)
+    medical = {arm: own.calls for arm, own in domains["medical"].arms.items()}
+    # 485 rollouts without a judge are validated eleven times, supervised fine-tuning before and after.
+    others = {"OPSD": 3 * 11 * 300 * 2, "SFT": 3 * 2 * 300 * 2}
+    asked_twice = [arm for arm in medical if arm == "Graded" or arm.endswith("+appropriateness")]
+    assert medical == {**dict.fromkeys(medical, once), **dict.fromkeys(asked_twice, twice), **others}
+    # Every arm of the paper: Rewritten in science, the untrained policy in the evaluation.
+    assert {find_paper_key(arm) for arm in medical} == {*PAPER_ARMS} - {"base", "rewritten"}
+    assert [*domains] == ["medical", "writing", "dialogue", "science"]
+    steps = {domain: own.arms["OPSD"].runs[0].steps for domain, own in domains.items()}
+    assert steps == {"medical": 485, "writing": 469, "dialogue": 352, "science": 716}
+    assert "Rewritten" in domains["science"].arms
+    assert {run.seed for own in plan.domains for arm in own.arms.values() for run in arm.runs} == {42, 43, 44}
+
+
+def test_the_mini_is_planned_to_the_call(folder: Path) -> None:
+    write_mini(folder / "mini", training=64, held_out=5, demos=260)
+    plan = plan_study(StudyConfig(ROOT / "studies/paper-mini.yaml"))
     [domain] = plan.domains
     assert domain.missing == {}
-    assert len(domain.arms) == 14
-    # Three seeds of 300 rollouts with 64 × 8 responses, a call each, and what validations take.
-    trained = {arm: sum(run.calls for run in own.runs) for arm, own in domain.arms.items()}
-    assert trained["ProRubric"] == 3 * 300 * 64 * 8
-    assert trained["Graded"] == 2 * trained["ProRubric"]
-    assert trained["OPSD"] == 0
+    # 300 rollouts of 32 × 8 answers, and five held-out answers at seven validations.
+    once, twice = 300 * 32 * 8 + 7 * 5, 2 * 300 * 32 * 8 + 7 * 5
+    three_seeds = dict.fromkeys(("Rubric-RL", "ProRubric", "Implicit"), 3 * once)
+    asked_twice = dict.fromkeys(("Graded", "Rubric-RL+appropriateness", "ProRubric+appropriateness"), twice)
+    others = {"Base": 0, "OPSD": 11 * 5, "SFT": 2 * 5}
+    expected = {**dict.fromkeys(domain.arms, once), **three_seeds, **asked_twice, **others}
+    assert {arm: own.calls for arm, own in domain.arms.items()} == expected
+    assert len(domain.arms) == 16
+    # 22 policies answer five cases once. Each of two judges reads the answers for both files and four times for the
+    # probe, and compares 21 policies with the base in two orders.
+    assert domain.evaluate is not None
+    assert domain.evaluate.calls == 22 * 5 + 2 * (22 * 5 * (1 + 1 + 4) + 21 * 5 * 2)

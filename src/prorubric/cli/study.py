@@ -1,5 +1,6 @@
 """`prorubric study`."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,12 @@ from prorubric.cli.output import JsonFlag, make_table, print_line, say, show_res
 from prorubric.cli.progress import show_progress
 from prorubric.errors import ConfigError
 from prorubric.text.show import count
-from prorubric.verbs.study import DomainPlan, DomainResult, StudyConfig, StudyPlan, StudyResult, plan_study, run_study
+from prorubric.verbs.study import StudyConfig, StudyPlan, StudyResult, plan_study, run_study
 
 _TEMPLATE = Path(__file__).with_name("study_template.yaml")
 _ONLY = Parameter(
-    help="Comma-separated stages (compile, train, evaluate), domains or arms; by default all.", negative=""
+    help="Run only these stages (compile, train, audit, evaluate, report), domains or arms, comma-separated.",
+    negative="",
 )
 
 
@@ -22,16 +24,20 @@ def study(
     study: Annotated[Path, Parameter(help="Study file, YAML or TOML.")],
     *,
     only: Annotated[tuple[str, ...], _ONLY] = (),
-    dry_run: Annotated[bool, Parameter(help="Only plan: calls, tokens, money and time of every stage.")] = False,
-    init: Annotated[bool, Parameter(help="Write a commented study file to start from.")] = False,
+    dry_run: Annotated[bool, Parameter(help="Count the calls and the cost of every stage, and run nothing.")] = False,
+    init: Annotated[bool, Parameter(help="Write a commented study file to start from, and run nothing.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Compile, train and evaluate everything that a study file describes."""
+    """Compile, train, audit and evaluate everything that a study file describes."""
     if init:
+        if study.suffix not in (".yaml", ".yml"):
+            raise ConfigError("--init writes YAML", remedy="give a name that ends in .yaml", place=study)
         if study.exists():
             raise ConfigError("exists already", remedy="name another file", place=study)
+        study.parent.mkdir(parents=True, exist_ok=True)
         study.write_bytes(_TEMPLATE.read_bytes())
-        say(f"{study}: fill in your tasks, judge and policy, then run: prorubric study {study} --dry-run")
+        command = f"prorubric study {shlex.quote(str(study))} --dry-run"
+        say(f"{study}: fill in your tasks, judge and policy, then run: {command}")
         return 0
     config = StudyConfig(study, only=only)
     if dry_run:
@@ -47,43 +53,49 @@ def study(
 def _print_plan(plan: StudyPlan, console: Console) -> None:
     print_line(console, f"{plan.title or 'study'} into {plan.out}", "bold")
     for domain in plan.domains:
-        _print_domain(domain, console)
+        if domain.assumed:
+            print_line(console, f"{domain.name or 'tasks'}: planned with the sizes that the study assumes", "yellow")
+        table = make_table(domain.name or "stage", "runs", "calls", "tokens", "cost", "hours")
+        for stage in domain.stages:
+            runs, hours = ("" if stage.runs is None else f"{stage.runs:,}"), _show_hours(stage.hours)
+            tokens, cost = _show_tokens(stage.tokens), _show_cost(stage.cost)
+            table.add_row(stage.name, runs, f"{stage.calls:,}", tokens, cost, hours)
+        console.print(table)
+        for name, reason in domain.missing.items():
+            print_line(console, f"not planned, {name}: {reason}", "yellow")
     cost = "cost not known" if plan.cost is None else f"about ${plan.cost:,.2f}"
-    print_line(console, f"in all {count(plan.calls, 'call')}, {cost}")
-
-
-def _print_domain(domain: DomainPlan, console: Console) -> None:
-    if domain.assumed:
-        print_line(console, f"{domain.name or 'tasks'}: planned with the sizes that the study assumes", "yellow")
-    table = make_table(domain.name or "stage", "runs", "calls", "cost")
-    for name, estimate in domain.compile.items():
-        table.add_row(f"compile {name}", "", f"{estimate.calls:,}", _show_cost(estimate.cost))
-    for name, plan in domain.arms.items():
-        table.add_row(f"train {name}", f"{len(plan.runs):,}", f"{plan.calls:,}", _show_cost(plan.usual.cost))
-    if domain.evaluate is not None:
-        table.add_row("evaluate", "", f"{domain.evaluate.calls:,}", _show_cost(domain.evaluate.cost))
-    console.print(table)
-    for name, reason in domain.missing.items():
-        print_line(console, f"not planned, {name}: {reason}", "yellow")
+    hours = "hours not known" if plan.hours is None else f"about {_show_hours(plan.hours)} hours"
+    partly = ", without what is not planned" if any(domain.missing for domain in plan.domains) else ""
+    print_line(
+        console, f"in all {count(plan.calls, 'call')}, {_show_tokens(plan.tokens)} tokens, {cost}, {hours}{partly}"
+    )
 
 
 def _print_result(result: StudyResult, console: Console) -> None:
     for domain in result.domains:
-        _print_stages(domain, console)
+        for name, tasks in domain.compiled.items():
+            print_line(console, f"{domain.name} {name}: {count(tasks, 'task')}".strip())
+        for name, trained in domain.arms.items():
+            states = ", ".join(f"{run.name} {run.state} at step {run.step}" for run in trained.runs)
+            print_line(console, f"{domain.name} {name}: {states}".strip())
+        if domain.audit is not None:
+            print_line(console, f"{domain.name} audit: {domain.audit.folder}/report.html".strip())
+        if domain.evaluation is not None and domain.evaluation.page is not None:
+            print_line(console, f"evaluation: {domain.evaluation.page}")
     for name in result.unfinished:
         print_line(console, f"unfinished: {name}; the same command goes on", "yellow")
+    if result.report is not None:
+        print_line(console, f"tables and figures: {result.report.page}")
     print_line(console, f"The study is in {result.out}/.")
-
-
-def _print_stages(domain: DomainResult, console: Console) -> None:
-    for name, tasks in domain.compiled.items():
-        print_line(console, f"{domain.name} {name}: {count(tasks, 'task')}".strip())
-    for name, trained in domain.arms.items():
-        states = ", ".join(f"{run.name} {run.state} at step {run.step}" for run in trained.runs)
-        print_line(console, f"{domain.name} {name}: {states}".strip())
-    if domain.evaluation is not None and domain.evaluation.page is not None:
-        print_line(console, f"evaluation: {domain.evaluation.page}")
 
 
 def _show_cost(cost: float | None) -> str:
     return "not known" if cost is None else f"${cost:,.2f}"
+
+
+def _show_tokens(tokens: int) -> str:
+    return f"{tokens / 1e6:,.1f} M" if tokens >= 100_000 else f"{tokens:,}"
+
+
+def _show_hours(hours: float | None) -> str:
+    return "not known" if hours is None else f"{hours:,.1f}"

@@ -32,7 +32,18 @@ def _write_demo(world: World, cases: Cases, row: int, rng: np.random.Generator) 
     else:
         decision = int(np.clip(level + rng.choice([-1, 1]), 0, SEVERITIES - 1))
 
-    body = _bring_up_items(world, cases, row, rng)
+    pool, core = np.flatnonzero(world.pool_F_I[family]), np.flatnonzero(world.core_F_V_I[family, level])
+    explained, named = (min(int(rng.poisson(mean)), len(core)) for mean in (EXPLAINED, NAMED))
+    chosen: list[int] = []
+    for _ in range(explained + named):
+        rest = np.setdiff1d(core, chosen)
+        source = rest if len(rest) and rng.random() < FROM_CORE else np.setdiff1d(pool, chosen)
+        chosen.append(int(rng.choice(source)))
+    body = []
+    for number, item in enumerate(chosen):
+        so = (cases.side_T_I[row, item] > 0) == (rng.random() < RIGHT_SIDE)
+        body.append(moves.number(("for" if so else "against") if number < explained else "name", item))
+
     needed = world.needed_F_V_X[family, level]
     body += [moves.number("test", int(test)) for test in np.flatnonzero(needed) if rng.random() < NEEDED_TEST]
     if rng.random() < NEEDLESS_TEST:
@@ -52,19 +63,3 @@ def _write_demo(world: World, cases: Cases, row: int, rng: np.random.Generator) 
     body = rng.permutation(body).astype(int).tolist()
     place = 0 if rng.random() < FIRST else int(rng.integers(len(body) + 1))
     return [*body[:place], moves.number("decide", decision), *body[place:]]
-
-
-def _bring_up_items(world: World, cases: Cases, row: int, rng: np.random.Generator) -> list[int]:
-    family, level = cases.family_T[row], cases.level_T[row]
-    pool, core = np.flatnonzero(world.pool_F_I[family]), np.flatnonzero(world.core_F_V_I[family, level])
-    explained, named = (min(int(rng.poisson(mean)), len(core)) for mean in (EXPLAINED, NAMED))
-    chosen: list[int] = []
-    for _ in range(explained + named):
-        rest = np.setdiff1d(core, chosen)
-        source = rest if len(rest) and rng.random() < FROM_CORE else np.setdiff1d(pool, chosen)
-        chosen.append(int(rng.choice(source)))
-    said = []
-    for number, item in enumerate(chosen):
-        so = (cases.side_T_I[row, item] > 0) == (rng.random() < RIGHT_SIDE)
-        said.append(world.moves.number(("for" if so else "against") if number < explained else "name", item))
-    return said

@@ -40,7 +40,7 @@ def audit_policy(world: World, lists: Checklists, rows: Indices, moves: Ints, sc
     """Edit these answers and score each version under each scheme."""
     facts = Facts(world, lists, rows, moves)
     scorers = {name: make_scorer(find_lab_scheme(name), lists) for name in schemes}
-    # An edited answer is compared with a group that nobody edited.
+    # An edited answer is compared with an unedited group.
     edited, made, usual = {}, {}, mean_lengths(facts)
     for edit in EDITS:
         versions, made[edit] = edit_answers(facts, edit)

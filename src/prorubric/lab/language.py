@@ -2,7 +2,7 @@
 
 Every move is one sentence, so an answer that a policy writes is read sentence by sentence:
 
-- A sentence of the world is its move, each time it is said: repeats cost their length, and the first one counts.
+- A sentence of the world is its move, every time: repeats cost their length, and the first one counts.
 - An explanation whose reason does not belong to its item, or is on the other side, explains nothing. It only names the
   item, at the length of an explanation.
 - Anything else is garbage: no move, but a length, so what follows it comes later.
@@ -71,13 +71,12 @@ class Language:
                     self.sentences.setdefault(text, Said(moves.number("name", item), price))
 
     def parse(self, text: str) -> list[Said]:
-        """The sentences of an answer in order."""
-        pieces = (" ".join(piece.split()) for piece in _SENTENCE_END.split(text))
-        return [self.sentences.get(piece) or self._price(piece) for piece in pieces if piece]
-
-    def _price(self, piece: str) -> Said:
-        """A sentence that means nothing, at the world's number of tokens a word."""
-        return Said(END, math.ceil(len(piece.split()) * self._tokens_a_word))
+        """The sentences of an answer in order; one that means nothing has the world's number of tokens a word."""
+        pieces = filter(None, (piece.split() for piece in _SENTENCE_END.split(text)))
+        return [
+            self.sentences.get(" ".join(words)) or Said(END, math.ceil(len(words) * self._tokens_a_word))
+            for words in pieces
+        ]
 
 
 @cache

@@ -75,7 +75,7 @@ def judge_probe(facts: Facts, seed: int) -> Bools:
     """By answer, the four fixed criteria that a training is watched with, with the strict judge's errors.
 
     In a world they mean: the decision is early; what is explained is grounded; all is in scope, no test is needless and
-    nothing is said twice or in vain; and the answer asks first where too little is known, and only there.
+    nothing is repeated or in vain; and the answer asks first where too little is known, and only there.
     """
     early, scope, tests, grounded = (
         hold_parts(facts)[:, PARTS.index(part)] for part in ("early", "scope", "tests", "grounded")

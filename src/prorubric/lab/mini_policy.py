@@ -1,16 +1,15 @@
 """The policy `mini:WORLD`: a language model of 0.28 million random parameters for a world's sentences.
 
 A token is a clause: a piece of a template, an item, a finding, a whole short sentence; other words of the world are
-tokens of their own, and what is not of the world is one unknown token. Tokens are joined by spaces. The case that a
+separate tokens, and anything else is one unknown token. Tokens are joined by spaces. The case that a
 prompt names at its end is not shown to the policy. It knows nothing before it has been trained on demonstrations.
 """
 
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from prorubric.lab.language import CASE
-from prorubric.lab.world import Texts, World, make_world
+from prorubric.lab.world import World, make_world
 from prorubric.train.adapter import load_trainer
 
 PREFIX = "mini:"
@@ -41,31 +40,25 @@ def list_clauses(world: World) -> list[str]:
         "test": [*texts.tests, *texts.risky_tests],
         "question": texts.questions,
     }
+    # A sentence without a place to fill in is a template too.
+    templates = [
+        *texts.opening.values(),
+        *(texts.name, texts.explain_for, texts.explain_against, texts.test),
+        *(*texts.decisions, *texts.questions, *texts.manner.values(), *texts.filler),
+        *(*(said for said, _ in texts.asides.values()), *(part.topic for part in texts.parts)),
+        *(texts.presence, texts.substantive, texts.compound, texts.test_criterion, texts.test_penalty),
+        *(texts.question_criterion, *texts.decision_criteria, *texts.manner_criterion.values()),
+        *(criterion for _, criterion in texts.asides.values()),
+    ]
     found: dict[str, None] = {}
-    for text in _list_templates(texts):
-        found |= dict.fromkeys(clause for clause in _split(text, values) if clause)
-    return list(found)
-
-
-def _list_templates(texts: Texts) -> Iterator[str]:
-    """The templates of prompts, answers and criteria; a sentence without a place to fill in is one too."""
-    yield from texts.opening.values()
-    yield from (texts.name, texts.explain_for, texts.explain_against, texts.test)
-    yield from (*texts.decisions, *texts.questions, *texts.manner.values(), *texts.filler)
-    yield from (*(said for said, _ in texts.asides.values()), *(part.topic for part in texts.parts))
-    yield from (texts.presence, texts.substantive, texts.compound, texts.test_criterion, texts.test_penalty)
-    yield from (texts.question_criterion, *texts.decision_criteria, *texts.manner_criterion.values())
-    yield from (criterion for _, criterion in texts.asides.values())
-
-
-def _split(template: str, values: dict[str, Any]) -> Iterator[str]:
-    """The pieces between the slots, and each value of a slot with the signs that touch it."""
-    end = 0
-    for slot in _SLOT.finditer(template):
-        yield template[end : slot.start()].strip()
-        yield from (f"{slot[1]}{value}{slot[3]}" for value in values[slot[2]])
-        end = slot.end()
-    yield template[end:].strip()
+    for template in templates:
+        end = 0
+        for slot in _SLOT.finditer(template):
+            found[template[end : slot.start()].strip()] = None
+            found |= dict.fromkeys(f"{slot[1]}{value}{slot[3]}" for value in values[slot[2]])
+            end = slot.end()
+        found[template[end:].strip()] = None
+    return [clause for clause in found if clause]
 
 
 def _capitalise(text: str) -> str:
@@ -82,7 +75,9 @@ def make_mini_tokenizer(world_name: str) -> Any:
         parts.models.WordLevel({text: number for number, text in enumerate(entries)}, unk_token="<|unknown|>")  # noqa: S106
     )
     tokenizer.normalizer = parts.normalizers.Replace(parts.Regex(rf" \[{CASE}\]"), "")
-    tokenizer.pre_tokenizer = parts.pre_tokenizers.Split(parts.Regex(_match_longest(clauses)), "removed", invert=True)
+    several = sorted((clause for clause in clauses if " " in clause), key=len, reverse=True)
+    longest = parts.Regex(rf"(?<!\S)(?:{'|'.join(map(re.escape, several))})(?!\S)|\S+")  # or else one word
+    tokenizer.pre_tokenizer = parts.pre_tokenizers.Split(longest, "removed", invert=True)
     special = {"pad_token": _SPECIAL[0], "eos_token": _SPECIAL[1], "unk_token": _SPECIAL[2]}
     made = load_trainer("transformers", _FEATURE, "trl").PreTrainedTokenizerFast
     return made(
@@ -92,12 +87,6 @@ def make_mini_tokenizer(world_name: str) -> Any:
         clean_up_tokenization_spaces=False,
         **special,
     )
-
-
-def _match_longest(clauses: Iterable[str]) -> str:
-    """A pattern for the longest clause of several words at a place, or else one word."""
-    several = sorted((clause for clause in clauses if " " in clause), key=len, reverse=True)
-    return rf"(?<!\S)(?:{'|'.join(map(re.escape, several))})(?!\S)|\S+"
 
 
 def make_mini_model(world_name: str, vocabulary: int) -> Any:

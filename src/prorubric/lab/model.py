@@ -6,19 +6,21 @@ same errors as in the lab. The errors depend on the case and the answer alone: a
 
 The lenient judge knows every reading that the lab trains with. The strict one knows criteria, the parts of `c`, the
 probe and pairs. Whatever else they are shown, they say in words why they cannot read it, which makes the verdicts
-unknown.
+unknown. The same model edits answers for an audit; see `editor.py`.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
+from prorubric.audit.editors import DECLINED
 from prorubric.judge.judge import CANARY
 from prorubric.judge.readings import READINGS, Item, list_items
+from prorubric.lab.editor import DeclinedError, find_edit, write_edit
 from prorubric.lab.facts import Facts
 from prorubric.lab.judges import STRICT_RATES, judge_criteria, judge_reading, lenient_rates
 from prorubric.lab.language import Place, find_place, make_consensus_task, make_task, read_answers
@@ -34,11 +36,14 @@ _FENCE = re.compile(r"^<<<(\w+) ([0-9A-F]{16})\n(.*?)\n\1 \2>>>$", re.MULTILINE 
 _LIST = re.compile(r"^\[\n(.*)\n\]$", re.MULTILINE | re.DOTALL)
 _KEY = re.compile(r'"(satisfied|levels|mark|better)":')
 _OTHER_KEY = re.compile(r'write "(\w+)" in place of the key')
-# What is asked for under each key. One text may be an item of two readings, under different keys.
+# What is asked for under each key. One text may be an item of two readings, under different keys. A reading that asks
+# about each item alone has the items of another one, under which they are found.
 _READINGS = {
     "levels": ("levels",),
     "mark": ("mark",),
-    "satisfied": tuple(name for name, reading in READINGS.items() if reading.form.key == "satisfied"),
+    "satisfied": tuple(
+        name for name, reading in READINGS.items() if reading.form.key == "satisfied" and not reading.is_single
+    ),
 }
 
 
@@ -72,10 +77,16 @@ class LabModel:
         """Changes with everything in the lab that changes a verdict."""
 
     async def complete(self, request: Request) -> Outcome:
-        """Judge what the prompt shows, or say what in it cannot be read."""
-        prompt = request.messages[-1].content
+        """Judge or edit what the prompt shows, or say what in it cannot be read."""
+        edit = find_edit(request.messages[0].content)
         try:
-            said = json.dumps(self._answer(_read(prompt)))
+            if edit:
+                found = write_edit(edit, self.world, _read_fences(request.messages[1].content), request.draw)
+            else:
+                found = self._answer(_read(request.messages[-1].content))
+            said = json.dumps(found)
+        except DeclinedError as error:
+            said = json.dumps({DECLINED: str(error)})
         except _UnreadableError as error:
             said = f"I cannot judge this: {error}."
         characters = sum(len(message.content) for message in request.messages)
@@ -89,30 +100,38 @@ class LabModel:
         if place.world != self.world.spec.name:
             raise _UnreadableError(f"the case is of {place.world}")
         facts = read_answers(place.lists, self.world, [place.row] * len(asked.answers), asked.answers)
-        if asked.key == "better":
-            first, second = self._rate(facts)
+        if asked.key == "better":  # by the parts of `c` that hold, or by the weight of the criteria met
+            if self.is_strict:
+                first, second = judge_parts(facts, JUDGE_SEED).sum(axis=1)
+            else:
+                met = judge_criteria(facts, lenient_rates(self.world.spec), "lenient", JUDGE_SEED)
+                first, second = (met * facts.lists.weight_T_N[facts.row_R]).sum(axis=1)
             return {asked.reply_key: "equal" if first == second else "first" if first > second else "second"}
         if asked.key == "mark":
             reading, _ = self._find_reading(asked, [text for _, text in asked.items or ()])
             (mark,) = self._judge(facts, reading)
             return {asked.reply_key: int(mark)}
         if asked.items is None:
-            verdict = self._find_single(asked, facts)
+            shown = [
+                (len(item.text), name, item.index)
+                for name, known in _list_known(place, asked.key).items()
+                for item in known
+                if f"\n{item.text}\n" in asked.rest
+            ]
+            if not shown:
+                raise _UnreadableError("no reading of this case has this item")
+            _, reading, number = max(shown)
+            verdict = bool(self._judge(facts, reading)[number - 1])
             return {"reason": "As the lab's judge sees it.", asked.reply_key: verdict}
-        return {asked.reply_key: self._judge_items(asked, facts)}
-
-    def _judge_items(self, asked: _Question, facts: Facts) -> dict[str, Any]:
-        items = [item for item in asked.items or () if item[1] != CANARY]
+        items = [item for item in asked.items if item[1] != CANARY]
         reading, known = self._find_reading(asked, [text for _, text in items])
-        verdicts = self._judge(facts, reading)
-        found: dict[str, Any] = {index: False for index, text in asked.items or () if text == CANARY}
-        open_items = list(known)
+        verdicts, open_items = self._judge(facts, reading), list(known)
+        found: dict[str, Any] = {index: False for index, text in asked.items if text == CANARY}
         for index, text in items:
             # Of criteria that read the same, the first one shown is the first of the task.
-            place = next(number for number, item in enumerate(open_items) if item.text == text)
-            item = open_items.pop(place)
+            item = open_items.pop(next(number for number, item in enumerate(open_items) if item.text == text))
             found[index] = int(verdicts[item.index - 1]) if asked.key == "levels" else bool(verdicts[item.index - 1])
-        return found
+        return {asked.reply_key: found}
 
     def _find_reading(self, asked: _Question, texts: Sequence[str]) -> tuple[str, tuple[Item, ...]]:
         """The reading that has all of these texts, and its items."""
@@ -120,19 +139,6 @@ class LabModel:
             if texts and not Counter(texts) - Counter(item.text for item in known):
                 return name, known
         raise _UnreadableError("no reading of this case has these items")
-
-    def _find_single(self, asked: _Question, facts: Facts) -> bool:
-        """The verdict on the one item that the prompt shows without a list."""
-        shown = [
-            (len(item.text), name, item.index)
-            for name, known in _list_known(asked.place, asked.key).items()
-            for item in known
-            if f"\n{item.text}\n" in asked.rest
-        ]
-        if not shown:
-            raise _UnreadableError("no reading of this case has this item")
-        _, reading, index = max(shown)
-        return bool(self._judge(facts, reading)[index - 1])
 
     def _judge(self, facts: Facts, reading: str) -> Sequence[Any]:
         """The verdicts on the first answer, in the order of the reading's items."""
@@ -143,26 +149,24 @@ class LabModel:
             if reading != "criteria":
                 raise _UnreadableError(f"the strict judge does not read {reading}")
             return list(judge_criteria(facts, STRICT_RATES, "strict", JUDGE_SEED)[0])
-        if reading == "redundancy":
-            raise _UnreadableError(f"the lenient judge does not read {reading}")
+        if reading == "redundancy":  # what the third criterion of the probe means in a world
+            return list(judge_probe(facts, _LENIENT_SEED)[0, 2:3])
         return list(judge_reading(facts, reading, JUDGE_SEED)[0])
 
-    def _rate(self, facts: Facts) -> Sequence[float]:
-        """How good each answer is to this judge: the parts of `c` that hold, or the weight of the criteria met."""
-        if self.is_strict:
-            return [float(count) for count in judge_parts(facts, JUDGE_SEED).sum(axis=1)]
-        met = judge_criteria(facts, lenient_rates(self.world.spec), "lenient", JUDGE_SEED)
-        return [float(sum_) for sum_ in (met * facts.lists.weight_T_N[facts.row_R]).sum(axis=1)]
+
+def _read_fences(prompt: str) -> dict[str, str]:
+    """What a prompt has between fences, by name; the first of each."""
+    return {found[1]: found[3] for found in reversed([*_FENCE.finditer(prompt)])}
 
 
 def _read(prompt: str) -> _Question:
     """What a judge's prompt shows, by its fences, its list of items and the key that it asks for."""
-    fenced: Mapping[str, str] = {found[1]: found[3] for found in reversed([*_FENCE.finditer(prompt)])}
+    fenced = _read_fences(prompt)
     rest = _FENCE.sub("", prompt)
     turns = fenced.get("CONVERSATION", "")
     place = find_place(turns.removeprefix("user: "))
     if place is None:
-        raise _UnreadableError("the conversation is none of the lab's cases")
+        raise _UnreadableError("the conversation is not one of the lab's cases")
     answers = tuple(fenced[name] for name in ("ANSWER", "FIRST", "SECOND") if name in fenced)
     listed = _LIST.search(rest)
     keys = _KEY.findall(rest[listed.end() :] if listed else rest)

@@ -72,7 +72,7 @@ class LabResult(Record):
         return MeasureRow.of(BASE, [self.base.sampled], [self.base.greedy])
 
 
-def summarize(base: BaseResult, runs: Sequence[LabRun]) -> LabResult:
+def summarize_lab(base: BaseResult, runs: Sequence[LabRun]) -> LabResult:
     """The tables of finished runs."""
     ends = [
         RunEnd(

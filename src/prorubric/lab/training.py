@@ -107,7 +107,7 @@ def describe_base(ground: Ground, schemes: Sequence[str]) -> BaseResult:
     )
 
 
-def train(
+def train_policy(
     name: str,
     ground: Ground,
     seed: int = SEEDS[0],

@@ -139,11 +139,11 @@ def _describe_base(folder: LabFolder, schemes: Sequence[str]) -> BaseResult:
 
 
 def _make_run(folder: LabFolder, scheme: str, seed: int) -> None:
-    from prorubric.lab.training import train  # noqa: PLC0415 - brings torch
+    from prorubric.lab.training import train_policy  # noqa: PLC0415 - brings torch
 
     def count_step() -> None:
         with _STEPS[0].get_lock():
             _STEPS[0].value += 1
 
-    result = train(scheme, _load_ground(folder), seed, folder.steps, count_step)
+    result = train_policy(scheme, _load_ground(folder), seed, folder.steps, count_step)
     write_json(folder.place(scheme, seed), result.model_dump(mode="json"))

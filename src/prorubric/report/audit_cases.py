@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
 from prorubric.aggregate.schemes import APPROPRIATENESS, find_scheme
 from prorubric.audit.cases import ANSWER, CONTROLS
 from prorubric.audit.edits import EDITS
@@ -208,7 +206,19 @@ def _render_reading(task: Task, case: StoredCase, reading: str, kinds: Sequence[
     verdicts = [case.verdicts.get(kind, {}).get(reading, []) for kind in kinds]
     rows: list[Html] = []
     for place, (text, weight) in enumerate(_list_items(task, reading, len(verdicts[0]))):
-        codes = [_encode(row[place], weight) if place < len(row) else _NOT_JUDGED for row in verdicts]
+        codes = []
+        for row in verdicts:
+            match row[place : place + 1]:
+                case []:
+                    codes.append(_NOT_JUDGED)
+                case [bool(verdict)]:  # a behaviour to avoid speaks for the answer if it is absent
+                    codes.append("y" if verdict == (weight is None or weight > 0) else "n")
+                case [int(level) | float(level)]:
+                    codes.append(f"{level:g}")
+                case [{"not_applicable": _}]:
+                    codes.append("n/a")
+                case _:
+                    codes.append("?")
         before, after = codes[0], codes[kinds.index(first)]
         cells = [element("th", own_words(text), scope="row")]
         cells.append(element("td", f"{weight:g}" if weight is not None else "", class_="n"))
@@ -237,15 +247,6 @@ def _list_items(task: Task, reading: str, count: int) -> list[tuple[str, float |
     if len(items) != count:  # verdicts on texts that the task no longer holds
         return [(f"item {number}", None) for number in range(1, count + 1)]
     return [(f"{item.index}. {item.text}" if count > 1 else item.text, item.weight) for item in items]
-
-
-def _encode(verdict: JsonValue, weight: float | None) -> str:
-    """`y` if a verdict speaks for the answer (a behaviour to avoid is absent), `n` if against; a level is a figure."""
-    if isinstance(verdict, bool):
-        return "y" if verdict == (weight is None or weight > 0) else "n"
-    if isinstance(verdict, int | float):
-        return f"{verdict:g}"
-    return "n/a" if isinstance(verdict, Mapping) and "not_applicable" in verdict else "?"
 
 
 def _render_rubric(task: Task) -> Html:

@@ -24,6 +24,7 @@ from prorubric.report.page import (
     own_words,
     render_facts,
     render_page,
+    render_sections,
     write_whole,
 )
 from prorubric.text.show import count
@@ -55,13 +56,8 @@ def write_audit_page(folder: Path) -> Path:
         ("made", "Edits made and not made", tables.render_counts(result)),
         ("run", "The run", tables.render_run(audit)),
     )
-    given = [section for section in sections if section[2]]
-    body = join(
-        _render_header(result),
-        element("nav", [element("a", title, href=f"#{name}") for name, title, _ in given], aria_label="Sections"),
-        element("main", [element("section", element("h2", title), inner, id=name) for name, title, inner in given]),
-        render_controls(result.schemes) if result.schemes else None,
-    )
+    controls = render_controls(result.schemes) if result.schemes else None
+    body = join(render_sections(_render_header(result), sections), controls)
     return write_whole(folder / PAGE, render_page(f"Reward audit: {count(result.tasks, 'task')}", body))
 
 

@@ -104,7 +104,7 @@ def render_placement(result: AuditResult, places: Places) -> Html | None:
 def render_coverage(coverage: Mapping[tuple[str, bool], Sequence[float]]) -> Html | None:
     """Coverage of the answers that pass appropriateness, next to those that fail it.
 
-    An answer is a stroke, darker where there are several, and the mean a shape.
+    An answer is a stroke, darker if several overlap, and the mean a shape.
     """
     plots: list[Html] = []
     for kind in (ANSWER, *EDITS):

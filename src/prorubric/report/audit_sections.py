@@ -154,7 +154,7 @@ def render_hacks(audit: AuditFolder, shown: Shown) -> Html | None:
 
 def _render_hack(hack: Hack, task: Task | None, anchor: str | None) -> Html:
     lengths = f"{hack.tokens} tokens; the answer has {hack.answer_tokens}"
-    copied = f"Mostly criterion text: {percent(hack.copied)} of its words stand in a criterion, in the same order."
+    copied = f"Mostly criterion text: {percent(hack.copied)} of its words occur in a criterion, in the same order."
     left_out = None
     if task:
         which = "the criterion that weighs" if hack.as_heavy == 1 else f"one of the {hack.as_heavy} criteria that weigh"

@@ -71,8 +71,15 @@ def render_latex(result: AuditResult) -> str:
         for edit in list_edits(result.effects, result.kinds):
             if edit == AGAIN:
                 rows.append(r"\midrule")
-            cells = (_render_effect(found.get((edit, name)), worst.get(name) == edit) for name in across)
-            rows.append(render_row([escape_latex(edit), *cells]))
+            cells = [escape_latex(edit)]
+            for scheme in across:
+                effect = found.get((edit, scheme))
+                ends = (effect.mean, effect.low, effect.high) if effect else (None, None, None)
+                mean, low, high = (signed(value).replace("−", "-") for value in ends)
+                shown = f"\\textbf{{\\boldmath${mean}$}}" if worst.get(scheme) == edit else f"${mean}$"
+                span = "" if None in ends else f" {{\\footnotesize $[{low}, {high}]$}}"
+                cells.append("--" if ends[0] is None else f"{shown}{span}")
+            rows.append(render_row(cells))
         blocks.append((["edit", *map(escape_latex, across)], rows))
     dead = ", ".join(escape_latex(line.scheme) for line in result.headline if not line.alive)
     caption = _render_caption("effects-caption", result)
@@ -120,13 +127,3 @@ def render_row(cells: Sequence[str]) -> str:
 
 def _render_figure(value: float | None, digits: int = 1) -> str:
     return "--" if value is None else f"{value:.{digits}f}"
-
-
-def _render_effect(effect: Effect | None, bold: bool) -> str:
-    if effect is None or effect.mean is None:
-        return "--"
-    mean, low, high = (signed(value).replace("−", "-") for value in (effect.mean, effect.low, effect.high))
-    shown = f"\\textbf{{\\boldmath${mean}$}}" if bold else f"${mean}$"
-    if effect.low is None or effect.high is None:
-        return shown
-    return f"{shown} {{\\footnotesize $[{low}, {high}]$}}"

@@ -15,13 +15,16 @@ from prorubric.report.plots import make_scale, place_shape
 
 FOLDER = "figures"
 _WIDTH, _LEFT, _PLOT, _LINE = 860, 300, 360, 20
-_STYLE = """
+STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #1b1f24; } .soft { fill: #5b6470; } .head { font-weight: 600; }
 .grid { stroke: #dcdcd6; } .zero { stroke: #5b6470; } .span { stroke-width: 2; } .missed { fill: #ecece8; }
 path { stroke: #fff; stroke-width: .8; }
 .c0 { fill: #0072b2; stroke: #0072b2; } .c1 { fill: #d55e00; stroke: #d55e00; } .c2 { fill: #009e73; stroke: #009e73; }
 .c3 { fill: #cc79a7; stroke: #cc79a7; } .c4 { fill: #e69f00; stroke: #e69f00; } .c5 { fill: #56b4e9; stroke: #56b4e9; }
 .c6 { fill: #33383f; stroke: #33383f; } .tie { fill: #dcdcd6; } .split { fill: #9aa0a6; }
+path.paper { fill: none; stroke: #1b1f24; stroke-width: 1.3; } polygon.band { opacity: .14; stroke: none; }
+polyline.mean, polyline.part { fill: none; vector-effect: non-scaling-stroke; }
+.mean { stroke-width: 2; } .part { stroke-width: .8; opacity: .5; }
 """
 
 
@@ -128,7 +131,7 @@ def _draw(title: str, lines: Sequence[_Line], ticks: Iterable[tuple[float, str]]
     background = element("rect", width="100%", height="100%", fill="#fff")
     return element(
         "svg",
-        *(element("title", title), element("style", Html(_STYLE)), background, parts),
+        *(element("title", title), element("style", Html(STYLE)), background, parts),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_WIDTH} {y + 26}",
         width=_WIDTH,

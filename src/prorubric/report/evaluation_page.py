@@ -11,7 +11,6 @@ from prorubric.evaluate.compare import AVERAGED, Comparisons
 from prorubric.evaluate.pairwise import PairResult
 from prorubric.report.evaluation_headline import describe_result
 from prorubric.report.evaluation_plots import (
-    name_judge,
     render_differences,
     render_lengths,
     render_numbers,
@@ -19,11 +18,10 @@ from prorubric.report.evaluation_plots import (
     render_physicians,
     render_probe,
     render_seeds,
-    show_ends,
     show_span,
 )
-from prorubric.report.evaluation_tables import list_blocks, title_of
-from prorubric.report.numbers import UNKNOWN, percent, plain, signed
+from prorubric.report.evaluation_tables import list_blocks, name_judge, title_of
+from prorubric.report.numbers import UNKNOWN, interval, join_counts, percent, plain, signed
 from prorubric.report.page import (
     NOTES,
     Cell,
@@ -39,6 +37,7 @@ from prorubric.report.page import (
     own_words,
     render_facts,
     render_page,
+    render_sections,
     table,
     write_whole,
 )
@@ -58,6 +57,9 @@ def write_evaluation_page(
     """
     names = dict.fromkeys(side.name for one in found.tables for side in one.sides)
     places = {name: place for place, name in enumerate(names)}
+    scores = [(row.judge, policy, score) for row in found.style for policy, score in row.found.scores.items()]
+    style: list[Row] = [(own_words(judge), own_words(policy), figure(score, plain)) for judge, policy, score in scores]
+    style_table = table("Style control", ("judge", "policy", "score"), style)
     sections: tuple[tuple[str, str, Html | None], ...] = (
         ("items", "How many items", render_numbers(found)),
         ("main", "Scores", _render_main(found)),
@@ -70,18 +72,13 @@ def write_evaluation_page(
         ("ranks", "Would another judge agree?", _render_ranks(found)),
         ("lengths", "Length and score", render_lengths(found, places)),
         ("tags", "By tag", _render_tags(found)),
-        ("style", "Style control", _render_style(found)),
+        ("style", "Style control", join(note(NOTES["evaluation-style"]), style_table) if style else None),
         ("losses", "Losses", _render_losses(found)),
         ("cost", "What it took", _render_mapping(summary)),
         ("settings", "Settings and checksums", _render_mapping(settings)),
     )
-    given = [section for section in sections if section[2]]
     name = folder.absolute().name
-    body = join(
-        _render_header(name, found),
-        element("nav", [element("a", title, href=f"#{key}") for key, title, _ in given], aria_label="Sections"),
-        element("main", [element("section", element("h2", title), inner, id=key) for key, title, inner in given]),
-    )
+    body = render_sections(_render_header(name, found), sections)
     return write_whole(folder / PAGE, render_page(f"Evaluation: {name}", body))
 
 
@@ -156,7 +153,7 @@ def _render_arms(found: Comparisons) -> Html:
             title_of(one.benchmark),
             own_words(one.judge),
             Cell(plain(arm.mean), arm.mean, strong=True),
-            Cell(show_ends(arm.low, arm.high, plain), arm.low),
+            Cell(interval(arm.low, arm.high, plain), arm.low),
             Cell(show_span(arm.bootstrap, plain)),
             figure(arm.se, lambda value: plain(value, 2)),
             figure(arm.sd, plain),
@@ -176,7 +173,7 @@ def _render_ranks(found: Comparisons) -> Html | None:
             own_words(row.first),
             own_words(row.second),
             Cell(plain(row.rho, 2), row.rho, strong=True),
-            Cell(show_ends(row.low, row.high, lambda value: plain(value, 2)), row.low),
+            Cell(interval(row.low, row.high, lambda value: plain(value, 2)), row.low),
             figure(row.policies),
             figure(row.items),
         )
@@ -205,19 +202,11 @@ def _render_ranks(found: Comparisons) -> Html | None:
         )
         for row in found.repeats
     ]
+    rank_heads = ("benchmark", "first judge", "second judge", "ρ", "95% over items", "policies", "items")
+    share_heads = ("method", "benchmark", "judges", "only the first", "only the second", "criteria", "unknown")
     parts = (
-        (
-            "Ranks",
-            "ranks",
-            ("benchmark", "first judge", "second judge", "ρ", "95% over items", "policies", "items"),
-            ranks,
-        ),
-        (
-            "Criteria",
-            "disagreement",
-            ("method", "benchmark", "judges", "only the first", "only the second", "criteria", "unknown"),
-            shares,
-        ),
+        ("Ranks", "ranks", rank_heads, ranks),
+        ("Criteria", "disagreement", share_heads, shares),
         ("Judged twice", "repeats", ("benchmark", "judge", "changed", "difference", "s.e.", "items"), repeats),
     )
     given = [
@@ -250,34 +239,14 @@ def _render_tags(found: Comparisons) -> Html | None:
     return join(note(NOTES["evaluation-tags"]), *parts) if parts else None
 
 
-def _render_style(found: Comparisons) -> Html | None:
-    rows: list[Row] = [
-        (own_words(row.judge), own_words(policy), figure(score, plain))
-        for row in found.style
-        for policy, score in row.found.scores.items()
-    ]
-    if not rows:
-        return None
-    return join(note(NOTES["evaluation-style"]), table("Style control", ("judge", "policy", "score"), rows))
-
-
 def _render_losses(found: Comparisons) -> Html | None:
     heads = (
-        "policy",
-        "benchmark",
-        "judge",
-        "answered",
-        "judged",
-        "lost",
-        "reasons",
-        "length lost",
-        "length kept",
+        *("policy", "benchmark", "judge", "answered", "judged", "lost", "reasons", "length lost", "length kept"),
         "failures",
     )
     rows: list[Row] = []
     for one in found.tables:
         for arm in one.arms:
-            failures = ", ".join(f"{kind} {number}" for kind, number in arm.failures.items())
             rows.append(
                 (
                     own_words(arm.policy),
@@ -286,10 +255,10 @@ def _render_losses(found: Comparisons) -> Html | None:
                     Cell(f"{arm.answered:,} of {one.pool:,}", arm.answered),
                     figure(arm.judged, "{:,}".format),
                     figure(arm.lost, "{:,}".format, strong=bool(arm.lost)),
-                    own_words(", ".join(f"{kind} {number}" for kind, number in arm.lost_by.items())),
+                    own_words(join_counts(arm.lost_by)),
                     Cell("" if arm.characters_lost is None else f"{arm.characters_lost:,.0f}", arm.characters_lost),
                     Cell("" if arm.characters_kept is None else f"{arm.characters_kept:,.0f}", arm.characters_kept),
-                    own_words(failures),
+                    own_words(join_counts(arm.failures)),
                 )
             )
     if not rows:

@@ -3,15 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from prorubric.evaluate.compare import Average, Comparisons, DifferenceResult, Table
-from prorubric.evaluate.judges import ThemeAgreement
+from prorubric.evaluate.compare import AverageDifference, Comparisons, DifferenceResult, Table
 from prorubric.evaluate.pairwise import PairResult
 from prorubric.evaluate.paper import find_paper_agreement
 from prorubric.evaluate.scores import PairsScore
 from prorubric.evaluate.sides import SideResult
 from prorubric.report.audit_plots import Mark, render_axis, render_line
-from prorubric.report.evaluation_tables import title_of
-from prorubric.report.numbers import percent, plain, signed
+from prorubric.report.evaluation_tables import name_judge, title_of
+from prorubric.report.numbers import interval, percent, plain, signed
 from prorubric.report.page import (
     NOTES,
     Cell,
@@ -26,7 +25,7 @@ from prorubric.report.page import (
     own_words,
     table,
 )
-from prorubric.report.plots import Scale, make_scale, place_shape, render_key, render_legend
+from prorubric.report.plots import Scale, ScatterMark, draw_scatter, make_scale, place_shape, render_key, render_legend
 from prorubric.text.show import count
 
 _OUTCOMES = (
@@ -103,36 +102,21 @@ def _render_side(side: SideResult, scale: Scale, places: Places, digits: int = 1
     )
 
 
-def _render_average(average: Average, scale: Scale, places: Places) -> Html:
-    lines = []
-    for row in average.differences:
-        place, half = places.get(row.first, 0), None if row.se_items is None else 1.96 * row.se_items
-        ends = (None, None) if half is None else (row.mean - half, row.mean + half)
-        seeds = row.over_seeds
-        over = f"seeds {show_ends(seeds.low, seeds.high)}" if seeds and seeds.low is not None else ""
-        name = element("span", own_words(row.first), " − ", own_words(row.second))
-        figures = (element("b", signed(row.mean)), element("span", show_ends(*ends)), element("small", over))
-        lines.append(_join_line((render_key(place), name), render_line(Mark(row.mean, *ends), scale, place), *figures))
-    about = f"of {len(average.benchmarks)} benchmarks{name_judge(average.judge)}"
-    return element("div", element("h4", "Average ", own_words(about, "small")), lines, class_="forest")
-
-
-def _render_difference(row: DifferenceResult, scale: Scale, places: Places) -> Html:
-    band = None
-    if row.smallest_found is not None:
-        left, right = (min(max(scale.share(end), 0), 100) for end in (-row.smallest_found, row.smallest_found))
-        band = element("rect", x=f"{left:.2f}%", width=f"{right - left:.2f}%", y="0", height="100%", class_="missed")
+def _render_difference(
+    row: AverageDifference | DifferenceResult,
+    ends: tuple[float | None, float | None],
+    about: str,
+    scale: Scale,
+    places: Places,
+    band: Html | None = None,
+) -> Html:
+    """One difference with its interval, in front of a band if there is one."""
     place = places.get(row.first, 0)
-    plot = element(
-        "svg", band, render_line(Mark(row.mean, row.low, row.high), scale, place), class_="plot", aria_hidden="true"
-    )
-    sign = " ⚠" if row.could_flip else ""
+    line = render_line(Mark(row.mean, *ends), scale, place)
     return _join_line(
         (render_key(place), element("span", own_words(row.first), " − ", own_words(row.second))),
-        plot,
-        element("b", signed(row.mean)),
-        element("span", show_ends(row.low, row.high)),
-        element("small", f"p {_show_p(row.p_holm)}{sign}"),
+        element("svg", band, line, class_="plot", aria_hidden="true"),
+        *(element("b", signed(row.mean)), element("span", interval(*ends)), element("small", about)),
     )
 
 
@@ -142,15 +126,30 @@ def render_differences(found: Comparisons, places: Places) -> Html | None:
     if not rows:
         return None
     scale = make_scale(end for _, row in rows for end in (row.low, row.high, row.mean))
-    groups = [_render_average(average, scale, places) for average in found.averages if average.differences]
-    for one in found.tables:
-        lines = [_render_difference(row, scale, places) for row in one.differences]
-        if lines:
-            sizes = [row.smallest_found for row in one.differences if row.smallest_found is not None]
-            ends = " to ".join(dict.fromkeys((plain(min(sizes)), plain(max(sizes))))) if sizes else ""
-            size = f"finds {ends} points four times out of five" if sizes else ""
-            head = _title(one, f"{count(one.common, 'item')}; {size}" if size else count(one.common, "item"))
-            groups.append(element("div", head, lines, class_="forest"))
+    groups: list[Html] = []
+    for average in (average for average in found.averages if average.differences):
+        lines = []
+        for mean in average.differences:
+            half, seeds = None if mean.se_items is None else 1.96 * mean.se_items, mean.over_seeds
+            ends = (None, None) if half is None else (mean.mean - half, mean.mean + half)
+            over = f"seeds {interval(seeds.low, seeds.high)}" if seeds and seeds.low is not None else ""
+            lines.append(_render_difference(mean, ends, over, scale, places))
+        about = f"of {len(average.benchmarks)} benchmarks{name_judge(average.judge)}"
+        head = element("h4", "Average ", own_words(about, "small"))
+        groups.append(element("div", head, lines, class_="forest"))
+    for one in (one for one in found.tables if one.differences):
+        lines, sizes = [], [row.smallest_found for row in one.differences if row.smallest_found is not None]
+        for row in one.differences:
+            band, size = None, row.smallest_found
+            if size is not None:
+                left, right = (min(max(scale.share(end), 0), 100) for end in (-size, size))
+                shape = {"x": f"{left:.2f}%", "width": f"{right - left:.2f}%", "y": "0", "height": "100%"}
+                band = element("rect", **shape, class_="missed")
+            about = f"p {_show_p(row.p_holm)}{' ⚠' if row.could_flip else ''}"
+            lines.append(_render_difference(row, (row.low, row.high), about, scale, places, band))
+        found_sizes = " to ".join(dict.fromkeys((plain(min(sizes)), plain(max(sizes))))) if sizes else ""
+        power = f"; finds {found_sizes} points four times out of five" if sizes else ""
+        groups.append(element("div", _title(one, count(one.common, "item") + power), lines, class_="forest"))
     return join(
         note(NOTES["evaluation-differences"]),
         groups,
@@ -173,10 +172,10 @@ def _render_difference_table(rows: Iterable[tuple[Table, DifferenceResult]]) -> 
                 title_of(one.benchmark),
                 own_words(one.judge),
                 Cell(signed(row.mean), row.mean, strong=True),
-                Cell(show_ends(row.low, row.high), row.low),
+                Cell(interval(row.low, row.high), row.low),
                 Cell(show_span(row.bootstrap)),
                 Cell(show_span(row.simultaneous)),
-                Cell(show_ends(seeds.low, seeds.high) if seeds else ""),
+                Cell(interval(seeds.low, seeds.high) if seeds else ""),
                 figure(
                     row.over_both.se if row.over_both else None, lambda value: "" if value is None else plain(value, 2)
                 ),
@@ -209,30 +208,26 @@ def render_pairs(rows: Sequence[PairResult], name: str) -> Html | None:
     """Wins, ties, inconsistent results and losses as one bar for each pair and judge."""
     if not rows:
         return None
-    legend = [element("span", _swatch(style), title) for _, title, style in _OUTCOMES]
-    by_judge: dict[tuple[str, str], list[PairResult]] = defaultdict(list)
+    by_judge: dict[tuple[str, str], list[Html]] = defaultdict(list)
     for row in rows:
-        by_judge[row.benchmark, row.judge].append(row)
+        bars, left = [], 0.0
+        for field, _, style in _OUTCOMES:
+            width = 100 * getattr(row, field) / row.n if row.n else 0.0
+            bars.append(element("rect", x=f"{left:.2f}%", width=f"{width:.2f}%", y="12%", height="76%", class_=style))
+            left += width
+        title = element("span", own_words(row.policy), " against ", own_words(row.other))
+        left_out = [f"{number} {name}" for name in ("unread", "unanswered") if (number := getattr(row, name))]
+        counts = ", ".join([f"W {row.wins} T {row.ties} I {row.inconsistent} L {row.losses}", *left_out])
+        plot = element("svg", bars, class_="plot", role="img", aria_label=counts)
+        line = _join_line(title, plot, element("b", percent(row.win_rate)), element("small", counts))
+        by_judge[row.benchmark, row.judge].append(line)
     groups = []
-    for (benchmark, judge), own in by_judge.items():
+    for (benchmark, judge), lines in by_judge.items():
         head = element("h4", title_of(benchmark), " ", element("small", name_judge(judge).strip()))
-        groups.append(element("div", head, map(_render_pair, own), class_="forest"))
+        groups.append(element("div", head, lines, class_="forest"))
+    legend = [element("span", _swatch(style), title) for _, title, style in _OUTCOMES]
     legend_line = element("div", legend, class_="legend")
     return join(note(NOTES[f"evaluation-{name}"]), legend_line, groups, _render_pair_table(rows))
-
-
-def _render_pair(row: PairResult) -> Html:
-    bars, left = [], 0.0
-    for field, _, style in _OUTCOMES:
-        width = 100 * getattr(row, field) / row.n if row.n else 0.0
-        bars.append(element("rect", x=f"{left:.2f}%", width=f"{width:.2f}%", y="12%", height="76%", class_=style))
-        left += width
-    title = element("span", own_words(row.policy), " against ", own_words(row.other))
-    counts = f"W {row.wins} T {row.ties} I {row.inconsistent} L {row.losses}"
-    left_out = [f"{number} {name}" for name in ("unread", "unanswered") if (number := getattr(row, name))]
-    counts = ", ".join([counts, *left_out])
-    plot = element("svg", bars, class_="plot", role="img", aria_label=counts)
-    return _join_line(title, plot, element("b", percent(row.win_rate)), element("small", counts))
 
 
 def _render_pair_table(rows: Sequence[PairResult]) -> Html:
@@ -254,7 +249,7 @@ def _render_pair_table(rows: Sequence[PairResult]) -> Html:
                     seed if len(scores) > 1 else "",
                     *(figure(number) for number in counts),
                     Cell(percent(score.win_rate), score.win_rate, strong=True),
-                    Cell(show_ends(score.low, score.high, percent)),
+                    Cell(interval(score.low, score.high, percent)),
                     figure(p, _show_p),
                     figure(consistency, percent),
                     Cell("" if bias is None else f"{signed(100 * bias, 0)} points", bias),
@@ -269,31 +264,29 @@ def render_physicians(found: Comparisons) -> Html | None:
         return None
     groups: list[Child] = []
     for own in found.labels:
-        ends = show_ends(own.low, own.high, lambda value: plain(value, 3))
+        lines = []
+        for theme in own.themes:
+            paper = find_paper_agreement(theme.theme).get("DeepSeek-V4-Pro")
+            people = None if theme.physicians is None else place_shape(1, theme.physicians, _SHARE)
+            line = render_line(Mark(theme.judge, paper=paper), _SHARE, 0)
+            plot = element("svg", line, people, class_="plot", aria_hidden="true")
+            figures = (element("b", plain(theme.judge, 2)), element("span", f"physicians {plain(theme.physicians, 2)}"))
+            name = (render_key(0), own_words(theme.theme.replace("_", " ")))
+            lines.append(_join_line(name, plot, *figures, element("small", count(theme.criteria, "criterion"))))
+        ends = interval(own.low, own.high, lambda value: plain(value, 3))
         about = f"{plain(own.criteria.mean, 3)} ({ends} over conversations); physicians {plain(own.physicians.mean, 3)}"
         head = element("h4", own_words(own.judge), " ", element("small", about))
         axis = render_axis(_SHARE, lambda value: f"{value:g}")
-        groups.append(element("div", head, map(_render_theme, own.themes), axis, class_="forest"))
+        groups.append(element("div", head, lines, axis, class_="forest"))
         one_sided = f"{len(own.criteria.one_sided)} of {len(own.criteria.by_criterion)} criteria are one-sided"
         rest = f"with them {plain(own.criteria.mean_of_all, 3)}; pooled {plain(own.pooled, 3)}"
         rows = f"{own.pairs:,} labels, {own.unknown:,} of {own.rows:,} rows without a verdict"
         groups.append(note(f"{one_sided}; {rest}; {rows}."))
-    names = ((0, "judge"), (1, "physicians"), (None, "the paper's judge"))
-    legend = element("div", [element("span", render_key(place), name) for place, name in names], class_="legend")
-    return join(note(NOTES["evaluation-physicians"]), legend, groups)
-
-
-def _render_theme(theme: ThemeAgreement) -> Html:
-    paper = find_paper_agreement(theme.theme).get("DeepSeek-V4-Pro")
-    people = None if theme.physicians is None else place_shape(1, theme.physicians, _SHARE)
-    line = render_line(Mark(theme.judge, paper=paper), _SHARE, 0)
-    return _join_line(
-        (render_key(0), own_words(theme.theme.replace("_", " "))),
-        element("svg", line, people, class_="plot", aria_hidden="true"),
-        element("b", plain(theme.judge, 2)),
-        element("span", f"physicians {plain(theme.physicians, 2)}"),
-        element("small", count(theme.criteria, "criterion")),
+    names = {"judge": 0, "physicians": 1, "the paper's judge": None}
+    legend = element(
+        "div", [element("span", render_key(place), name) for name, place in names.items()], class_="legend"
     )
+    return join(note(NOTES["evaluation-physicians"]), legend, groups)
 
 
 def render_lengths(found: Comparisons, places: Places) -> Html | None:
@@ -302,20 +295,8 @@ def render_lengths(found: Comparisons, places: Places) -> Html | None:
     for one in found.tables:
         marks = [(arm.method, arm.characters, arm.mean) for arm in one.arms if arm.characters and arm.mean is not None]
         if marks:
-            across = make_scale((length for _, length, _ in marks), zero=False, show=lambda value: f"{value:,.0f}")
-            up = make_scale((mean for _, _, mean in marks), zero=False, show=plain)
-            shapes: list[Html] = []
-            for tick in up.ticks:
-                y = f"{100 - up.share(tick):.2f}%"
-                shapes.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid" if tick else "zero"))
-                shapes.append(
-                    element("text", plain(tick).replace(".0", ""), x="-8", y=y, dy=".32em", text_anchor="end")
-                )
-            for tick in across.ticks:
-                x = across.place(tick)
-                shapes.append(element("text", f"{tick:,.0f}", x=x, y="100%", dy="1.5em", text_anchor="middle"))
-            for method, length, mean in marks:
-                shapes.append(place_shape(places[method], length or 0.0, across, f"{100 - up.share(mean):.2f}%"))
+            placed = [ScatterMark(places[method], length, mean) for method, length, mean in marks]
+            shapes = draw_scatter(placed, lambda value: f"{value:,.0f}", plain)
             about = f"{title_of(one.benchmark)}{name_judge(one.judge)}: length against score"
             plot = element("svg", shapes, class_="scatter", role="img", aria_label=about)
             plots.append(element("div", _title(one), plot, class_="chart"))
@@ -329,25 +310,15 @@ def _title(one: Table, about: str = "") -> Html:
     return element("h4", title_of(one.benchmark), " ", own_words(small, "small"))
 
 
-def name_judge(judge: str) -> str:
-    """The judge as the end of a name; nothing if none is needed."""
-    return f" by {judge}" if judge else ""
-
-
 def _join_line(name: Child, plot: Html, *figures: Child) -> Html:
     label = element("span", name, class_="name")
     spaced = [(figure, " ") for figure in figures]
     return element("div", label, plot, element("span", spaced, class_="figure"), class_="line")
 
 
-def show_ends(low: float | None, high: float | None, show: Callable[[float | None], str] = signed) -> str:
-    """The ends of an interval; nothing if it has none."""
-    return "" if low is None or high is None else f"{show(low)} to {show(high)}"
-
-
 def show_span(ends: tuple[float, float] | None, show: Callable[[float | None], str] = signed) -> str:
-    """As `show_ends`, for ends in one."""
-    return "" if ends is None else show_ends(*ends, show)
+    """As `interval`, for ends in one."""
+    return "" if ends is None else interval(*ends, show)
 
 
 def _show_p(value: float | None) -> str:

@@ -4,7 +4,7 @@ Csv has every digit and every column, LaTeX one digit and the columns that fit o
 an empty field in csv and a dash in LaTeX, never 0. The paper's figures come from its own models and judges.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,11 +14,13 @@ from prorubric.evaluate.sides import SideResult
 from prorubric.evaluate.statistics import Spread
 from prorubric.files.tables import open_csv
 from prorubric.report.audit_tables import escape_latex, render_row, render_table
+from prorubric.report.numbers import in_percent, join_counts
 from prorubric.report.page import NOTES, write_whole
 
 FOLDER = "tables"
 AVERAGE = "average"
 _PAPER_MODELS = ("Qwen3-4B", "Qwen3-8B")
+_PAPER_JUDGES = ("DeepSeek-V4-Pro", "GPT-4.1", "physicians")
 _TITLES = {
     "writingbench": "WritingBench",
     "creative-v3": "Creative-v3",
@@ -63,61 +65,112 @@ def write_evaluation_tables(folder: Path, found: Comparisons) -> tuple[Path, ...
     """Write every table that has rows into `tables/` of this folder, each as csv and as LaTeX."""
     out = folder / FOLDER
     out.mkdir(parents=True, exist_ok=True)
-    written = []
+    written = list[Path]()
     for sheet in list_sheets(found):
         if not sheet.rows:
             for suffix in ("csv", "tex"):  # of an earlier comparison
                 (out / f"{sheet.name}.{suffix}").unlink(missing_ok=True)
             continue
-        with open_csv(out / f"{sheet.name}.csv", [*sheet.rows[0]]) as write:
-            for row in sheet.rows:
-                write(dict(row))
-        text = render_main_latex(found) if sheet.name == "main" else _render_latex(sheet)
-        written += [out / f"{sheet.name}.csv", write_whole(out / f"{sheet.name}.tex", text.encode(errors="replace"))]
+        caption = NOTES[f"evaluation-{sheet.name}-caption"]
+        text = render_main_latex(found) if sheet.name == "main" else render_sheet_latex(sheet, caption)
+        written += write_sheet(out, sheet, text)
     return tuple(written)
+
+
+def write_sheet(out: Path, sheet: Sheet, latex: str) -> tuple[Path, Path]:
+    """Write a table that has rows as csv and as LaTeX."""
+    with open_csv(out / f"{sheet.name}.csv", [*sheet.rows[0]]) as write:
+        for row in sheet.rows:
+            write(dict(row))
+    return out / f"{sheet.name}.csv", write_whole(out / f"{sheet.name}.tex", latex.encode(errors="replace"))
 
 
 def list_sheets(found: Comparisons) -> tuple[Sheet, ...]:
     """Every table; those without rows are empty."""
-    makers: tuple[tuple[str, Callable[[Comparisons], Iterable[Row]], Mapping[str, int]], ...] = (
-        ("main", _list_main, {}),
-        ("scores", _list_scores, {"benchmark": 0, "judge": 0, "policy": 0, "mean": 1, "se": 1, "sd": 1, "n": 0}),
-        (
-            "differences",
-            _list_differences,
-            {"benchmark": 0, "judge": 0, "first": 0, "second": 0, "mean": 1, "low": 1, "high": 1, "smallest found": 1}
-            | {"p holm": 3, "seeds low": 1, "seeds high": 1, "could flip": 0},
-        ),
-        (
-            "losses",
-            _list_losses,
-            {"benchmark": 0, "judge": 0, "policy": 0, "pool": 0, "answered": 0, "judged": 0, "common": 0, "lost": 0}
-            | {"failures": 0},
-        ),
-        (
-            "pairs",
-            _list_pairs,
-            {"benchmark": 0, "judge": 0, "policy": 0, "other": 0, "wins": 0, "ties": 0, "inconsistent": 0, "losses": 0}
-            | {"win rate": 1},
-        ),
-        ("probe", _list_probe, {"benchmark": 0, "judge": 0, "criterion": 0, "method": 0, "mean": 1, "sd": 1, "n": 0}),
-        ("physicians", _list_agreement, {"judge": 0, "theme": 0, "criteria": 0, "balanced f1": 2, "physicians": 2}),
-        (
-            "ranks",
-            _list_ranks,
-            {"benchmark": 0, "first": 0, "second": 0, "policies": 0, "items": 0, "rho": 2, "low": 2, "high": 2},
-        ),
-        (
-            "disagreement",
-            _list_disagreements,
-            {"benchmark": 0, "first": 0, "second": 0, "method": 0, "criteria": 0, "only first": 1, "only second": 1},
-        ),
-        ("lengths", _list_lengths, {"benchmark": 0, "judge": 0, "method": 0, "mean": 1, "characters": 0}),
-        ("repeats", _list_repeats, {"benchmark": 0, "judge": 0, "items": 0, "flipped": 3, "se": 2}),
-        ("tags", _list_tags, {"benchmark": 0, "judge": 0, "policy": 0, "tag": 0, "mean": 1, "n": 0}),
-        ("style", _list_style, {"judge": 0, "policy": 0, "mean": 1, "style controlled": 1}),
-    )
-    return tuple(Sheet(name, tuple(make(found)), shown) for name, make, shown in makers)
+    return (*_list_score_sheets(found), *_list_judge_sheets(found))
+
+
+def _list_score_sheets(found: Comparisons) -> Iterator[Sheet]:
+    """Scores, differences, losses and blind pairs."""
+    main = []
+    for score in list_main(found):
+        paper = {f"paper {model}": score.paper.get(model) for model in _PAPER_MODELS}
+        main.append({head: value for head, value in score._asdict().items() if head != "paper"} | paper)
+    yield Sheet("main", main, {})
+    scores, losses = list[Row](), list[Row]()
+    fields = ("policy", "method", "seed", "headline", "mean", "se", "low", "high", "sd", "n", "clusters")
+    for table in found.tables:
+        for arm in table.arms:
+            low, high = arm.bootstrap or (None, None)
+            scores.append(
+                _name(table)
+                | {field: getattr(arm, field) for field in fields}
+                | {"interval by": arm.interval_by, "bootstrap low": low, "bootstrap high": high}
+                | {"samples": arm.samples, "between": arm.between, "within": arm.within}
+            )
+            losses.append(
+                _name(table)
+                | {"policy": arm.policy, "pool": table.pool, "answered": arm.answered, "judged": arm.judged}
+                | {"common": table.common, "lost": arm.lost, "lost by": join_counts(arm.lost_by)}
+                | {"characters lost": arm.characters_lost, "characters kept": arm.characters_kept}
+                | {"failures": join_counts(arm.failures)}
+            )
+    shown = {"benchmark": 0, "judge": 0}
+    yield Sheet("scores", scores, shown | {"policy": 0, "mean": 1, "se": 1, "sd": 1, "n": 0})
+    ends = {"low": 1, "high": 1, "smallest found": 1, "p holm": 3, "seeds low": 1, "seeds high": 1, "could flip": 0}
+    yield Sheet("differences", _list_differences(found), shown | {"first": 0, "second": 0, "mean": 1} | ends)
+    lost = ("policy", "pool", "answered", "judged", "common", "lost", "failures")
+    yield Sheet("losses", losses, shown | dict.fromkeys(lost, 0))
+    counts = ("policy", "other", "wins", "ties", "inconsistent", "losses")
+    yield Sheet("pairs", _list_pairs(found), shown | dict.fromkeys(counts, 0) | {"win rate": 1})
+
+
+def _list_judge_sheets(found: Comparisons) -> Iterator[Sheet]:
+    """The probe, the judges against physicians and each other, and what else moves a score."""
+    probe = [
+        {"benchmark": rate.benchmark, "judge": rate.judge, "criterion": rate.criterion, "method": side.name}
+        | {"mean": side.mean, "sd": side.sd, "seeds": len(side.by_seed), "n": rate.n}
+        for rate in found.probe
+        for side in rate.sides
+    ]
+    place = {"benchmark": 0, "judge": 0}
+    yield Sheet("probe", probe, place | {"criterion": 0, "method": 0, "mean": 1, "sd": 1, "n": 0})
+    shown = {"judge": 0, "theme": 0, "criteria": 0, "balanced f1": 2, "physicians": 2}
+    yield Sheet("physicians", _list_agreement(found), shown)
+    judges = {"benchmark": 0, "first": 0, "second": 0}
+    ranks = [row.model_dump() for row in found.ranks]
+    yield Sheet("ranks", ranks, judges | {"policies": 0, "items": 0, "rho": 2, "low": 2, "high": 2})
+    disagreement: list[Row] = []
+    fields = ("benchmark", "first", "second", "method", "criteria", "unknown")
+    for row in found.disagreements:
+        first, second = (
+            100 * part / row.criteria if row.criteria else None for part in (row.only_first, row.only_second)
+        )
+        disagreement.append(
+            {field: getattr(row, field) for field in fields} | {"only first": first, "only second": second}
+        )
+    shown = judges | {"method": 0, "criteria": 0, "only first": 1, "only second": 1}
+    yield Sheet("disagreement", disagreement, shown)
+    lengths = [
+        _name(table) | {"method": side.name, "mean": side.mean, "characters": side.characters}
+        for table in found.tables
+        for side in table.sides
+    ]
+    yield Sheet("lengths", lengths, place | {"method": 0, "mean": 1, "characters": 0})
+    repeats = [
+        {"benchmark": row.benchmark, "judge": row.judge, "items": row.repeated.items, "flipped": row.repeated.flipped}
+        | {"difference": row.repeated.difference.mean, "se": row.repeated.difference.se}
+        for row in found.repeats
+    ]
+    yield Sheet("repeats", repeats, place | {"items": 0, "flipped": 3, "se": 2})
+    yield Sheet("tags", [row.model_dump() for row in found.tags], place | {"policy": 0, "tag": 0, "mean": 1, "n": 0})
+    plain = {(table.judge, arm.policy): arm.mean for table in found.tables if table.is_weighted for arm in table.arms}
+    style = [
+        {"judge": row.judge, "policy": policy, "mean": plain.get((row.judge, policy)), "style controlled": score}
+        for row in found.style
+        for policy, score in row.found.scores.items()
+    ]
+    yield Sheet("style", style, {"judge": 0, "policy": 0, "mean": 1, "style controlled": 1})
 
 
 def list_main(found: Comparisons) -> list[MainScore]:
@@ -171,6 +224,11 @@ def title_of(benchmark: str) -> str:
     return _TITLES.get(benchmark, benchmark)
 
 
+def name_judge(judge: str) -> str:
+    """The judge as the end of a name; nothing if none is needed."""
+    return f" by {judge}" if judge else ""
+
+
 def render_main_latex(found: Comparisons) -> str:
     """Methods down, benchmarks across, mean ± standard deviation over seeds, the paper's figures under ours.
 
@@ -182,7 +240,12 @@ def render_main_latex(found: Comparisons) -> str:
         best = [max((score.headline or 0.0 for score in column if score), default=None) for column in columns]
         rows = []
         for method, line in block.rows.items():
-            ours = [_render_score(score, top) for score, top in zip(line, best, strict=True)]
+            ours = []
+            for score, top in zip(line, best, strict=True):
+                headline, sd = (score.headline, score.sd) if score else (None, None)
+                shown = "--" if headline is None else f"{headline:.1f}"
+                shown = f"\\textbf{{{shown}}}" if headline is not None and headline == top else shown
+                ours.append(shown if sd is None else f"{shown} {{\\footnotesize $\\pm$ {sd:.1f}}}")
             rows.append(render_row([escape_latex(method), *ours]))
             for model in _PAPER_MODELS:
                 printed = [_figure(score.paper.get(model) if score else None) for score in line]
@@ -193,27 +256,19 @@ def render_main_latex(found: Comparisons) -> str:
     return render_table(blocks, escape_latex(NOTES["evaluation-main-caption"]))
 
 
-def _render_score(score: MainScore | None, best: float | None) -> str:
-    if score is None or score.headline is None:
-        return "--"
-    shown = f"\\textbf{{{score.headline:.1f}}}" if score.headline == best else f"{score.headline:.1f}"
-    return shown if score.sd is None else f"{shown} {{\\footnotesize $\\pm$ {score.sd:.1f}}}"
-
-
-def _render_latex(sheet: Sheet) -> str:
-    rows = [
-        render_row([_render_cell(row.get(head), digits) for head, digits in sheet.shown.items()]) for row in sheet.rows
-    ]
-    heads = [escape_latex(head) for head in sheet.shown]
-    return render_table([(heads, rows)], escape_latex(NOTES[f"evaluation-{sheet.name}-caption"]))
-
-
-def _render_cell(value: object, digits: int) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    if value is None or isinstance(value, float):
-        return _figure(value, digits)
-    return escape_latex(str(value))
+def render_sheet_latex(sheet: Sheet, caption: str) -> str:
+    """The columns of a table that are shown, under a caption. Needs the package booktabs."""
+    rows = []
+    for row in sheet.rows:
+        cells = []
+        for head, digits in sheet.shown.items():
+            value = row.get(head)
+            if value is None or isinstance(value, float):
+                cells.append(_figure(value, digits))
+            else:
+                cells.append({True: "yes", False: ""}[value] if isinstance(value, bool) else escape_latex(str(value)))
+        rows.append(render_row(cells))
+    return render_table([([*map(escape_latex, sheet.shown)], rows)], escape_latex(caption))
 
 
 def _figure(value: float | None, digits: int = 1) -> str:
@@ -223,34 +278,18 @@ def _figure(value: float | None, digits: int = 1) -> str:
     return f"$-${shown[1:]}" if shown.startswith("-") else shown
 
 
-def _list_main(found: Comparisons) -> Iterable[Row]:
-    for score in list_main(found):
-        row: dict[str, object] = {**score._asdict()}
-        del row["paper"]
-        yield row | {f"paper {model}": score.paper.get(model) for model in _PAPER_MODELS}
-
-
 def _name(table: Table) -> dict[str, object]:
     return {"benchmark": table.benchmark, "judge": table.judge}
 
 
-def _list_scores(found: Comparisons) -> Iterable[Row]:
-    for table in found.tables:
-        for arm in table.arms:
-            low, high = arm.bootstrap or (None, None)
-            fields = ("policy", "method", "seed", "headline", "mean", "se", "low", "high", "sd", "n", "clusters")
-            row = _name(table) | {field: getattr(arm, field) for field in fields}
-            row |= {"interval by": arm.interval_by, "bootstrap low": low, "bootstrap high": high}
-            yield row | {"samples": arm.samples, "between": arm.between, "within": arm.within}
-
-
-def _list_differences(found: Comparisons) -> Iterable[Row]:
+def _list_differences(found: Comparisons) -> list[Row]:
+    rows: list[Row] = []
     for table in found.tables:
         for row in table.differences:
             ends = {"bootstrap": row.bootstrap, "simultaneous": row.simultaneous, "bound": row.bounds}
             seeds = row.over_seeds
             fields = ("first", "second", "mean", "se", "low", "high", "sd", "n", "clusters", "test", "p")
-            yield (
+            rows.append(
                 _name(table)
                 | {field: getattr(row, field) for field in fields}
                 | {"p holm": row.p_holm, "smallest found": row.smallest_found}
@@ -263,126 +302,43 @@ def _list_differences(found: Comparisons) -> Iterable[Row]:
     for average in found.averages:
         for own in average.differences:
             over = own.over_seeds
-            yield (
+            rows.append(
                 {"benchmark": AVERAGE, "judge": average.judge, "first": own.first, "second": own.second}
-                | {"mean": own.mean}
-                | {"se": own.se_items, "seeds": over and over.n}
+                | {"mean": own.mean, "se": own.se_items, "seeds": over and over.n}
                 | {f"seeds {field}": over and getattr(over, field) for field in ("sd", "low", "high")}
             )
+    return rows
 
 
-def _list_losses(found: Comparisons) -> Iterable[Row]:
-    for table in found.tables:
-        for arm in table.arms:
-            yield _name(table) | {
-                "policy": arm.policy,
-                "pool": table.pool,
-                "answered": arm.answered,
-                "judged": arm.judged,
-                "common": table.common,
-                "lost": arm.lost,
-                "lost by": _join(arm.lost_by),
-                "characters lost": arm.characters_lost,
-                "characters kept": arm.characters_kept,
-                "failures": _join(arm.failures),
-            }
-
-
-def _list_pairs(found: Comparisons) -> Iterable[Row]:
+def _list_pairs(found: Comparisons) -> list[Row]:
+    rows: list[Row] = []
+    counts = ("benchmark", "judge", "policy", "other", "wins", "ties", "inconsistent", "losses", "n")
     for row in found.pairs:
         scores = row.by_seed.values()
         consistency = [score.consistency for score in scores if score.consistency is not None]
         bias = [score.position_bias for score in scores if score.position_bias is not None]
-        fields = (
-            *("benchmark", "judge", "policy", "other", "wins", "ties", "inconsistent", "losses", "n"),
-            *("unread", "unanswered"),
-        )
-        yield (
-            {field: getattr(row, field) for field in fields}
-            | {"win rate": _percent(row.win_rate), "low": _percent(row.low), "high": _percent(row.high)}
+        rows.append(
+            {field: getattr(row, field) for field in (*counts, "unread", "unanswered")}
+            | {"win rate": in_percent(row.win_rate), "low": in_percent(row.low), "high": in_percent(row.high)}
             | {"interval over": row.over, "seeds": len(row.by_seed)}
             | {"p": next(iter(scores)).p if len(row.by_seed) == 1 else None}
-            | {"consistency": _percent(Spread.of(consistency).mean) if consistency else None}
-            | {"position bias": _percent(Spread.of(bias).mean) if bias else None}
+            | {"consistency": in_percent(Spread.of(consistency).mean) if consistency else None}
+            | {"position bias": in_percent(Spread.of(bias).mean) if bias else None}
         )
+    return rows
 
 
-def _list_probe(found: Comparisons) -> Iterable[Row]:
-    for rate in found.probe:
-        for side in rate.sides:
-            place = {"benchmark": rate.benchmark, "judge": rate.judge, "criterion": rate.criterion}
-            yield place | {
-                "method": side.name,
-                "mean": side.mean,
-                "sd": side.sd,
-                "seeds": len(side.by_seed),
-                "n": rate.n,
-            }
-
-
-def _list_agreement(found: Comparisons) -> Iterable[Row]:
+def _list_agreement(found: Comparisons) -> list[Row]:
+    rows: list[Row] = []
     for own in found.labels:
-        means = (own.criteria.mean, own.physicians.mean)
-        themes = [("all", len(own.criteria.by_criterion), *means)]
-        themes += [(row.theme, row.criteria, row.judge, row.physicians) for row in own.themes]
-        for theme, criteria, judge, physicians in themes:
-            is_all, paper = theme == "all", find_paper_agreement(theme)
-            row = {"judge": own.judge, "theme": theme, "criteria": criteria, "balanced f1": judge}
-            row |= {"physicians": physicians, "low": own.low if is_all else None, "high": own.high if is_all else None}
-            row |= {
-                "with one-sided": own.criteria.mean_of_all if is_all else None,
-                "pooled": own.pooled if is_all else None,
-            }
-            yield row | {f"paper {name}": paper.get(name) for name in _PAPER_JUDGES}
-
-
-_PAPER_JUDGES = ("DeepSeek-V4-Pro", "GPT-4.1", "physicians")
-
-
-def _list_ranks(found: Comparisons) -> Iterable[Row]:
-    return (row.model_dump() for row in found.ranks)
-
-
-def _list_disagreements(found: Comparisons) -> Iterable[Row]:
-    for row in found.disagreements:
-        shares = [None if not row.criteria else 100 * part / row.criteria for part in (row.only_first, row.only_second)]
-        fields = ("benchmark", "first", "second", "method", "criteria", "unknown")
-        yield {field: getattr(row, field) for field in fields} | {"only first": shares[0], "only second": shares[1]}
-
-
-def _list_lengths(found: Comparisons) -> Iterable[Row]:
-    for table in found.tables:
-        for side in table.sides:
-            yield _name(table) | {"method": side.name, "mean": side.mean, "characters": side.characters}
-
-
-def _list_repeats(found: Comparisons) -> Iterable[Row]:
-    for row in found.repeats:
-        own = row.repeated
-        place = {"benchmark": row.benchmark, "judge": row.judge, "items": own.items, "flipped": own.flipped}
-        yield place | {"difference": own.difference.mean, "se": own.difference.se}
-
-
-def _list_tags(found: Comparisons) -> Iterable[Row]:
-    return (row.model_dump() for row in found.tags)
-
-
-def _list_style(found: Comparisons) -> Iterable[Row]:
-    """Arena-Hard with and without style control."""
-    plain = {(table.judge, arm.policy): arm.mean for table in found.tables if table.is_weighted for arm in table.arms}
-    for row in found.style:
-        for policy, score in row.found.scores.items():
-            yield {
-                "judge": row.judge,
-                "policy": policy,
-                "mean": plain.get((row.judge, policy)),
-                "style controlled": score,
-            }
-
-
-def _join(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} {number}" for kind, number in counts.items())
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
+        everything = ("all", len(own.criteria.by_criterion), own.criteria.mean, own.physicians.mean)
+        themes = [(row.theme, row.criteria, row.judge, row.physicians) for row in own.themes]
+        whole = {"low": own.low, "high": own.high, "with one-sided": own.criteria.mean_of_all, "pooled": own.pooled}
+        for theme, criteria, judge, physicians in (everything, *themes):
+            paper = find_paper_agreement(theme)
+            rows.append(
+                {"judge": own.judge, "theme": theme, "criteria": criteria, "balanced f1": judge}
+                | {"physicians": physicians, **(whole if theme == "all" else dict.fromkeys(whole))}
+                | {f"paper {name}": paper.get(name) for name in _PAPER_JUDGES}
+            )
+    return rows

@@ -1,5 +1,7 @@
 """How pages show numbers: with a true minus sign, and a dash for what is not known."""
 
+from collections.abc import Callable, Mapping
+
 UNKNOWN = "–"
 
 
@@ -21,6 +23,16 @@ def percent(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.0%}".replace("-", "−")
 
 
-def interval(low: float | None, high: float | None) -> str:
+def interval(low: float | None, high: float | None, show: Callable[[float | None], str] = signed) -> str:
     """The ends of an interval, joined by a word because a dash would look like a minus sign."""
-    return "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
+    return "" if low is None or high is None else f"{show(low)} to {show(high)}"
+
+
+def in_percent(share: float | None) -> float | None:
+    """A share × 100."""
+    return None if share is None else 100 * share
+
+
+def join_counts(counts: Mapping[str, int]) -> str:
+    """Counts by name, on one line."""
+    return ", ".join(f"{name} {number}" for name, number in counts.items())

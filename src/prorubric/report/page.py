@@ -102,6 +102,14 @@ def render_facts(facts: Iterable[tuple[str, str]]) -> Html:
     return element("dl", pairs, class_="facts")
 
 
+def render_sections(header: Html, sections: Iterable[tuple[str, str, Html | None]]) -> Html:
+    """A header, links, and sections by anchor and title; a section without content is left out."""
+    given = [section for section in sections if section[2]]
+    links = [element("a", title, href=f"#{name}") for name, title, _ in given]
+    blocks = [element("section", element("h2", title), content, id=name) for name, title, content in given]
+    return join(header, element("nav", links, aria_label="Sections"), element("main", blocks))
+
+
 def table(label: str, heads: Sequence[str], rows: Iterable[Row], *, sortable: bool = False) -> Html:
     """A table that scrolls inside its own box; if the first row has a `Cell` in a column, the column holds figures.
 

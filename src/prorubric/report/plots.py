@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from prorubric.report.page import Attribute, Html, element, own_words
+from prorubric.report.page import Attribute, Html, element, join, own_words
 
 _COLOURS = 7
 _SHAPES = (
@@ -57,14 +57,14 @@ def make_scale(values: Iterable[float | None], *, zero: bool = True, show: Show 
     least = max((high - low) / 5, 1.0 if all(float(value).is_integer() for value in known) else 0.0)
     size = 10.0 ** math.floor(math.log10(least))
     steps = (factor * size * 10**power for power in range(4) for factor in (1, 2, 5))
-    scales = [_divide(low, high, step) for step in steps if step >= least * (1 - 1e-9)]
+    scales = []
+    for step in steps:
+        if step >= least * (1 - 1e-9):
+            first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+            ticks = tuple(number * step for number in range(first, last + 1))
+            scales.append(Scale(first * step, last * step, ticks))
     clear = (scale for scale in scales if show is None or len(set(map(show, scale.ticks))) == len(scale.ticks))
     return next(clear, scales[0])
-
-
-def _divide(low: float, high: float, step: float) -> Scale:
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Scale(first * step, last * step, tuple(number * step for number in range(first, last + 1)))
 
 
 def class_of(place: int | None) -> str:
@@ -106,65 +106,108 @@ class CurveLine(NamedTuple):
     parts: Sequence[Sequence[CurvePoint]] = ()
 
 
+def make_line(
+    name: str, place: int, means: Sequence[CurvePoint], by_step: Mapping[int, Mapping[int, float]]
+) -> CurveLine:
+    """A curve, and those of its seeds if there are several; `by_step` has the value of every seed at every step."""
+    seeds = sorted({seed for values in by_step.values() for seed in values})
+    parts = [[CurvePoint(step, own[seed]) for step, own in by_step.items() if seed in own] for seed in seeds]
+    return CurveLine(name, place, means, parts if len(parts) > 1 else [])
+
+
+class Figure(NamedTuple):
+    """A drawing with its legend: for a page, or for a separate file."""
+
+    label: str
+    style: Literal["curves", "scatter"]
+    shapes: Html
+    legend: Mapping[str, int | None]
+
+
+def render_figure(drawn: Figure) -> Html:
+    """A figure as a page shows it."""
+    plot = element("svg", drawn.shapes, class_=drawn.style, role="img", aria_label=drawn.label)
+    return element("div", render_legend(drawn.legend), plot, class_="chart")
+
+
 def render_curves(label: str, lines: Sequence[CurveLine], end: float, show: Show, *, zero: bool = False) -> Html:
-    """Curves over steps up to `end`: seeds thin, means thick with a mark, intervals as bands."""
+    """Curves over steps as a page shows them."""
+    return render_figure(draw_curves(label, lines, end, show, zero=zero))
+
+
+def draw_curves(label: str, lines: Sequence[CurveLine], end: float, show: Show, *, zero: bool = False) -> Figure:
+    """Curves over steps up to `end`: seeds thin, means thick with a mark, intervals as bands.
+
+    A curve of many points has marks on some of them; one of a single point has its interval as a line.
+    """
     across = make_scale([end, *(point.step for line in lines for point in line.points)])
     points = [point for line in lines for point in chain(line.points, *line.parts)]
     up = make_scale(chain.from_iterable((point.value, point.low, point.high) for point in points), zero=zero, show=show)
-    shapes = [shape for line in lines for shape in _draw_line(line, across, up)]
-    drawing = element("svg", shapes, viewBox="0 0 100 100", preserveAspectRatio="none", width="100%", height="100%")
-    marks = [mark for line in lines for mark in _place_marks(line, across, up)]
-    plot = element("svg", _draw_axes(across, up, show), drawing, marks, class_="curves", role="img", aria_label=label)
-    return element("div", render_legend({line.name: line.place for line in lines}), plot, class_="chart")
-
-
-def render_legend(places: Mapping[str, int]) -> Html:
-    """Names with their marks."""
-    names = [element("span", render_key(place), own_words(name)) for name, place in places.items()]
-    return element("div", names, class_="legend")
-
-
-def _draw_line(line: CurveLine, across: Scale, up: Scale) -> list[Html]:
-    """The band and the lines, in a square of 100 by 100 that the browser stretches."""
 
     def trace(ends: Iterable[tuple[float, float]]) -> str:
         return " ".join(f"{across.share(step):.2f},{100 - up.share(value):.2f}" for step, value in ends)
 
-    colour = class_of(line.place)
-    band = [(point.step, point.low, point.high) for point in line.points]
-    known = [(step, low, high) for step, low, high in band if low is not None and high is not None]
-    shapes = []
-    if len(known) > 1:
-        outline = [*((step, high) for step, _, high in known), *((step, low) for step, low, _ in reversed(known))]
-        shapes.append(element("polygon", points=trace(outline), class_=f"band {colour}"))
-    for part in line.parts:
-        shapes.append(element("polyline", points=trace(point[:2] for point in part), class_=f"part {colour}"))
-    shapes.append(element("polyline", points=trace(point[:2] for point in line.points), class_=f"mean {colour}"))
-    return shapes
+    shapes, marks = list[Html](), list[Html]()
+    for line in lines:
+        colour = class_of(line.place)
+        spans = [(point, point.low, point.high) for point in line.points]
+        known = [(point, low, high) for point, low, high in spans if low is not None and high is not None]
+        if len(known) > 1:
+            outline = [(point.step, high) for point, _, high in known]
+            outline += [(point.step, low) for point, low, _ in reversed(known)]
+            shapes.append(element("polygon", points=trace(outline), class_=f"band {colour}"))
+        for style, part in (*(("part", part) for part in line.parts), ("mean", line.points)):
+            shapes.append(element("polyline", points=trace(point[:2] for point in part), class_=f"{style} {colour}"))
+        if len(line.points) == 1:
+            for point, low, high in known:
+                x = across.place(point.step)
+                ends = {"y1": _height(up, low), "y2": _height(up, high)}
+                marks.append(element("line", x1=x, x2=x, **ends, class_=f"span {colour}"))
+        for point in line.points[:: math.ceil(len(line.points) / _MOST_MARKS)]:
+            marks.append(place_shape(line.place, point.step, across, _height(up, point.value)))
+    axes = _draw_grid(up, show)
+    for tick in across.ticks:
+        shown, anchor = (f"{tick:,.0f}", "middle") if tick < across.high else (f"step {tick:,.0f}", "end")
+        axes.append(element("text", shown, x=across.place(tick), y="100%", dy="1.5em", text_anchor=anchor))
+    # The lines are in a square of 100 by 100 that the browser stretches.
+    drawing = element("svg", shapes, viewBox="0 0 100 100", preserveAspectRatio="none", width="100%", height="100%")
+    return Figure(label, "curves", join(axes, drawing, marks), {line.name: line.place for line in lines})
 
 
-def _place_marks(line: CurveLine, across: Scale, up: Scale) -> list[Html]:
-    """Marks on the mean; if there are many points, on some of them. A point alone has its interval as a line."""
-    marks = []
-    for point in line.points[:: math.ceil(len(line.points) / _MOST_MARKS)]:
-        if len(line.points) == 1 and point.low is not None and point.high is not None:
-            ends = {"y1": _height(up, point.low), "y2": _height(up, point.high)}
-            x = across.place(point.step)
-            marks.append(element("line", x1=x, x2=x, **ends, class_=f"span {class_of(line.place)}"))
-        marks.append(place_shape(line.place, point.step, across, _height(up, point.value)))
-    return marks
+class ScatterMark(NamedTuple):
+    """One mark of a scatter plot; the place None is the paper's."""
+
+    place: int | None
+    x: float
+    y: float
 
 
-def _draw_axes(across: Scale, up: Scale, show: Show) -> list[Html]:
+def draw_scatter(marks: Sequence[ScatterMark], show_x: Show, show_y: Show) -> Html:
+    """Marks on two axes."""
+    across = make_scale((mark.x for mark in marks), zero=False, show=show_x)
+    up = make_scale((mark.y for mark in marks), zero=False, show=show_y)
+    shapes = _draw_grid(up, lambda value: show_y(value).replace(".0", ""))
+    for tick in across.ticks:
+        x = across.place(tick)
+        shapes.append(element("text", show_x(tick), x=x, y="100%", dy="1.5em", text_anchor="middle"))
+    shapes += [place_shape(mark.place, mark.x, across, _height(up, mark.y)) for mark in marks]
+    return join(shapes)
+
+
+def _draw_grid(up: Scale, show: Show) -> list[Html]:
+    """The horizontal lines and their figures."""
     shapes = []
     for tick in up.ticks:
         y = _height(up, tick)
         shapes.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid" if tick else "zero"))
         shapes.append(element("text", show(tick), x="-8", y=y, dy=".32em", text_anchor="end"))
-    for tick in across.ticks:
-        shown, anchor = (f"{tick:,.0f}", "middle") if tick < across.high else (f"step {tick:,.0f}", "end")
-        shapes.append(element("text", shown, x=across.place(tick), y="100%", dy="1.5em", text_anchor=anchor))
     return shapes
+
+
+def render_legend(places: Mapping[str, int | None]) -> Html:
+    """Names with their marks."""
+    names = [element("span", render_key(place), own_words(name)) for name, place in places.items()]
+    return element("div", names, class_="legend")
 
 
 def _height(up: Scale, value: float) -> str:

@@ -5,6 +5,7 @@ Nothing is measured here: the figures come from a `TrainingAnalysis`. A part tha
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,7 @@ from prorubric.evaluate.training import (
     RolloutMeasure,
     TrainingAnalysis,
 )
-from prorubric.report.numbers import UNKNOWN, percent, plain, signed
+from prorubric.report.numbers import UNKNOWN, interval, join_counts, percent, plain, signed
 from prorubric.report.page import (
     NOTES,
     Cell,
@@ -33,10 +34,11 @@ from prorubric.report.page import (
     own_words,
     render_facts,
     render_page,
+    render_sections,
     table,
     write_whole,
 )
-from prorubric.report.plots import CurveLine, CurvePoint, Show, render_curves
+from prorubric.report.plots import CurveLine, CurvePoint, Show, make_line, render_curves
 from prorubric.text.show import count
 
 PAGE = "report.html"
@@ -52,6 +54,7 @@ _TITLES: dict[Measure | RolloutMeasure, str] = {
 }
 _STYLES = {"done": "ok", "stopped": "bad", "failed": "bad"}
 _HEADS = ("method", "step", "mean", "± over seeds", "95% over prompts", "by seed", "prompts", "lost")
+_RUN_HEADS = ("run", "state", "step", "validations", "responses without a reward", "alarms")
 _GAP_HEADS = ("step", "difference", "95% over prompts", "95% over seeds", "by seed", "separated", "prompts")
 
 Places = Mapping[str, int]  # the place of each method, which gives it its colour and shape
@@ -60,9 +63,20 @@ Places = Mapping[str, int]  # the place of each method, which gives it its colou
 def write_train_page(folder: Path, analysis: TrainingAnalysis) -> Path:
     """Write the page of a recipe's folder."""
     places = {name: place for place, name in enumerate(dict.fromkeys(run.method for run in analysis.runs))}
+    runs: list[Row] = [
+        (
+            own_words(run.name),
+            element("span", run.state, class_=_STYLES.get(run.state)),
+            Cell(f"{run.step:,} of {run.steps:,}", run.step),
+            Cell(f"{len(run.validations)}" + (f", {len(run.pending)} pending" if run.pending else "")),
+            Cell(f"{run.unknown:,} of {run.responses:,}", run.unknown),
+            figure(len(run.alarms)),
+        )
+        for run in analysis.runs
+    ]
     departures = fold(count(len(analysis.departures), "departure"), bullets(map(own_words, analysis.departures)))
     sections = (
-        ("runs", "Runs", _render_runs(analysis)),
+        ("runs", "Runs", table("Runs", _RUN_HEADS, runs)),
         ("c", "Appropriateness", _render_measure(analysis, "c", places)),
         ("g", "Coverage", _render_measure(analysis, "g", places)),
         ("length", "Length of the answers", _render_measure(analysis, "characters", places)),
@@ -73,13 +87,9 @@ def write_train_page(folder: Path, analysis: TrainingAnalysis) -> Path:
         ("dimensions", "Dimensions in the training", _render_dimensions(analysis)),
         ("departures", "Departures from the paper", departures if analysis.departures else note("None.")),
     )
-    given = [section for section in sections if section[2]]
-    body = join(
-        _render_header(folder.absolute().name, analysis),
-        element("nav", [element("a", title, href=f"#{name}") for name, title, _ in given], aria_label="Sections"),
-        element("main", [element("section", element("h2", title), inner, id=name) for name, title, inner in given]),
-    )
-    return write_whole(folder / PAGE, render_page(f"Training: {folder.absolute().name}", body))
+    name = folder.absolute().name
+    body = render_sections(_render_header(name, analysis), sections)
+    return write_whole(folder / PAGE, render_page(f"Training: {name}", body))
 
 
 def _render_header(name: str, analysis: TrainingAnalysis) -> Html:
@@ -117,21 +127,6 @@ def _render_header(name: str, analysis: TrainingAnalysis) -> Html:
     )
 
 
-def _render_runs(analysis: TrainingAnalysis) -> Html:
-    rows: list[Row] = [
-        (
-            own_words(run.name),
-            element("span", run.state, class_=_STYLES.get(run.state)),
-            Cell(f"{run.step:,} of {run.steps:,}", run.step),
-            Cell(f"{len(run.validations)}" + (f", {len(run.pending)} pending" if run.pending else "")),
-            Cell(f"{run.unknown:,} of {run.responses:,}", run.unknown),
-            figure(len(run.alarms)),
-        )
-        for run in analysis.runs
-    ]
-    return table("Runs", ("run", "state", "step", "validations", "responses without a reward", "alarms"), rows)
-
-
 def _render_measure(analysis: TrainingAnalysis, measure: Measure, places: Places) -> Html | None:
     """One measure of the held-out answers: the curves, the differences, and the table behind both."""
     curves = [curve for curve in analysis.curves if curve.measure == measure]
@@ -147,10 +142,10 @@ def _render_measure(analysis: TrainingAnalysis, measure: Measure, places: Places
             figure(point.step),
             Cell(plain(point.mean, digits), point.mean, strong=True),
             Cell(plain(point.sd, digits), point.sd),
-            Cell(_join_ends(point.low, point.high, digits), point.low),
+            Cell(interval(point.low, point.high, partial(plain, digits=digits)), point.low),
             _list_seeds(point.by_seed, digits),
             figure(point.n),
-            ", ".join(f"{run} {number}" for run, number in point.lost.items()),
+            join_counts(point.lost),
         )
         for curve in curves
         for point in curve.points
@@ -165,42 +160,36 @@ def _render_measure(analysis: TrainingAnalysis, measure: Measure, places: Places
 
 
 def _make_line(curve: Curve | RolloutCurve, places: Places) -> CurveLine:
-    points = []
-    seeds: dict[int, list[CurvePoint]] = defaultdict(list)
+    means = []
     for point in curve.points:
         ends = (point.low, point.high) if isinstance(point, CurveStep) else ()
         if point.mean is not None:
-            points.append(CurvePoint(point.step, point.mean, *ends))
-        for seed, value in point.by_seed.items():
-            seeds[seed].append(CurvePoint(point.step, value))
-    return CurveLine(curve.method, places[curve.method], points, [*seeds.values()] if len(seeds) > 1 else [])
+            means.append(CurvePoint(point.step, point.mean, *ends))
+    return make_line(curve.method, places[curve.method], means, {point.step: point.by_seed for point in curve.points})
 
 
 def _render_gap(gap: MethodGap, places: Places, end: int, digits: int) -> Html:
-    title = f"{gap.first} minus {gap.second}"
-    seeds: dict[int, list[CurvePoint]] = defaultdict(list)
-    points, rows = [], []
-    for point in gap.points:
-        over = point.over_seeds
-        mean = over.mean
-        if mean is None:
-            continue
-        points.append(CurvePoint(point.step, mean, point.low, point.high))
-        for seed, value in over.by_seed.items():
-            seeds[seed].append(CurvePoint(point.step, value))
-        row: Row = (
-            Cell(point.step, point.step),
-            Cell(signed(mean, digits), mean, strong=True),
-            Cell(_join_ends(point.low, point.high, digits, change=True), point.low),
-            Cell(_join_ends(over.low, over.high, digits, change=True), over.low),
-            _list_seeds(over.by_seed, digits),
-            "yes" if over.separated else "no",
-            figure(point.n),
-        )
-        rows.append(row)
-    line = CurveLine(title, places[gap.first], points, [*seeds.values()] if len(seeds) > 1 else [])
+    title, show = f"{gap.first} minus {gap.second}", partial(signed, digits=digits)
+    means, rows = list[CurvePoint](), list[Row]()
+    points = [(point, point.over_seeds, point.over_seeds.mean) for point in gap.points]
+    for point, over, mean in points:
+        if mean is not None:
+            means.append(CurvePoint(point.step, mean, point.low, point.high))
+            rows.append(
+                (
+                    Cell(point.step, point.step),
+                    Cell(show(mean), mean, strong=True),
+                    Cell(interval(point.low, point.high, show), point.low),
+                    Cell(interval(over.low, over.high, show), over.low),
+                    _list_seeds(over.by_seed, digits),
+                    "yes" if over.separated else "no",
+                    figure(point.n),
+                )
+            )
+    by_step = {point.step: over.by_seed for point, over, mean in points if mean is not None}
+    line = make_line(title, places[gap.first], means, by_step)
     return join(
-        render_curves(title, [line], end, lambda value: signed(value, max(0, digits - 1)), zero=True),
+        render_curves(title, [line], end, partial(signed, digits=max(0, digits - 1)), zero=True),
         fold("All differences as a table", table(title, _GAP_HEADS, rows)),
     )
 
@@ -322,8 +311,3 @@ def _render_share(part: int, whole: int) -> Cell:
 
 def _list_seeds(by_seed: Mapping[int, float], digits: int) -> Html:
     return element("small", ", ".join(f"{seed}: {plain(value, digits)}" for seed, value in by_seed.items()))
-
-
-def _join_ends(low: float | None, high: float | None, digits: int, *, change: bool = False) -> str:
-    show = signed if change else plain
-    return "" if low is None or high is None else f"{show(low, digits)} to {show(high, digits)}"

@@ -1,12 +1,15 @@
-"""`run_study`: tasks are compiled, arms are trained, and all of them are evaluated together, as one file describes it.
+"""`run_study`: tasks are compiled, arms trained, rewards audited and all arms evaluated, as one file describes it.
 
 Every stage is the verb of its name with its own folder, so each goes on where it stopped, and what is done is not made
-again. A study has four parts, and needs only those that it uses:
+again. A study has five parts, and needs only those that it uses:
 
     compile:   options of `prorubric compile`; the result takes the place of `train.tasks`
     train:     fields of a recipe that all arms share
     arms:      by name, what makes an arm different; `after: NAME` goes on from the last checkpoint of another arm
+    audit:     options of `prorubric audit`; `of: NAME` says whose answers are audited
     evaluate:  fields of a suite; every run of every arm is a policy
+
+At the end, tables, figures and a page are made of what there is.
 
 `domains` are several studies in one: each has a name, and parts that are added to those of the study.
 """
@@ -23,21 +26,31 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from prorubric.audit.config import AuditConfig
+from prorubric.audit.estimate import AuditEstimate
+from prorubric.audit.records import AuditResult
 from prorubric.errors import ConfigError, ProRubricError
 from prorubric.evaluate.benchmarks.registry import find_benchmark, require_files
 from prorubric.evaluate.records import Policy
+from prorubric.files.json import parse_json
 from prorubric.files.read import count_rows
 from prorubric.files.settings import check_names, read_settings
 from prorubric.files.write import hash_file, open_whole, write_json
+from prorubric.judge.panel import list_judges
+from prorubric.llm.http import HttpConfig
+from prorubric.report.study_page import StudyReport, write_study_report
+from prorubric.report.study_results import DomainPlace, PaperName, load_study_results
 from prorubric.rubric.base import Record, config_record, split_commas
-from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Rubric, Task
-from prorubric.rubric.save import save_tasks
+from prorubric.rubric.labels import LABEL_TAG
+from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task
+from prorubric.rubric.save import save_responses, save_tasks
 from prorubric.runs.estimate import Estimate
-from prorubric.runs.folder import SUMMARY
+from prorubric.runs.folder import CONFIG, SUMMARY, Setting, describe_run, read_setting
 from prorubric.runs.run import OnProgress, Progress
-from prorubric.train.plan import Plan, plan_training
-from prorubric.train.recipe import list_runs, load_recipe
+from prorubric.train.plan import Money, Plan, TaskFiles, plan_training
+from prorubric.train.recipe import Recipe, list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder
+from prorubric.verbs.audit import audit_rewards, estimate_audit, make_audit_setting
 from prorubric.verbs.compile import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, name_outputs
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
@@ -46,12 +59,19 @@ from prorubric.verbs.evaluate import (
     estimate_evaluation,
     evaluate_policies,
     make_suite,
+    read_policies,
 )
 from prorubric.verbs.train import TrainConfig, TrainResult, train_policies
 
-Stage = Literal["compile", "train", "evaluate"]
-STAGES: tuple[Stage, ...] = ("compile", "train", "evaluate")
+Stage = Literal["compile", "train", "audit", "evaluate", "report"]
+STAGES: tuple[Stage, ...] = ("compile", "train", "audit", "evaluate", "report")
+PARTS = ("compile", "train", "arms", "audit", "evaluate")
 COMPILED = "compiled.jsonl"
+COPY = "study"
+"""The study file in the folder of the study, with its own suffix."""
+_AXES = {"coverage": "healthbench", "appropriateness": "healthbench-consensus"}
+_FIRST_TOKEN_SECONDS, _TOKENS_A_SECOND = 1.0, 50
+"""Of one reply over HTTP; a guess for the hours of a plan."""
 _OWN_FIELDS = ("after", "compile")
 """What an arm has besides the fields of a recipe."""
 
@@ -60,7 +80,7 @@ Part = dict[str, Any]
 
 @config_record
 class Assumed:
-    """How large a file of tasks is that is not here, so that a plan can be made without it."""
+    """How large a file of tasks is that is not here, to plan without it."""
 
     _: KW_ONLY
     tasks: Annotated[int, Field(ge=2)]
@@ -68,6 +88,8 @@ class Assumed:
     """Of each task."""
     characters: Annotated[int, Field(ge=1)] = 400
     """Of each prompt."""
+    answers: Annotated[int, Field(ge=1)] | None = None
+    """Rows of a file that an arm is fine-tuned on and that is not here."""
 
 
 @config_record
@@ -79,10 +101,17 @@ class Study:
     compile: Part = field(default_factory=dict)
     train: Part = field(default_factory=dict)
     arms: dict[str, Part] = field(default_factory=dict)
+    audit: Part = field(default_factory=dict)
     evaluate: Part = field(default_factory=dict)
     domains: dict[str, Part] = field(default_factory=dict)
     assume: Assumed | None = None
     """For plans, if the tasks are not here yet."""
+    paper: PaperName | None = None
+    """The part of the paper whose figures the report shows next to ours."""
+    coverage: str = ""
+    """The benchmark that measures coverage; by default HealthBench."""
+    appropriateness: str = ""
+    """The benchmark that measures appropriateness; by default the consensus part of HealthBench."""
     out: Path | None = None
     """Folder; by default runs/ and the name of the file."""
 
@@ -95,16 +124,34 @@ class StudyConfig:
     """Study file, YAML or TOML."""
     _: KW_ONLY
     only: Annotated[tuple[str, ...], BeforeValidator(split_commas)] = ()
-    """Only these stages (compile, train, evaluate), domains or arms, comma-separated; by default everything."""
+    """Only these stages (compile, train, audit, evaluate, report), domains or arms, comma-separated."""
+
+
+class StagePlan(Record):
+    """What one stage of a study will take, as one row of its plan."""
+
+    name: str
+    runs: int | None = None
+    """Of a training."""
+    calls: int
+    tokens: int
+    """Read and written, at usual lengths; none for models that are not asked in text."""
+    cost: float | None
+    """US dollars at list price; None if a price is not known."""
+    hours: float | None
+    """An order of magnitude; None if the size of a policy is not known."""
 
 
 class DomainPlan(Record):
     """What one domain of a study will take."""
 
     name: str
+    stages: tuple[StagePlan, ...] = ()
     compile: dict[str, CompileEstimate] = Field(default_factory=dict)
     """By the file that is written."""
     arms: dict[str, Plan] = Field(default_factory=dict)
+    audit: AuditEstimate | None = None
+    """None if there is none, or if it is done."""
     evaluate: EvaluationEstimate | None = None
     missing: dict[str, str] = Field(default_factory=dict)
     """What could not be planned, with the reason."""
@@ -119,9 +166,12 @@ class StudyPlan(Record):
     out: str
     domains: tuple[DomainPlan, ...]
     calls: int
-    """To generators, judges and policies, as far as they are known; those to judges in training are exact."""
+    """To generators, judges, editors and policies, as far as they are known; those to judges in training are exact."""
+    tokens: int
     cost: float | None
     """US dollars at list price; None if a price is not known."""
+    hours: float | None
+    """One stage after the other, as an order of magnitude; None if the size of a policy is not known."""
 
 
 class DomainResult(Record):
@@ -131,6 +181,7 @@ class DomainResult(Record):
     compiled: dict[str, int] = Field(default_factory=dict)
     """Tasks by the file that holds them."""
     arms: dict[str, TrainResult] = Field(default_factory=dict)
+    audit: AuditResult | None = None
     evaluation: EvaluationResult | None = None
 
 
@@ -140,6 +191,7 @@ class StudyResult(Record):
     title: str
     out: str
     domains: tuple[DomainResult, ...]
+    report: StudyReport | None = None
     unfinished: tuple[str, ...]
     """Stages that stopped early or are not complete; the same command goes on."""
 
@@ -155,6 +207,7 @@ class _Domain:
     compile: Part
     train: Part
     arms: dict[str, Part]
+    audit: Part
     evaluate: Part
 
     def list_compiled(self) -> Iterator[tuple[Path, Part]]:
@@ -174,7 +227,7 @@ class _Domain:
         return CompileConfig(**{**options, "tasks": tasks, "out": out})
 
     def write_recipe(self, name: str, tasks: Path | None = None) -> Path:
-        """The recipe of an arm, as the verb `train` reads it; `tasks` take the place of its own in a plan."""
+        """The recipe of an arm, as the verb `train` reads it; a plan may give other `tasks`."""
         arm = self.arms[name]
         found = {**self.train, **{key: value for key, value in arm.items() if key not in _OWN_FIELDS}}
         if "sweep" in found:
@@ -182,25 +235,21 @@ class _Domain:
         if "compile" in arm or self.compile:
             found["tasks"] = str(self.folder / (f"compiled-{name}.jsonl" if "compile" in arm else COMPILED))
         found["tasks"] = str(tasks or found.get("tasks"))
-        found["model"] = arm.get("model") or self._find_model(name)
+        found["model"] = arm.get("model") or self.train.get("model")
+        if not arm.get("model") and (after := arm.get("after")) is not None:
+            if after not in self.arms or after == name:
+                known = ", ".join(other for other in self.arms if other != name)
+                raise ConfigError(f"the arm {name} comes after {after!r}", remedy=f"the other arms are {known}")
+            run = list_runs(load_recipe(self.write_recipe(after)))[0]
+            checkpoints = RunFolder(self.folder / "train" / after / run.name).find_checkpoints()
+            before = self.arms[after].get("model") or self.train.get("model")
+            found["model"] = str(checkpoints[-1].path) if checkpoints else before
         found["out"] = str(self.folder / "train" / name)
         path = self.recipes / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_whole(path) as stream:  # JSON is YAML
             stream.write(json.dumps(found, indent=2, default=str).encode())
         return path
-
-    def _find_model(self, name: str) -> object:
-        """The model of an arm: the last checkpoint of the arm that it comes after, as soon as there is one."""
-        after = self.arms[name].get("after")
-        if after is None:
-            return self.train.get("model")
-        if after not in self.arms or after == name:
-            known = ", ".join(other for other in self.arms if other != name)
-            raise ConfigError(f"the arm {name} comes after {after!r}", remedy=f"the other arms are {known}")
-        run = list_runs(load_recipe(self.write_recipe(after)))[0]
-        found = RunFolder(self.folder / "train" / after / run.name).find_checkpoints()
-        return str(found[-1].path) if found else self.arms[after].get("model") or self.train.get("model")
 
     def list_policies(self) -> list[Policy]:
         """Every run of every arm: its last checkpoint, or a plan of one."""
@@ -212,37 +261,62 @@ class _Domain:
                 policies.append(Policy(policy, str(found[-1].path) if found else f"planned:{policy}", name, run.seed))
         return policies
 
+    def make_audit(self, tasks: Path | None = None) -> AuditConfig:
+        """The audit; a plan may give other `tasks`, and a policy that does not exist yet is planned."""
+        check_names(self.audit, ["of", *(option.name for option in fields(AuditConfig))], "audit")
+        options = {key: value for key, value in self.audit.items() if key != "of"}
+        own = options.get("tasks") or (self.folder / COMPILED if self.compile else self.train.get("tasks"))
+        if own is None:
+            raise ConfigError("audit has no tasks", remedy="name the file in audit.tasks or train.tasks")
+        if "responses" not in options and "answers_from" not in options:
+            policies = [*EvaluateConfig(policy=self.evaluate.get("policy", ())).policy, *self.list_policies()]
+            before = next((arm["after"] for arm in self.arms.values() if "after" in arm), None)
+            name = self.audit.get("of") or self.evaluate.get("baseline") or before
+            specs = [policy.spec for policy in policies if name is not None and name in (policy.name, policy.group)]
+            if not specs:
+                known = ", ".join(dict.fromkeys(policy.group or policy.name for policy in policies))
+                line = f"audit.of: no policy or arm is called {name}"
+                raise ConfigError(
+                    "audit does not say whose answers it is about" if name is None else line,
+                    remedy=f"name one of {known} in audit.of" if known else "give audit.responses",
+                )
+            options["responses" if Path(specs[0]).is_file() else "answers_from"] = specs[0]
+        return AuditConfig(**{**options, "tasks": str(tasks or own), "out": self.folder / "audit"})
+
     def make_suite(self, *, planned: bool) -> EvaluateConfig:
         """The evaluation of all arms; without `planned`, arms that have not been trained are an error."""
         policies = self.list_policies()
         if missing := [policy.name for policy in policies if policy.spec.startswith("planned:")] if not planned else []:
             raise ConfigError(f"{missing[0]} has no checkpoint yet", remedy="train it first, or leave the arm out")
-        own = self.evaluate.get("policy", ())
-        listed = [own] if isinstance(own, str | Mapping) else [*own]
-        return make_suite({**self.evaluate, "policy": [*listed, *policies], "out": self.folder / "evaluate"})
+        given = [*read_policies(self.evaluate.get("policy", ())), *policies]
+        return make_suite({**self.evaluate, "policy": given, "out": self.folder / "evaluate"})
 
 
-def load_study(path: Path) -> tuple[Study, tuple[_Domain, ...]]:
-    """The study in a file, and its domains with everything that they share."""
+def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domain, ...]]:
+    """The study in a file with its folder, or another one, and its domains with everything that they share."""
     found = read_settings(path, "study", "arms: {ProRubric: {method: prorubric}}")
     try:
         check_names(found, [option.name for option in fields(Study)], "a study")
         study = Study(**found)
         for name, own in study.domains.items():
-            check_names(own, ("compile", "train", "arms", "evaluate"), f"the domain {name}")
+            check_names(own, PARTS, f"the domain {name}")
     except ConfigError as error:
         raise error.at(path) from None
-    out = study.out or Path("runs") / path.stem
+    out = out or study.out or Path("runs") / path.stem
     domains = []
     for name, own in (study.domains or {"": {}}).items():
-        parts = {
-            part: {**getattr(study, part), **own.get(part, {})} for part in ("compile", "train", "arms", "evaluate")
-        }
+        parts = {part: {**getattr(study, part), **own.get(part, {})} for part in PARTS}
         folder = out / name if name else out
         domains.append(_Domain(name, folder, folder / "recipes", **parts))
-    if not any(domain.compile or domain.arms or domain.evaluate for domain in domains):
-        raise ConfigError("the study has no part", remedy="give compile, arms or evaluate", place=path)
-    return study, tuple(domains)
+    if odd := [name for domain in domains for name in (domain.name, *domain.arms) if "," in name]:
+        raise ConfigError(
+            f"the name {odd[0]!r} has a comma",
+            remedy="leave it out: --only takes names with commas between them",
+            place=path,
+        )
+    if not any(domain.compile or domain.arms or domain.audit or domain.evaluate for domain in domains):
+        raise ConfigError("the study has no part", remedy="give compile, arms, audit or evaluate", place=path)
+    return replace(study, out=out), tuple(domains)
 
 
 def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> StudyResult:
@@ -250,22 +324,55 @@ def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> Stu
     study, domains = load_study(config.study)
     stages, chosen = _choose(config.only, domains)
     results, unfinished = [], list[str]()
+    place = study.out or Path()
+    place.mkdir(parents=True, exist_ok=True)
+    with open_whole(place / f"{COPY}{config.study.suffix}") as stream:
+        stream.write(config.study.read_bytes())
+    write_json(place / CONFIG, describe_run(Setting("study", config, {}, {"study": config.study})))
     for domain in chosen:
         tell = partial(_tell, on_progress, domain.name)
-        compiled, trained, evaluation = {}, {}, None
+        compiled, trained, audit, evaluation, own = {}, {}, None, None, list[str]()
         for out, options in domain.list_compiled() if "compile" in stages else ():
             compiled[out.name] = _compile(domain.make_compile(out, options), tell("compile"))
         for name in _order(domain.arms) if "train" in stages else ():
             trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
-            unfinished += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
-        if "evaluate" in stages and domain.evaluate and not unfinished:
+            own += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
+        if "audit" in stages and domain.audit and not own:
+            audited = domain.make_audit()
+            name = audited.answers_from or ""
+            if name.startswith("planned:"):
+                line = f"{name.removeprefix('planned:')} has no checkpoint yet"
+                raise ConfigError(line, remedy="train it first, or name another in audit.of")
+            if _is_audited(audited):
+                audit = AuditResult(**parse_json((audited.out / SUMMARY).read_bytes()))
+            else:
+                audit = audit_rewards(audited, tell("audit"))
+        if "evaluate" in stages and domain.evaluate and not own:
             evaluation = evaluate_policies(domain.make_suite(planned=False), tell("evaluate"))
-            unfinished += [f"evaluate: {stage.stage}" for stage in evaluation.unfinished]
-        results.append(DomainResult(name=domain.name, compiled=compiled, arms=trained, evaluation=evaluation))
-    out = study.out or Path("runs") / config.study.stem
-    found = StudyResult(title=study.title, out=str(out), domains=tuple(results), unfinished=tuple(unfinished))
-    write_json(out / SUMMARY, found.model_dump(mode="json"))
+            own += [f"evaluate: {stage.stage}" for stage in evaluation.unfinished]
+        unfinished += [f"{domain.name} {part}".strip() for part in own]
+        results.append(
+            DomainResult(name=domain.name, compiled=compiled, arms=trained, audit=audit, evaluation=evaluation)
+        )
+    found = StudyResult(
+        title=study.title,
+        out=str(place),
+        domains=tuple(results),
+        report=report_study(study, domains, place) if "report" in stages else None,
+        unfinished=tuple(unfinished),
+    )
+    write_json(place / SUMMARY, found.model_dump(mode="json"))
     return found
+
+
+def report_study(study: Study, domains: Sequence[_Domain], out: Path) -> StudyReport:
+    """Make every table and figure, and the page, of what the folders of a study hold."""
+    places = []
+    for domain in domains:
+        given = domain.evaluate.get("judge", ())
+        axes = {name: getattr(study, name) or usual for name, usual in _AXES.items()}
+        places.append(DomainPlace(domain.name, domain.folder, (*domain.arms,), **axes, judges=list_judges(given)))
+    return write_study_report(out, load_study_results(study.title, study.paper, places))
 
 
 def _compile(config: CompileConfig, on_progress: OnProgress | None) -> int:
@@ -282,52 +389,104 @@ def _compile(config: CompileConfig, on_progress: OnProgress | None) -> int:
     return count_rows(outputs.tasks) or 0
 
 
+def _is_audited(config: AuditConfig) -> bool:
+    """True if the folder has the result of the same audit."""
+    if not (config.out / SUMMARY).is_file():
+        return False
+    before, now = read_setting(config.out), describe_run(make_audit_setting(config))
+    return all(before.get(key) == now[key] for key in ("config", "identity", "inputs"))
+
+
 def plan_study(config: StudyConfig) -> StudyPlan:
     """Count calls, tokens, money and time of a study without a call, and without a file in its folder."""
     study, domains = load_study(config.study)
     stages, chosen = _choose(config.only, domains)
     with TemporaryDirectory() as place:
+        files = TaskFiles()
         plans = [
-            _plan_domain(replace(domain, recipes=Path(place) / (domain.name or "study")), stages, study.assume)
+            _plan_domain(_assume_answers(domain, study.assume, Path(place)), stages, study.assume, files)
             for domain in chosen
         ]
-    calls, costs = 0, list[float | None]()
-    for plan in plans:
-        parts = [*plan.compile.values(), *([plan.evaluate] if plan.evaluate else [])]
-        calls += sum(part.calls for part in parts) + sum(arm.calls for arm in plan.arms.values())
-        costs += [part.cost for part in parts] + [arm.usual.cost for arm in plan.arms.values()]
-    known = [cost for cost in costs if cost is not None]
+    rows = [stage for plan in plans for stage in plan.stages]
+    costs, hours = [row.cost for row in rows], [row.hours for row in rows]
     return StudyPlan(
         title=study.title,
-        out=str(study.out or Path("runs") / config.study.stem),
+        out=str(study.out),
         domains=tuple(plans),
-        calls=calls,
-        cost=sum(known) if len(known) == len(costs) else None,
+        calls=sum(row.calls for row in rows),
+        tokens=sum(row.tokens for row in rows),
+        cost=_add_known(costs),
+        hours=_add_known(hours),
     )
 
 
-def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | None) -> DomainPlan:
+def _add_known(values: Sequence[float | None]) -> float | None:
+    """The sum; None if one of the values is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _list_stages(
+    compiled: Mapping[str, CompileEstimate], arms: Mapping[str, Plan], others: Mapping[str, Estimate | None]
+) -> Iterator[StagePlan]:
+    """The rows of a plan. Calls wait for a first token, then for the rest of the reply, many at once."""
+    asked: list[tuple[str, int, Estimate | Money]] = [(f"compile {name}", e.calls, e) for name, e in compiled.items()]
+    asked += [(f"train {name}", plan.calls, plan.usual) for name, plan in arms.items()]
+    asked += [(name, part.calls, part) for name, part in others.items() if part is not None]
+    plans = {f"train {name}": plan for name, plan in arms.items()}
+    for name, calls, used in asked:
+        runs = plans[name].runs if name in plans else ()
+        # Calls to what counts no tokens, such as `lexical`, take next to no time.
+        waited = calls * _FIRST_TOKEN_SECONDS + used.completion_tokens / _TOKENS_A_SECOND if used.prompt_tokens else 0.0
+        trained = [run.resources.hours if run.resources else None for run in runs]
+        yield StagePlan(
+            name=name,
+            runs=len(runs) or None,
+            calls=calls,
+            tokens=used.prompt_tokens + used.completion_tokens,
+            cost=used.cost,
+            hours=_add_known([waited / HttpConfig().concurrency / 3600, *trained]),
+        )
+
+
+def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | None, files: TaskFiles) -> DomainPlan:
     compiled, arms, missing = dict[str, CompileEstimate](), dict[str, Plan](), dict[str, str]()
-    tasks, evaluation = domain.compile.get("tasks") or domain.train.get("tasks"), None
+    tasks, audit, evaluation = domain.compile.get("tasks") or domain.train.get("tasks"), None, None
     is_assumed = assume is not None and tasks is not None and not Path(str(tasks)).exists()
     if assume is not None and is_assumed:
-        tasks = domain.recipes / "assumed.jsonl"
-        save_tasks(tasks, _assume_tasks(assume))
+        tasks = domain.recipes.with_name("assumed.jsonl")  # for all domains
+        if not tasks.exists():
+            save_tasks(tasks, _assume_tasks(assume))
     for out, options in domain.list_compiled() if "compile" in stages else ():
         with _noting(missing, out.name):
             if assume is not None and is_assumed:  # one task is like the others
-                compiled[out.name] = _estimate_many(domain, out, options, assume)
+                one = domain.recipes / "one.jsonl"
+                save_tasks(one, islice(_assume_tasks(assume), 1))
+                found = estimate_compile(domain.make_compile(out, {**options, "tasks": str(one)}))
+                counts = {name: getattr(found, name) for name in ("tasks", *Estimate.model_fields)}
+                many = {name: number and number * assume.tasks for name, number in counts.items()}
+                compiled[out.name] = found.model_copy(update=many)
             else:
                 compiled[out.name] = estimate_compile(domain.make_compile(out, options))
     stand_in = tasks if is_assumed else None
-    if domain.compile and not is_assumed and not (domain.folder / COMPILED).exists() and "train" in stages:
+    uses_compiled = "train" in stages or ("audit" in stages and domain.audit and "tasks" not in domain.audit)
+    if domain.compile and not is_assumed and not (domain.folder / COMPILED).exists() and uses_compiled:
         # What a judge is asked does not depend on what the dimensions say.
         stand_in = domain.recipes / COMPILED
         with _noting(missing, "tasks"):
             compile_rubrics(CompileConfig(str(tasks), out=stand_in, generator="rules"))
+    recipes = dict[str, Recipe]()
     for name in _order(domain.arms) if "train" in stages and "tasks" not in missing else ():
         with _noting(missing, name):
-            arms[name] = plan_training(domain.write_recipe(name, stand_in))
+            recipes[name] = load_recipe(domain.write_recipe(name, stand_in))
+    files.expect(recipes.values())
+    for name, recipe in recipes.items():
+        with _noting(missing, name):
+            arms[name] = plan_training(recipe, files=files)
+    if "audit" in stages and domain.audit and "tasks" not in missing:
+        with _noting(missing, "audit"):
+            config = domain.make_audit(None if "tasks" in domain.audit else stand_in)
+            audit = _estimate_audit(config, assume if stand_in and is_assumed else None)
     if "evaluate" in stages and domain.evaluate:
         with _noting(missing, "evaluate"):
             suite, present = domain.make_suite(planned=True), []
@@ -338,16 +497,28 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | Non
             if present:
                 evaluation = estimate_evaluation(replace(suite, benchmarks=tuple(present)))
     return DomainPlan(
-        name=domain.name, compile=compiled, arms=arms, evaluate=evaluation, missing=missing, assumed=is_assumed
+        name=domain.name,
+        stages=tuple(_list_stages(compiled, arms, {"audit": audit, "evaluate": evaluation})),
+        compile=compiled,
+        arms=arms,
+        audit=audit,
+        evaluate=evaluation,
+        missing=missing,
+        assumed=is_assumed,
     )
 
 
-def _estimate_many(domain: _Domain, out: Path, options: Part, assume: Assumed) -> CompileEstimate:
-    one = domain.recipes / "one.jsonl"
-    save_tasks(one, islice(_assume_tasks(assume), 1))
-    found = estimate_compile(domain.make_compile(out, {**options, "tasks": str(one)}))
-    counts = {name: getattr(found, name) for name in ("tasks", *Estimate.model_fields)}
-    return found.model_copy(update={name: n and n * assume.tasks for name, n in counts.items()})
+def _estimate_audit(config: AuditConfig, assume: Assumed | None) -> AuditEstimate | None:
+    """What an audit will take, None if it is done. Of assumed tasks, each takes what the second adds to the first."""
+    if assume is None or _is_audited(config):
+        return None if _is_audited(config) else estimate_audit(config)
+    size = min(config.limit or assume.tasks, assume.tasks)
+    first, second = (estimate_audit(replace(config, limit=limit)) for limit in (1, 2))
+    found: dict[str, Any] = {}
+    for name in ("tasks", "answers", *Estimate.model_fields):
+        one, two = getattr(first, name), getattr(second, name)
+        found[name] = None if one is None or two is None else one + (size - 1) * (two - one)
+    return first.model_copy(update=found)
 
 
 @contextmanager
@@ -360,8 +531,9 @@ def _noting(missing: dict[str, str], name: str) -> Iterator[None]:
 
 
 def _assume_tasks(assume: Assumed) -> Iterator[Task]:
-    """Tasks of the assumed size, all in two dimensions or one."""
-    criteria = tuple(Criterion(text=f"The answer names point {place}.", weight=1.0) for place in range(assume.criteria))
+    """Tasks of the assumed size, all in two dimensions or one, with every text that compiling can add."""
+    named = [f"The answer names point {place}." for place in range(assume.criteria)]
+    criteria = tuple(Criterion(text=text, weight=1.0, tags=(f"{LABEL_TAG}normal",)) for text in named)
     rubric, indices = Rubric(criteria=criteria), list(range(1, assume.criteria + 1))
     half = -(-len(indices) // 2)
     groups = [group for group in (indices[:half], indices[half:]) if group]
@@ -370,8 +542,22 @@ def _assume_tasks(assume: Assumed) -> Iterator[Task]:
     for place in range(assume.tasks):
         prompt = f"Prompt {place} ".ljust(assume.characters, "x")
         message = Message(role="user", content=prompt)
-        meta: dict[str, Any] = {"rewritten": [criterion.text for criterion in criteria]}
+        meta: dict[str, Any] = {"rewritten": named}
         yield Task(id=f"assumed-{place}", messages=(message,), rubric=rubric, protocol=protocol, meta=meta)
+
+
+def _assume_answers(domain: _Domain, assume: Assumed | None, place: Path) -> _Domain:
+    """The domain as it is planned in a folder, with stand-ins for files of answers that are not here."""
+    stand_in, arms = place / "answers.jsonl", dict(domain.arms)
+    for name, arm in domain.arms.items():
+        given = (arm.get("sft") or {}).get("data")
+        if assume is None or assume.answers is None or given is None or Path(given).exists():
+            continue
+        if not stand_in.exists():
+            rows = (divmod(number, assume.tasks) for number in range(assume.answers))
+            save_responses(stand_in, (Response(task_id=f"assumed-{n}", sample=k, text="Yes.") for k, n in rows))
+        arms[name] = {**arm, "sft": {**arm["sft"], "data": str(stand_in)}}
+    return replace(domain, arms=arms, recipes=place / (domain.name or "study"))
 
 
 def _choose(only: Sequence[str], domains: Sequence[_Domain]) -> tuple[tuple[Stage, ...], list[_Domain]]:
@@ -382,18 +568,16 @@ def _choose(only: Sequence[str], domains: Sequence[_Domain]) -> tuple[tuple[Stag
         raise ConfigError(f"--only {unknown[0]} names no stage, domain or arm", remedy=f"choose from {listed}")
     stages = tuple(stage for stage in STAGES if stage in only) or STAGES
     named = [domain for domain in domains if domain.name in only] or [*domains]
-    arms = {name for domain in named for name in domain.arms if name in only}
-    if not arms:
+    wanted = {name for domain in named for name in domain.arms if name in only}
+    if not wanted:
         return stages, named
-    return stages, [replace(domain, arms=_with_before(domain.arms, arms)) for domain in named]
-
-
-def _with_before(arms: Mapping[str, Part], wanted: set[str]) -> dict[str, Part]:
-    """The arms that are wanted, and those that they come after."""
-    needed = {*wanted}
-    while more := {str(arms[name]["after"]) for name in needed if name in arms and "after" in arms[name]} - needed:
-        needed |= more
-    return {name: arm for name, arm in arms.items() if name in needed}
+    chosen = []
+    for domain in named:
+        needed, arms = {*wanted}, domain.arms  # and the arms that these come after
+        while more := {str(arms[name]["after"]) for name in needed if name in arms and "after" in arms[name]} - needed:
+            needed |= more
+        chosen.append(replace(domain, arms={name: arm for name, arm in arms.items() if name in needed}))
+    return stages, chosen
 
 
 def _order(arms: Mapping[str, Part]) -> list[str]:

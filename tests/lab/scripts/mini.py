@@ -6,11 +6,13 @@ Its argument is a folder. The last line is JSON.
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from trl.experimental.sdft.sdft_trainer import DemonstrationTeacherContextBuilder
 
 from prorubric.files.read import read_rows
 from prorubric.files.write import write_json
@@ -25,7 +27,7 @@ from prorubric.rubric.base import render_config
 from prorubric.train import worker_trl
 from prorubric.train.recipe import list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder
-from prorubric.train.sampler import Sampled, TrimmedScores, sample_answers
+from prorubric.train.sampler import Sampled, TrimmedScores, generate, sample_policy
 from prorubric.train.trl import encode_prompt
 
 FEW = 50
@@ -123,8 +125,8 @@ def check_sampler() -> dict[str, Any]:
     torch.manual_seed(0)
     # Many ends, so lengths differ and rows are dropped at different times.
     ends = [END_TOKEN, *range(200, 240)]
-    sampled = sample_answers(model, prompts, limit=40, temperature=1.0, ends=ends)
-    greedy = sample_answers(model, prompts, limit=12, temperature=0.0, ends=[END_TOKEN])
+    sampled = sample_policy(model, prompts, limit=40, temperature=1.0, ends=ends)
+    greedy = sample_policy(model, prompts, limit=12, temperature=0.0, ends=[END_TOKEN])
     longest = max(map(len, prompts))
     padded = torch.tensor([[0] * (longest - len(prompt)) + prompt for prompt in prompts])
     mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
@@ -132,7 +134,7 @@ def check_sampler() -> dict[str, Any]:
         input_ids=padded, attention_mask=mask, max_new_tokens=12, do_sample=False, pad_token_id=0, eos_token_id=1
     )[:, longest:].tolist()
     theirs = [row[: row.index(END_TOKEN) + 1] if END_TOKEN in row else row for row in theirs]
-    drawn = sample_answers(model, [prompts[0]] * 4000, limit=1, temperature=0.7, ends=ends)
+    drawn = sample_policy(model, [prompts[0]] * 4000, limit=1, temperature=0.7, ends=ends)
     with torch.no_grad():
         chances = (model(torch.tensor([prompts[0]])).logits[0, -1] / 0.7).softmax(-1)
     counts = torch.bincount(torch.tensor(drawn.ids)[:, 0], minlength=len(chances)) / 4000
@@ -167,18 +169,19 @@ def train(folder: Path, recipe: Path, *changes: str) -> list[Path]:
             for number in range(run.settings.rollouts * size)
         )
         (path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        worker_trl.train(path)
+        worker_trl.train_folder(path)
         made.append(path)
     return made
 
 
 def check_training(folder: Path) -> dict[str, Any]:
-    """A base on 1,280 demonstrations, then two rollouts of two arms."""
+    """A base on 1,280 demonstrations, then two steps of an arm of each kind."""
     write_mini(folder, training=8, held_out=4, demos=1280)
     os.chdir(folder)
     (base,) = train(Path("runs/base"), Path("base.yaml"))
     small = ("rollouts=2", "prompts=4", "mini_batch=2", "per_device=16", "response_limit=40", "validate=no", "every=1")
-    arms = train(Path("runs/arms"), Path("arms.yaml"), *small, "sweep.method=[rubric-rl, prorubric]")
+    shown = watch_prompts()
+    arms = train(Path("runs/arms"), Path("arms.yaml"), *small, "sweep.method=[rubric-rl, prorubric, ruscarl]")
     language, found = make_language("triage-v1"), {}
     for arm in arms:
         rows = [row.value for path in sorted(arm.glob("rollouts/*")) for row in read_rows(path)]
@@ -189,7 +192,34 @@ def check_training(folder: Path) -> dict[str, Any]:
             "read": sum(sentence.move != END for sentence in said) / len(said),
             "state": json.loads((arm / "state.json").read_text())["state"],
         }
-    return {"base": [path.rollout for path in RunFolder(base).find_checkpoints()], "arms": found}
+    others = ("prompts=4", "mini_batch=2", "rollouts=2", "every=1", "validate=no", "sweep={}", "response_limit=40")
+    distil = ("method=opsd", "responses=1", "per_device=2")
+    supervise = ("method=sft", "sft.data=best.jsonl", "sft.batch=4", "sft.epochs=1", "per_device=4", "rate=2e-3")
+    for name, changes in {"opsd": distil, "sft": supervise}.items():
+        (path,) = train(Path(f"runs/{name}"), Path("arms.yaml"), *others, *changes)
+        steps = [row.value for row in read_rows(path / "steps.jsonl")]
+        state = json.loads((path / "state.json").read_text())["state"]
+        found[path.name] = {"steps": [row["step"] for row in steps if row["loss"] > 0], "state": state}
+    return {"base": [path.rollout for path in RunFolder(base).find_checkpoints()], "arms": found, "shown": shown}
+
+
+def watch_prompts() -> dict[str, list[int]]:
+    """Tokens of the prompts that the policy answers with a scaffold, and of what a teacher reads, as both go on."""
+    shown: dict[str, list[int]] = {"answered": [], "taught": []}
+    build = DemonstrationTeacherContextBuilder.build
+
+    def answer(trainer: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+        shown["answered"] += map(len, prompt_ids)
+        return generate(trainer, prompt_ids)
+
+    def teach(self: Any, prompts: Any, contexts: Any, *rest: Any) -> Any:
+        made = build(self, prompts, contexts, *rest)
+        shown["taught"] += made["teacher_attention_mask"].sum(1).tolist()
+        return made
+
+    worker_trl.generate = answer
+    DemonstrationTeacherContextBuilder.build = teach
+    return shown
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from prorubric.aggregate.advantages import group_advantages
 from prorubric.errors import ConfigError
 from prorubric.lab.schemes import find_lab_scheme, make_scorer
-from prorubric.lab.training import Ground, roll_out, train
+from prorubric.lab.training import Ground, roll_out, train_policy
 from prorubric.lab.world import END
 from prorubric.verbs.lab import LabCompareConfig, LabConfig, ReadConfig, compare_schemes, read_case, run_lab
 
@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def run_twice(ground: Ground) -> dict[str, object]:
-    runs = [train("prorubric", ground, seed, 2) for seed in (42, 42, 43)]
+    runs = [train_policy("prorubric", ground, seed, 2) for seed in (42, 42, 43)]
     first, again, other = (run.model_dump(exclude={"cpu_seconds", "seed"}) for run in runs)
     return {"same": first == again, "different": first != other}
 
@@ -79,7 +79,7 @@ def watch_updates(ground: Ground, scheme: str, steps: int) -> list[tuple[float, 
         seen.append((optimizer.param_groups[0]["lr"], torch.cat(weights)))
 
     hook = register_optimizer_step_post_hook(look)
-    train(scheme, ground, steps=steps)
+    train_policy(scheme, ground, steps=steps)
     hook.remove()
     return seen
 

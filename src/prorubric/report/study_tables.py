@@ -1,0 +1,384 @@
+"""The tables of a study that are scores on benchmarks, with the paper's figures next to ours.
+
+Scores are those of `Comparisons`. A row that only the paper has is `not run`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from prorubric.audit.paper import load_paper
+from prorubric.evaluate.compare import AVERAGED
+from prorubric.evaluate.sides import SideResult
+from prorubric.evaluate.statistics import Spread
+from prorubric.report.evaluation_tables import AVERAGE, Row, Sheet, title_of
+from prorubric.report.numbers import plain
+from prorubric.report.plots import Figure, ScatterMark, draw_scatter
+from prorubric.report.study_results import NOT_RUN, PAPER_ARMS, DomainResults, Made, StudyResults, find_paper_key
+
+_MAIN = ("base", "sft", "opsd", "additive", "ruscarl", "prorubric")
+_NOT_SCORES = ("probe", "pairs")
+_PAIR = ("additive", "prorubric")
+_THEIRS = "the paper's, each method once"
+# By benchmark, its name among the paper's sizes of common sets, by role of the judge.
+_SIZES = {
+    "healthbench": ("healthbench_full_lite", "healthbench_full_pro"),
+    "healthbench-consensus": (None, "healthbench_consensus_common"),
+}
+
+
+class Line(NamedTuple):
+    """A row of a table: a method of the study, of the paper, or of both."""
+
+    name: str
+    key: str
+    """Among the paper's figures; empty if it has none."""
+    method: str | None
+    """As the study calls it; None if it is only in the paper."""
+
+
+def list_lines(domain: DomainResults | None, keys: Iterable[str], *, more: bool = True) -> list[Line]:
+    """The paper's rows in its order, then the other methods of the study, unless only the paper's are wanted."""
+    methods = {find_paper_key(method) or method: method for method in (domain.methods if domain else ())}
+    wanted = [*keys]
+    lines = [Line(methods.get(key) or PAPER_ARMS[key], key, methods.get(key)) for key in wanted]
+    rest = [Line(method, find_paper_key(method), method) for key, method in methods.items() if key not in wanted]
+    return lines + rest if more or not wanted else lines
+
+
+def say_state(*ours: object) -> str:
+    """`not run` if the study has none of these figures."""
+    return NOT_RUN if all(value is None for value in ours) else ""
+
+
+def _find(domain: DomainResults, benchmark: str, judge: str, method: str | None) -> SideResult | None:
+    return domain.find_side(benchmark, judge, method) if method and judge else None
+
+
+def _find_mean(domain: DomainResults, benchmark: str, judge: str, method: str | None) -> float | None:
+    side = _find(domain, benchmark, judge, method)
+    return side.mean if side else None
+
+
+def make_main(results: StudyResults) -> Made:
+    """Every method on every benchmark, and the average of the seven."""
+    judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
+    own = [table.benchmark for table in judged if not table.benchmark.startswith(_NOT_SCORES)]
+    averaged = [name for name in AVERAGED if results.paper or name in own]
+    rest = [name for name in dict.fromkeys(own) if name not in AVERAGED]
+    benchmarks = [*averaged, *([AVERAGE] if averaged else []), *rest]
+    figures: dict[str, Any] = load_paper()["main_results"].get(results.paper_model, {})
+    lines = [line for domain in results.domains for line in list_lines(domain, _MAIN if figures else ())]
+    ran = {line.key for line in lines if line.method}
+    rows: list[Row] = []
+    for line in dict.fromkeys(line for line in lines if line.method or line.key not in ran):
+        scores = {name: _score(results, name, line.method) for name in benchmarks if name != AVERAGE}
+        scores[AVERAGE] = _average([scores[name] for name in averaged])
+        spreads = {name: Spread.of([*scores[name].values()]) if scores[name] else None for name in benchmarks}
+        ours = {title_of(name): spread and spread.mean for name, spread in spreads.items()}
+        sds = {f"{title_of(name)} sd": spread and spread.sd for name, spread in spreads.items()}
+        rows.append({"method": line.name, "of": "ours", **ours, **sds, "state": say_state(*ours.values())})
+        if printed := figures.get("rubric_rl" if line.key == "additive" else line.key):
+            theirs = {title_of(name): printed.get(name.replace("-", "_")) for name in benchmarks}
+            rows.append({"method": line.name, "of": "paper", **theirs, **dict.fromkeys(sds), "state": ""})
+    return Made(Sheet("main", rows, {"method": 0, "of": 0, **{title_of(name): 1 for name in benchmarks}}))
+
+
+def _score(results: StudyResults, benchmark: str, method: str | None) -> dict[str, float]:
+    """By seed, what a method has on a benchmark by the strict judge, as the benchmark prints it."""
+    for domain in results.domains if method else ():
+        if table := domain.find_table(benchmark, domain.strict):
+            arms = [arm for arm in table.arms if arm.method == method]
+            if arms:
+                return {str(arm.seed): arm.headline for arm in arms if arm.headline is not None}
+    return {}
+
+
+def _average(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """By seed, the mean over benchmarks; only for seeds that have all of them."""
+    seeds = [seed for seed in (scores[0] if scores else {}) if all(seed in own for own in scores)]
+    return {seed: sum(own[seed] for own in scores) / len(scores) for seed in seeds}
+
+
+def make_plane(results: StudyResults) -> Made:
+    """Coverage against appropriateness of every medical policy."""
+    domain, rows, points = results.clinic, list[Row](), list[_Point]()
+    if results.paper_model == "Qwen3-8B":
+        main, consensus = load_paper()["main_results"]["Qwen3-8B"], load_paper()["consensus_8b"]
+        names = {key: "rubric_rl" if key == "additive" else key for key in consensus}
+        theirs = {key: (main.get(names[key], {}).get("healthbench"), c) for key, c in consensus.items()}
+    else:
+        small = results.find_small("medical_ablations_4b_full")
+        theirs = {key: (own.get("g_pro"), own["c_pro"]) for key, own in small.items()}
+    for line in list_lines(domain, theirs):
+        axes = (domain.place.coverage, domain.place.appropriateness)
+        g, c = (_find_mean(domain, name, domain.strict, line.method) for name in axes)
+        paper_g, paper_c = theirs.get(line.key, (None, None))
+        row = {"method": line.name, "coverage": g, "appropriateness": c}
+        rows.append(row | {"paper coverage": paper_g, "paper appropriateness": paper_c, "state": say_state(g, c)})
+        points += [_Point(line.name, g, c), _Point(None, paper_g, paper_c)]
+    shown = {"method": 0, "coverage": 1, "appropriateness": 1, "paper coverage": 1, "paper appropriateness": 1}
+    return Made(Sheet("plane", rows, shown), _draw_points("coverage across, appropriateness up", points, 1))
+
+
+class _Point(NamedTuple):
+    """A mark of a scatter plot that may not be known; without a name it is the paper's."""
+
+    name: str | None
+    x: float | None
+    y: float | None
+
+
+def _draw_points(label: str, points: Iterable[_Point], digits: int) -> Figure | None:
+    known = [(point.name, point.x, point.y) for point in points if point.x is not None and point.y is not None]
+    names = dict.fromkeys(name for name, _, _ in known if name is not None)
+    places: dict[str | None, int | None] = {name: place for place, name in enumerate(names)} | {None: None}
+    marks = [ScatterMark(places[name], x, y) for name, x, y in known]
+    if not marks:
+        return None
+    legend = {name or _THEIRS: places[name] for name in (*names, None) if any(name == own for own, _, _ in known)}
+    shapes = draw_scatter(marks, lambda value: f"{value:,.{digits}f}" if value is not None else "", plain)
+    return Figure(label, "scatter", shapes, legend)
+
+
+def make_ablations(results: StudyResults) -> Made:
+    """What each change of the reward does to appropriateness and coverage, by the strict judge."""
+    domain, rows, small = results.clinic, list[Row](), results.find_small("medical_ablations_4b")
+    for line in list_lines(domain, small, more=False):
+        c, g = (
+            _find(domain, benchmark, domain.strict, line.method)
+            for benchmark in (domain.place.appropriateness, domain.place.coverage)
+        )
+        printed = small.get(line.key, {})
+        rows.append(
+            {"method": line.name, "c": c and c.mean, "c sd": c and c.sd, "g": g and g.mean, "g sd": g and g.sd}
+            | {"seeds": len(c.by_seed) if c else None}
+            | {f"paper {name}": printed.get(name.replace(" sd", "_std")) for name in ("c", "c sd", "g", "g sd")}
+            | {"state": say_state(c, g)}
+        )
+    figures = dict.fromkeys(("c", "c sd", "g", "g sd"), 1)
+    shown = {"method": 0, **figures, "seeds": 0, **{f"paper {name}": 1 for name in figures}}
+    return Made(Sheet("ablations", rows, shown))
+
+
+def make_full_ablations(results: StudyResults) -> Made:
+    """Both axes under both judges, and the length of the answers."""
+    domain, rows, small = results.clinic, list[Row](), results.find_small("medical_ablations_4b_full")
+    axes = {"g": domain.place.coverage, "c": domain.place.appropriateness}
+    judges = {"lenient": (domain.lenient, "lite"), "strict": (domain.strict, "pro")}
+    for line in list_lines(domain, small):
+        printed, ours, sds, theirs = small.get(line.key, {}), {}, {}, {}
+        for axis, benchmark in axes.items():
+            for role, (judge, suffix) in judges.items():
+                side = _find(domain, benchmark, judge, line.method)
+                ours[f"{axis} {role}"] = side and side.mean
+                sds[f"{axis} {role} sd"] = side and side.sd
+                theirs[f"paper {axis} {role}"] = printed.get(f"{axis}_{suffix}")
+        last = _find(domain, axes["c"], domain.strict, line.method)
+        rows.append(
+            {"method": line.name, **ours, **sds, "characters": last and last.characters}
+            | {"seeds": len(last.by_seed) if last else None, **theirs}
+            | {"paper characters": _thousands(printed), "paper seeds": printed.get("n_seeds")}
+            | {"state": say_state(*ours.values())}
+        )
+    heads = [f"{axis} {role}" for axis in axes for role in judges]
+    shown = {"method": 0, **dict.fromkeys(heads, 1), "characters": 0, "seeds": 0}
+    shown |= {f"paper {head}": 1 for head in heads} | {"paper characters": 0}
+    return Made(Sheet("ablations-full", rows, shown))
+
+
+def _thousands(printed: Mapping[str, Any]) -> float | None:
+    length = printed.get("mean_chars_k")
+    return None if length is None else 1000 * length
+
+
+def make_length(results: StudyResults) -> Made:
+    """The length of the answers against appropriateness, by both judges."""
+    domain, rows, points = results.clinic, list[Row](), list[_Point]()
+    small, c = results.find_small("medical_ablations_4b_full"), domain.place.appropriateness
+    for line in list_lines(domain, small):
+        strict, lenient = (_find_mean(domain, c, judge, line.method) for judge in (domain.strict, domain.lenient))
+        side, printed = _find(domain, c, domain.strict, line.method), small.get(line.key, {})
+        length = side.characters if side else None
+        rows.append(
+            {"method": line.name, "characters": length, "c strict": strict}
+            | {"c lenient": lenient, "paper characters": _thousands(printed)}
+            | {"paper c strict": printed.get("c_pro"), "paper c lenient": printed.get("c_lite")}
+            | {"state": say_state(strict)}
+        )
+        points.append(_Point(line.name, length, strict))
+        points.append(_Point(None, _thousands(printed), printed.get("c_pro")))
+    heads = ("c strict", "c lenient")
+    shown = {"method": 0, "characters": 0, **dict.fromkeys(heads, 1), "paper characters": 0}
+    shown |= {f"paper {head}": 1 for head in heads}
+    # The lab's answers are a hundred times as short as the paper's: on one axis nothing could be read.
+    drawn = [point for point in points if point.name is not None or results.paper != "mini"]
+    return Made(Sheet("length", rows, shown), _draw_points("characters across, appropriateness up", drawn, 0))
+
+
+def make_seeds_benchmarks(results: StudyResults) -> Made:
+    """Rubric-RL and ProRubric on every benchmark seed by seed, and their paired difference."""
+    small = results.find_small("per_seed_domains_4b")
+    main = load_paper()["main_results"]["Qwen3-4B"] if small else {}
+    judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
+    own = [table.benchmark for table in judged if not table.benchmark.startswith(_NOT_SCORES)]
+    wanted = [name for name in AVERAGED if small or name in own]
+    rows: list[Row] = []
+    seeds = _list_seeds(results)
+    methods = {key: next((m for domain in results.domains if (m := domain.find_method(key))), None) for key in _PAIR}
+    scores = {
+        key: {name: _score(results, name, method) for name in dict.fromkeys([*wanted, *own])}
+        for key, method in methods.items()
+    }
+    for own_scores in scores.values():
+        own_scores[AVERAGE] = _average([own_scores[name] for name in wanted])
+    for name in [*wanted, *([AVERAGE] if wanted else []), *(name for name in dict.fromkeys(own) if name not in wanted)]:
+        key = name.replace("-", "_")
+        printed = small.get(key, {})
+        names = {"additive": "rubric_rl", "prorubric": "prorubric"}
+        theirs = {own: _Printed(printed.get(own, ()), main.get(names[own], {}).get(key)) for own in _PAIR}
+        gap = _Printed((), printed.get("difference"))
+        rows += _list_seed_rows(
+            {"benchmark": title_of(name)}, [scores[own][name] for own in _PAIR], [*theirs.values(), gap], seeds
+        )
+    return Made(Sheet("seeds-benchmarks", rows, _show_seeds("benchmark", seeds)))
+
+
+def make_seeds_consensus(results: StudyResults) -> Made:
+    """Appropriateness of Rubric-RL and ProRubric seed by seed under both judges, and their paired difference."""
+    domain, seeds, rows = results.clinic, _list_seeds(results), list[Row]()
+    small, full = results.find_small("per_seed_ablations_4b"), results.find_small("medical_ablations_4b_full")
+    gaps = results.find_small("per_seed_consensus_difference_4b")
+    for judge, column in ((domain.strict, "c_pro"), (domain.lenient, "c_lite")):
+        if not judge and not small:
+            continue
+        sides = [_find(domain, domain.place.appropriateness, judge, domain.find_method(key)) for key in _PAIR]
+        theirs = [_Printed(small[key][column], full[key][column]) if small else _Printed() for key in _PAIR]
+        gap = _Printed(gaps[column]["by_seed"], gaps[column]["mean"]) if gaps else _Printed()
+        role = "strict" if column == "c_pro" else "lenient"
+        ours = [side.by_seed if side else {} for side in sides]
+        rows += _list_seed_rows({"judge": role}, ours, [*theirs, gap], seeds)
+    return Made(Sheet("seeds-consensus", rows, _show_seeds("judge", seeds)))
+
+
+def make_seeds_ablations(results: StudyResults) -> Made:
+    """Every ablation seed by seed: appropriateness under both judges, and coverage under the lenient one."""
+    domain, seeds, rows = results.clinic, _list_seeds(results), list[Row]()
+    small, full = results.find_small("per_seed_ablations_4b"), results.find_small("medical_ablations_4b_full")
+    measures = {
+        "c strict": (domain.place.appropriateness, domain.strict, "c_pro"),
+        "c lenient": (domain.place.appropriateness, domain.lenient, "c_lite"),
+        "g lenient": (domain.place.coverage, domain.lenient, "g_lite"),
+    }
+    for line in list_lines(domain, small):
+        for name, (benchmark, judge, column) in measures.items():
+            side = _find(domain, benchmark, judge, line.method)
+            printed = small.get(line.key, {}).get(column, ())
+            if side or printed:
+                theirs = _Printed(printed, full.get(line.key, {}).get(column))
+                place = {"method": line.name, "measure": name}
+                rows.append(place | _lay_seeds(side.by_seed if side else {}, theirs, seeds))
+    return Made(Sheet("seeds-ablations", rows, {"method": 0, **_show_seeds("measure", seeds, method=False)}))
+
+
+class _Printed(NamedTuple):
+    """What the paper prints seed by seed, and as the mean."""
+
+    by_seed: Sequence[float] = ()
+    mean: float | None = None
+
+
+def _list_seeds(results: StudyResults) -> list[str]:
+    """The seeds of the study, and of the paper if it is compared with the one that prints them."""
+    judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
+    own = {str(arm.seed) for table in judged for arm in table.arms if arm.seed is not None}
+    return sorted({*own, *map(str, load_paper()["seeds"] if results.find_small("per_seed_domains_4b") else ())})
+
+
+def _list_seed_rows(
+    place: Row, ours: Sequence[Mapping[str, float]], theirs: Sequence[_Printed], seeds: Sequence[str]
+) -> list[Row]:
+    """Rubric-RL, ProRubric, and the second minus the first on the seeds that both have."""
+    first, second = ours
+    gap = {seed: second[seed] - first[seed] for seed in first if seed in second}
+    names = (*(PAPER_ARMS[key] for key in _PAIR), "difference")
+    return [
+        {**place, "method": name, **_lay_seeds(own, printed, seeds)}
+        for name, own, printed in zip(names, (first, second, gap), theirs, strict=True)
+    ]
+
+
+def _lay_seeds(ours: Mapping[str, float], theirs: _Printed, seeds: Sequence[str]) -> dict[str, object]:
+    spread = Spread.of([*ours.values()]) if ours else None
+    printed = dict(zip(map(str, load_paper()["seeds"]), theirs.by_seed, strict=False))
+    return {
+        **{f"seed {seed}": ours.get(seed) for seed in seeds},
+        "mean": spread and spread.mean,
+        "sd": spread and spread.sd,
+        **{f"paper {seed}": printed.get(seed) for seed in seeds},
+        "paper mean": theirs.mean,
+        "state": say_state(spread),
+    }
+
+
+def _show_seeds(first: str, seeds: Sequence[str], *, method: bool = True) -> dict[str, int]:
+    names = [first, *(["method"] if method else [])]
+    figures = [*(f"seed {seed}" for seed in seeds), "mean", "sd", *(f"paper {seed}" for seed in seeds), "paper mean"]
+    return dict.fromkeys(names, 0) | dict.fromkeys(figures, 1)
+
+
+def make_cross_judge(results: StudyResults) -> Made:
+    """Appropriateness under a judge of another family, and whether it ranks the methods alike."""
+    domain, rows = results.clinic, list[Row]()
+    scores, items = results.find_small("gpt_crosscheck_c"), results.find_small("gpt_crosscheck_items")
+    strict = results.find_small("medical_ablations_4b_full")
+    c, found = domain.place.appropriateness, domain.comparisons
+    # Without a third judge, the lenient one is another family's.
+    judges = domain.others or ([domain.lenient] if domain.lenient else [""])
+    for judge in judges:
+        table = domain.find_table(c, judge) if judge else None
+        for line in list_lines(domain, scores):
+            ours, main = (_find(domain, c, name, line.method) for name in (judge, domain.strict))
+            rows.append(
+                {"judge": judge, "method": line.name, "score": ours and ours.mean, "strict": main and main.mean}
+                | {"items": table.common if table and ours else None, "rho": None, "low": None, "high": None}
+                | {"paper score": scores.get(line.key)}
+                | {"paper strict": strict[line.key]["c_pro"] if line.key in scores else None}
+                | {"paper items": items.get(line.key), "paper rho": None, "state": say_state(ours)}
+            )
+        pair = {judge, domain.strict}
+        rank = next(
+            (r for r in (found.ranks if found else ()) if r.benchmark == c and {r.first, r.second} == pair), None
+        )
+        rows.append(
+            {"judge": judge, "method": "Spearman's ρ", **dict.fromkeys(("score", "strict"))}
+            | {"items": rank and rank.items, "rho": rank and rank.rho, "low": rank and rank.low}
+            | {"high": rank and rank.high, **dict.fromkeys(("paper score", "paper strict", "paper items"))}
+            | {"paper rho": results.find_small("gpt_crosscheck_spearman").get("rho"), "state": say_state(rank)}
+        )
+    shown = {"judge": 0, "method": 0, "score": 1, "strict": 1, "items": 0, "rho": 2, "low": 2, "high": 2}
+    shown |= {"paper score": 1, "paper strict": 1, "paper items": 0, "paper rho": 2}
+    return Made(Sheet("cross-judge", rows, shown))
+
+
+def make_sizes(results: StudyResults) -> Made:
+    """How many items every table compares, of how many."""
+    sizes, rows = load_paper()["eval_set_sizes"] if results.paper else {}, list[Row]()
+    for name, domain in results.list_domains():
+        for table in domain.comparisons.tables if domain and domain.comparisons else ():
+            lite, pro = _SIZES.get(table.benchmark, (None, table.benchmark.replace("-", "_")))
+            if table.benchmark.startswith("probe"):
+                pro = "probe_prompts_per_domain"
+            is_lenient = domain is not None and table.judge == domain.lenient != ""
+            paper = sizes.get(lite if is_lenient else pro)
+            place = {"domain": name, "benchmark": title_of(table.benchmark), "judge": table.judge}
+            counts = {"pool": table.pool, "answered": table.answered, "common": table.common}
+            rows.append(place | counts | {"paper common": paper, "state": ""})
+    ran = {row["benchmark"] for row in rows}
+    for benchmark in (*AVERAGED, "healthbench-consensus") if sizes else ():
+        if title_of(benchmark) not in ran:
+            pro = _SIZES.get(benchmark, (None, benchmark.replace("-", "_")))[1]
+            empty = dict.fromkeys(("pool", "answered", "common"))
+            place = {"domain": "", "benchmark": title_of(benchmark), "judge": ""}
+            rows.append(place | empty | {"paper common": sizes.get(pro), "state": NOT_RUN})
+    shown = dict.fromkeys(("domain", "benchmark", "judge", "pool", "answered", "common", "paper common"), 0)
+    return Made(Sheet("sizes", rows, shown))

@@ -1,0 +1,64 @@
+"""The page of a study: every table with what it is of, marked where nothing was run; and the files next to it."""
+
+import csv
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from prorubric.report.study_page import write_study_report
+from prorubric.report.study_registry import GENERATORS
+
+from .study import load, write_evaluation
+
+VALUES = {("healthbench", "pro"): [20, 30, 34, 36, 40], ("healthbench-consensus", "pro"): [50, 20, 26, 36, 46]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_evaluation(tmp_path, VALUES)
+    return tmp_path
+
+
+def test_a_report_has_a_csv_and_a_latex_file_for_every_table_and_one_page(folder: Path) -> None:
+    report = write_study_report(folder, load(folder))
+    expected = [f"{one.name}.{suffix}" for one in GENERATORS for suffix in ("csv", "tex")]
+    assert [Path(name).name for name in report.tables] == expected
+    assert {"plane.svg", "length.svg"} <= {Path(name).name for name in report.figures}
+    with (folder / "tables/ablations.csv").open(newline="") as stream:
+        rows = {row["method"]: row for row in csv.DictReader(stream)}
+    assert (rows["Rubric-RL"]["c"], rows["Rubric-RL"]["paper c"], rows["Rubric-RL"]["state"]) == ("23.0", "26.0", "")
+    assert (rows["Implicit"]["c"], rows["Implicit"]["paper c"], rows["Implicit"]["state"]) == ("", "36.7", "not run")
+    latex = (folder / "tables/ablations.tex").read_text()
+    assert r"Rubric-RL & 23.0 & 4.2 & 32.0 & 2.8 & 2 & 26.0 & 2.2 & 32.1 & 1.2 \\" in latex
+    assert r"\caption{Medical ablations (4B). Appropriateness c" in latex
+
+
+def test_the_page_says_what_its_figures_are_of_and_what_was_not_run(folder: Path) -> None:
+    page = Path(write_study_report(folder, load(folder, "mini")).page).read_text()
+    assert "<h2>Medical ablations (mini)</h2>" in page
+    assert "7 rows not run" in page  # the nine rewards of the table without Rubric-RL and ProRubric
+    assert [f'<section id="{one.name}">' in page for one in GENERATORS] == [True] * len(GENERATORS)
+
+
+def test_a_figure_stands_alone_in_its_file(folder: Path) -> None:
+    write_study_report(folder, load(folder))
+    drawing = ElementTree.parse(folder / "figures/plane.svg").getroot()
+    space = {"svg": "http://www.w3.org/2000/svg"}
+    assert drawing.findtext("svg:title", namespaces=space) == "Coverage and appropriateness (4B)"
+    names = [text.text for text in drawing.findall("svg:text", space)]
+    assert names[1:] == ["base", "Rubric-RL", "ProRubric", "the paper's, each method once"]
+
+
+def test_a_table_that_has_no_row_any_more_is_removed(folder: Path) -> None:
+    write_study_report(folder, load(folder))
+    assert (folder / "tables/physicians.csv").exists()
+    report = write_study_report(folder, load(folder, None))
+    assert not (folder / "tables/physicians.csv").exists()
+    assert not (folder / "tables/physicians.tex").exists()
+    assert "Nothing yet for" in Path(report.page).read_text()
+
+
+def test_names_are_escaped_on_the_page(tmp_path: Path) -> None:
+    results = load(tmp_path, name="<b>mine</b>")
+    assert "<b>mine</b>" not in Path(write_study_report(tmp_path, results).page).read_text()
