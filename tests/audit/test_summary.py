@@ -6,7 +6,7 @@ from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import MadeEdit, NotMade
 from prorubric.audit.records import NamingPrice
-from prorubric.audit.summary import Found, gather_rewards, summarize
+from prorubric.audit.summary import Found, gather_rewards, summarize_audit
 from tests.audit.shapes import make_responses, make_tasks
 
 CONTROLS = ("again", "garbage", "other-answer")
@@ -30,7 +30,7 @@ def make_cases() -> list[AuditCase]:
 
 def summarize_cases(cases: list[AuditCase], **prices: list[NamingPrice]) -> dict[str, object]:
     config = AuditConfig("tasks.jsonl", resamples=100)
-    return summarize(Found(cases, ("additive",), KINDS, (), prices.get("prices", []), []), config)
+    return summarize_audit(Found(cases, ("additive",), KINDS, (), prices.get("prices", []), []), config)
 
 
 def test_scores_become_arrays_with_gaps_where_nothing_is_known() -> None:
@@ -91,7 +91,7 @@ def test_what_the_same_verdicts_pass_under_one_scheme_is_not_held_against_the_ju
             # Under the groups hardly an answer earns anything, so that garbage cannot earn less.
             earned["conjunctive"] = 0.5 if name == "answer" and case is cases[0] else 0.0
     config = AuditConfig("tasks.jsonl", resamples=100)
-    found = summarize(Found(cases, ("additive", "conjunctive"), KINDS, (), [], []), config)
+    found = summarize_audit(Found(cases, ("additive", "conjunctive"), KINDS, (), [], []), config)
     garbage = next(c for c in found["checks"] if (c.scheme, c.check) == ("conjunctive", "garbage"))
     assert (found["alive"], garbage.passed, garbage.tested) == (True, True, False)
     assert garbage.finding.endswith("; the same verdicts pass under additive, so the judge is alive")
@@ -106,5 +106,5 @@ def test_what_fails_under_every_scheme_is() -> None:
         for earned in case.scores.values():
             earned["additive"] = earned["conjunctive"] = 0.0
     config = AuditConfig("tasks.jsonl", resamples=100)
-    found = summarize(Found(cases, ("additive", "conjunctive"), KINDS, (), [], []), config)
+    found = summarize_audit(Found(cases, ("additive", "conjunctive"), KINDS, (), [], []), config)
     assert [line.pays_for_padding for line in found["headline"]] == ["no verdict", "no verdict"]

@@ -64,7 +64,7 @@ def test_a_word_changed_elsewhere_is_found(kind: EditName) -> None:
 def test_what_is_appended_is_a_paragraph_of_its_own(kind: EditName) -> None:
     edit = GOOD[kind]
     glued = make_edit(kind, edit.text.replace("if you can.\n\n", "if you can. "), edit.criteria)
-    assert check(glued) == "the addition is no paragraph of its own"
+    assert check(glued) == "the addition is not a separate paragraph"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_is_appended_is_a_paragraph_of_its_own(kind: EditName) -> None:
             "in-part",
             "States that a rectal thermometer gives the most reliable reading.",
             (4,),
-            "the whole criterion is said",
+            "the text says the whole criterion",
         ),
         ("in-part", HALF, (2, 3), "the number of criteria aimed at is not allowed"),
         ("add-substance", SUBSTANCE, (3,), "the number of criteria aimed at is not allowed"),

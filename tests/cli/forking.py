@@ -28,7 +28,7 @@ from typing import IO, Self
 ADDRESS = "PRORUBRIC_TEST_FORKS"
 """The environment variable with the path of the socket."""
 
-_VERBS = ("lint", "convert", "compile", "judge", "score", "audit", "calibrate", "demo", "serve")
+_VERBS = ("lint", "check", "convert", "compile", "judge", "score", "audit", "calibrate", "demo", "serve")
 _ALSO_LOADED = (
     "aiohttp",
     "pandas",

@@ -15,7 +15,10 @@ from tests.cli.program import PROGRAM, make_environment, run_in_terminal, run_pr
 from tests.thorough import parametrize_sparingly
 
 CLEAN = ("clean", [("Tells her to rest", 2.0), ("Explains the dose", 1.0)])
-COMMANDS = "commands: lint, convert, compile, judge, score, audit, calibrate, serve, train, evaluate, study, lab, demo"
+COMMANDS = (
+    "commands: lint, check, convert, compile, judge, score, audit, "
+    "calibrate, serve, train, evaluate, study, report, lab, view, schema, demo"
+)
 UNKNOWN = "prorubric judge: unknown option"
 WRONG = ("wrong", [("Tells her to rest", 2.0), ("Clarity", 1.0)])
 

@@ -9,7 +9,7 @@ import pytest
 from prorubric.cli.app import run
 from prorubric.cli.lab import print_comparison, print_tables
 from prorubric.cli.output import make_console
-from prorubric.lab.summary import LabResult, summarize
+from prorubric.lab.summary import LabResult, summarize_lab
 from tests.lab.results import make_base, make_run, write_folder
 
 
@@ -81,7 +81,7 @@ def test_training_without_torch_names_the_extra(tmp_path: Path, capsys: pytest.C
 def make_result(schemes: dict[str, float]) -> LabResult:
     """Schemes with what their `c` ends at, one seed each."""
     runs = [make_run(name, 42, {0: 0.6, 50: 0.5, 300: c}, g=c) for name, c in schemes.items()]
-    return summarize(make_base(list(schemes)), runs)
+    return summarize_lab(make_base(list(schemes)), runs)
 
 
 def test_a_table_of_a_few_schemes_makes_nothing_of_their_ranks(capsys: pytest.CaptureFixture[str]) -> None:

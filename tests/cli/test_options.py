@@ -25,7 +25,7 @@ def test_leaves_of_the_extra_body_are_read_as_json(given: dict[str, object], rea
     assert read_http(DemoConfig(http=HttpConfig(extra_body=given))).http.extra_body == read
 
 
-VERBS = ["lint", "convert", "compile", "judge", "score", "audit", "calibrate", "serve", "demo",
+VERBS = ["lint", "check", "convert", "compile", "judge", "score", "audit", "calibrate", "serve", "demo",
          "lab run", "lab compare", "lab read", "lab mini", "lab worlds"]  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def test_only_flags_that_are_on_by_default_have_a_negative(verb: str, capsys: py
     assert found <= {"--no-show-weights", "--no-retry-on-text", "--no-figures"}
 
 
-@pytest.mark.parametrize("verb", ["lint", "convert", "compile", "judge", "audit"])
+@pytest.mark.parametrize("verb", ["lint", "check", "convert", "compile", "judge", "audit"])
 def test_verbs_that_read_tasks_take_the_same_options(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = read_help(verb, capsys)
     assert [name for name in ("--format", "--subset", "--split", "--tiers", "--strict") if name not in shown] == []

@@ -242,7 +242,7 @@ BROKEN: list[tuple[TextName, object, Fault]] = [
     (
         "required",
         {"labels": {"1": "optional", "2": "optional", "3": "optional"}},
-        Fault("nothing required", "No item is required; an answer that meets none of them is no answer."),
+        Fault("nothing required", "No item is required; an answer that meets none of them is not an answer."),
     ),
 ]
 

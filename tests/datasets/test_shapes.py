@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Message
 from prorubric.datasets.shapes import (
     TIER_WEIGHTS,
-    Item,
+    RawCriterion,
     make_meta,
     make_rubric,
     parse_messages,
@@ -24,7 +24,7 @@ from prorubric.errors import RubricError
 from tests.strategies import json_values, texts, weights
 
 
-def one(value: Any) -> Item:
+def one(value: Any) -> RawCriterion:
     """The only item of a rubric with one entry."""
     (item,) = read_items([value])
     return item
@@ -99,7 +99,7 @@ class TestItems:
         "key", ["criterion", "description", "text", "rubric_item", "item", "requirement", "rubric", "title"]
     )
     def test_the_text_is_found_under_every_name(self, key: str) -> None:
-        assert one({key: "Says no", "weight": 2}) == Item("Says no", 2.0, None, ())
+        assert one({key: "Says no", "weight": 2}) == RawCriterion("Says no", 2.0, None, ())
 
     @pytest.mark.parametrize("key", ["weight", "points", "max_points"])
     @pytest.mark.parametrize("number", [3, 3.0, "3", "3.0", " +3 "])
@@ -157,14 +157,16 @@ class TestItems:
         value: Any = [{"criterion": "Says no", "points": 5}]
         for _ in range(layers):
             value = json.dumps(value)
-        assert list(read_items(value)) == [Item("Says no", 5.0, None, ())]
+        assert list(read_items(value)) == [RawCriterion("Says no", 5.0, None, ())]
 
     def test_a_criterion_may_be_json_text_inside_the_list(self) -> None:
-        assert one('{"criterion": "Says no", "points": 5}') == Item("Says no", 5.0, None, ())
+        assert one('{"criterion": "Says no", "points": 5}') == RawCriterion("Says no", 5.0, None, ())
 
     @pytest.mark.parametrize("key", ["criteria", "items", "rubrics", "rubric"])
     def test_a_rubric_may_be_an_object_that_holds_the_list(self, key: str) -> None:
-        assert list(read_items({key: [{"criterion": "Says no", "points": 5}]})) == [Item("Says no", 5.0, None, ())]
+        assert list(read_items({key: [{"criterion": "Says no", "points": 5}]})) == [
+            RawCriterion("Says no", 5.0, None, ())
+        ]
 
     @pytest.mark.parametrize("value", [None, [], {}, "", "Says no", 5, "[]", "{}"])
     def test_what_is_not_a_list_of_criteria_is_refused(self, value: object) -> None:
@@ -217,10 +219,12 @@ class TestTiers:
         "text", ["[Hard Rule] Says no", "Says no [Hard Rule]", "1. [hard rule]: Says no", "- [HARD RULE] Says no"]
     )
     def test_a_tier_stands_at_either_end_of_the_text(self, text: str) -> None:
-        assert one(text) == Item("Says no", None, "hard rule", ("tier:hard rule",))
+        assert one(text) == RawCriterion("Says no", None, "hard rule", ("tier:hard rule",))
 
     def test_brackets_in_the_middle_of_a_sentence_belong_to_it(self) -> None:
-        assert one("Marks it with [Important] in red") == Item("Marks it with [Important] in red", None, None, ())
+        assert one("Marks it with [Important] in red") == RawCriterion(
+            "Marks it with [Important] in red", None, None, ()
+        )
 
     @pytest.mark.parametrize("key", ["tier", "category", "importance", "importance_level", "level"])
     def test_a_tier_is_found_under_every_name(self, key: str) -> None:
@@ -238,10 +242,10 @@ class TestTiers:
 
     @pytest.mark.parametrize("prefix", ["Points: -9, Item: ", "points:-9; criterion: ", "Point : -9.0 , item:"])
     def test_points_may_be_written_before_the_text(self, prefix: str) -> None:
-        assert one(f"{prefix}Sells something") == Item("Sells something", -9.0, None, ())
+        assert one(f"{prefix}Sells something") == RawCriterion("Sells something", -9.0, None, ())
 
     def test_a_number_wins_over_points_in_the_text(self) -> None:
-        assert one({"criterion": "Points: 3, Item: Says no", "points": 5}) == Item("Says no", 5.0, None, ())
+        assert one({"criterion": "Points: 3, Item: Says no", "points": 5}) == RawCriterion("Says no", 5.0, None, ())
 
     def test_a_text_that_is_nothing_but_its_tier_is_refused(self) -> None:
         with pytest.raises(RubricError, match=r"criterion 1: .*text is blank"):
@@ -278,13 +282,13 @@ class TestDimensions:
     def test_each_key_of_an_object_may_name_a_dimension(self) -> None:
         value = {"Safety": {"weight": 2, "criteria": [{"criterion": "a", "weight": 3}]}, "Style": {"items": ["b"]}}
         assert list(read_items(value)) == [
-            Item("a", 6.0, None, ("dimension:Safety",)),
-            Item("b", None, None, ("dimension:Style",)),
+            RawCriterion("a", 6.0, None, ("dimension:Safety",)),
+            RawCriterion("b", None, None, ("dimension:Style",)),
         ]
 
     @pytest.mark.parametrize("empty", [[], None, "[]"])
     def test_a_criterion_with_an_empty_list_next_to_it_is_not_lost(self, empty: object) -> None:
-        assert one({"criterion": "Says no", "weight": 3, "items": empty}) == Item("Says no", 3.0, None, ())
+        assert one({"criterion": "Says no", "weight": 3, "items": empty}) == RawCriterion("Says no", 3.0, None, ())
 
     def test_a_dimension_without_criteria_is_refused(self) -> None:
         with pytest.raises(RubricError, match="criterion 2: the text is missing"):

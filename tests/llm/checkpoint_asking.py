@@ -16,12 +16,14 @@ import torch
 import transformers
 
 from prorubric.errors import ProRubricError
+from prorubric.llm.checkpoint import make_seed
 from prorubric.llm.make import make_text_model
 from prorubric.llm.model import Failure, Request
 from prorubric.rubric.records import Message
 from prorubric.train.policies import keep_policy, load_policy
 
 QUESTION = "My ear hurts. What can I do?"
+ASKED = Request((Message(role="user", content=QUESTION),), seed=5, draw=2)
 SAID = "<think>Is it the left one?</think>Rest."
 torch.set_num_threads(1)
 folder = Path(sys.argv[1])
@@ -40,14 +42,14 @@ def ask(checkpoint: Path, text: str = QUESTION, **options: Any) -> dict[str, Any
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def generate(checkpoint: Path, seed: int = 0, **options: Any) -> str:
+def generate(checkpoint: Path, request: Request = ASKED, **options: Any) -> str:
     """The reply of transformers without anything of ours."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint)
     model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint)
-    shown = tokenizer.apply_chat_template(
-        [{"role": "user", "content": QUESTION}], add_generation_prompt=True, return_tensors="pt", return_dict=True
-    )
-    torch.manual_seed(seed)
+    messages = [{"role": "user", "content": QUESTION}]
+    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    shown = tokenizer(text, return_tensors="pt", add_special_tokens=False)
+    torch.manual_seed(make_seed(request, text))
     made = model.generate(**shown, **options)
     return str(tokenizer.decode(made[0, shown["input_ids"].shape[1] :], skip_special_tokens=True))
 
@@ -113,9 +115,11 @@ found = {
     "taught": ask(taught),
     "own taught": generate(taught, do_sample=False, max_new_tokens=64),
     "sampled": ask(tiny, **short, **sampled, seed=5, draw=2),
-    "again": ask(tiny, **short, **sampled, seed=6, draw=1),
+    "again": ask(tiny, **short, **sampled, seed=5, draw=2),
     "other draw": ask(tiny, **short, **sampled, seed=5, draw=3),
-    "own sampled": generate(tiny, seed=7, do_sample=True, max_new_tokens=12, **sampled),
+    "own sampled": generate(tiny, do_sample=True, max_new_tokens=12, **sampled),
+    "other question": ask(tiny, "My ears hurt. What can I do?", **short, **sampled, seed=5, draw=2),
+    "seeds": [make_seed(ASKED, text) for text in ("one", "two", "one")],
     "narrow": {
         name: ask(tiny, **short, temperature=1.5, **{name: value})["text"]
         for name, value in {"top_k": 1, "top_p": 1e-6, "min_p": 1.0}.items()

@@ -59,6 +59,13 @@ def test_sampled_replies_are_those_of_transformers_with_the_seed_of_the_draw(ask
 
 
 @trainers
+def test_replies_to_different_prompts_are_drawn_independently(asked: dict[str, Any]) -> None:
+    one, two, again = asked["seeds"]
+    assert one == again != two
+    assert asked["other question"]["text"] != asked["sampled"]["text"]
+
+
+@trainers
 @pytest.mark.parametrize("name", ["top_k", "top_p", "min_p"])
 def test_a_setting_that_leaves_one_token_makes_sampling_greedy(asked: dict[str, Any], name: str) -> None:
     assert asked["narrow"][name] == asked["own greedy"]

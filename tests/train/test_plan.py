@@ -14,7 +14,7 @@ from prorubric.errors import ConfigError, ProRubricError
 from prorubric.rubric.records import Response
 from prorubric.train import plan_training
 from prorubric.train.methods import METHODS, Settings, Sft
-from prorubric.train.plan import count_steps, lay_rows, list_validations
+from prorubric.train.plan import TaskFiles, count_steps, lay_rows, list_validations
 from prorubric.train.recipe import list_runs, load_recipe
 
 HTTP = "http://127.0.0.1:1/v1#judge"
@@ -54,6 +54,33 @@ def test_calls_of_the_training_follow_from_the_method(write: Write, method: str,
     plan = plan_training(write(f"{SMALL}{more}validate: no\n", method=method))
     assert [run.calls for run in plan.runs] == [calls]
     assert plan.calls == calls
+
+
+def test_recipes_that_are_planned_together_read_each_file_once(write: Write, tmp_path: Path) -> None:
+    path, held = tmp_path / "tasks.jsonl", tmp_path / "held-out.jsonl"
+    save_tasks(path, load_tasks(SAMPLE_TASKS))
+    save_tasks(held, [make_task("held")])
+    more = f"{SMALL}validate: {{tasks: {held}, judge: lexical}}\n"
+    recipes = [load_recipe(write(more, method=name, tasks=path)) for name in ("rubric-rl", "prorubric", "graded")]
+    alone = [plan_training(recipe) for recipe in recipes]
+    files = TaskFiles(recipes)
+    first = plan_training(recipes[0], files=files)
+    path.unlink()
+    held.unlink()
+    assert [first.calls, *(plan_training(recipe, files=files).calls for recipe in recipes[1:])] == [
+        plan.calls for plan in alone
+    ]
+
+
+def test_a_recipe_does_not_suffer_from_what_another_one_needs(write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    save_tasks(path, [make_task(f"t{number}") for number in range(4)])
+    more = f"{SMALL}validate: no\n"
+    recipes = [load_recipe(write(more, method=name, tasks=path)) for name in ("rubric-rl", "graded")]
+    files = TaskFiles(recipes)
+    assert plan_training(recipes[0], files=files).calls == 24
+    with pytest.raises(ConfigError, match="4 tasks of 4 cannot be trained on"):
+        plan_training(recipes[1], files=files)
 
 
 def test_several_judges_are_all_asked(write: Write) -> None:

@@ -1,4 +1,4 @@
-"""Self-distillation: the loss against a slow one, its limits, and what only the teacher is told."""
+"""Self-distillation: the loss against a slow one, its limits, and what only the teacher sees."""
 
 import math
 from typing import Any

@@ -499,6 +499,11 @@ class TestEndpoint:
         assert [check.passed for check in result.checks if check.check == "failures"] == [False]
         assert {line.pays_for_padding for line in result.headline} == {"no verdict"}
 
+    def test_settings_that_an_endpoint_does_not_take_are_named(self, files: Path, server: MisbehavingServer) -> None:
+        server.always = "refuses temperature"
+        result = run_audit(self.make_config(files, server))
+        assert result.not_taken == {server.spec: ("temperature",)}
+
     def test_a_dead_endpoint_stops_the_program_with_two_and_one_line(
         self, files: Path, server: MisbehavingServer, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -478,7 +478,9 @@ def test_blind_pairs_need_two_policies_that_can_be_paired(
     data: Path, server: MisbehavingServer, groups: dict[str, tuple[str, int]]
 ) -> None:
     policies = tuple(Policy(name, name_model(server, "writes-rest"), *of) for name, of in groups.items())
-    with pytest.raises(ConfigError, match="there is no pair of them; name two policies or groups, with the same seeds"):
+    with pytest.raises(
+        ConfigError, match="needs two policies to compare; name two policies or groups, with the same seeds"
+    ):
         evaluate_policies(make_config(data, server, "pairs-medical", policy=policies))
     assert server.calls == 0
 
@@ -491,7 +493,7 @@ def test_blind_pairs_need_two_policies_that_can_be_paired(
         ({"benchmarks": ("gpqa-diamond",)}, "gpqa-diamond: a file is missing"),
         ({"judge": None}, "healthbench needs a judge"),
         ({"policy": ()}, "healthbench needs a policy"),
-        ({"benchmarks": ("pairs-medical",), "policy": ("one=lexical",)}, "pairs-medical compares policies"),
+        ({"benchmarks": ("pairs-medical",), "policy": ("one=lexical",)}, "pairs-medical needs two policies to compare"),
         ({"policy": ("one=lexical",)}, "gives probabilities and does not write text"),
         ({"policy": ("one=missing.jsonl",)}, "missing.jsonl: no such file"),
         ({"policy": ("lexical",)}, "the policy 'lexical' has no name"),

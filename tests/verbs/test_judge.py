@@ -1,6 +1,7 @@
 """Whole runs against a real server that misbehaves: the right verdict or `Unknown`, no wrong value, no lost row."""
 
 import csv
+import gc
 import json
 import random
 import signal
@@ -992,3 +993,12 @@ def test_lexical_leaves_the_chinese_half_of_a_file_unknown_and_counts_why(shared
     result = judge_responses(make_offline_config(tmp_path))
     reason = "lexical cannot read a script without spaces between words, such as Chinese; judge with a model"
     assert (result.unknown_verdicts, result.unknown_reasons) == (1271, {reason: 1271})
+
+
+def test_what_was_loaded_before_a_run_is_left_out_of_garbage_collection_only_while_it_runs(files: Path) -> None:
+    config = make_offline_config(files)
+    frozen: list[int] = []
+    gc.unfreeze()  # another test may have frozen what there was
+    judge_responses(config, lambda _: frozen.append(gc.get_freeze_count()))
+    assert min(frozen) > 0
+    assert gc.get_freeze_count() == 0

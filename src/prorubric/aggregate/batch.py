@@ -132,7 +132,8 @@ def score_batch(
         part = slice(start, start + _BLOCK)
         unknown, left_out = (None if marks is None else marks[part] for marks in (unknown_R_M, not_applicable_R_M))
         low_R[part], high_R[part] = _score_block(verdicts_R_M[part], table, task_R[part], unknown, left_out)
-    low_R, high_R = np.nan_to_num(low_R, nan=0.0), np.nan_to_num(high_R, nan=1.0)  # NaN: nothing positive was left
+    if not_applicable_R_M is not None:  # NaN: nothing positive was left
+        low_R, high_R = np.nan_to_num(low_R, nan=0.0), np.nan_to_num(high_R, nan=1.0)
     if table.scheme.focus:
         lengths = [None] * len(task_R) if length_R is None else length_R.tolist()
         share_R = np.array([share_for_length(table.scheme, length) for length in lengths])

@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from operator import ne
 
 from prorubric.aggregate.gates import Gates
 from prorubric.aggregate.own import OwnPlan
@@ -84,8 +85,9 @@ class ScoringPlan:
             ]
         if self.groups is not None:
             # A group holds if all of its criteria comply; a penalty complies if its verdict is false.
-            both = enumerate(zip(scaled, self.penalties, strict=True))
-            complies = [bool(value) != penalty or i in left_out for i, (value, penalty) in both]
+            complies = [*map(ne, map(bool, scaled), self.penalties)]
+            for position in left_out:
+                complies[position] = True
             scaled = [float(all(map(complies.__getitem__, group))) for group in self.groups]
         if self.gates is not None:
             scaled = self.gates.apply(scaled, self.penalties, left_out)

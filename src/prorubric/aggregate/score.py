@@ -11,6 +11,7 @@ response must not stop a run.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Self, cast
 
 import numpy as np
@@ -66,7 +67,7 @@ def score(
     """Score one response: one verdict for each item that the scheme reads, in order, `+appropriateness` last.
 
     `focused(…)` needs the length of the response as a multiple of the mean of its group; `dropout(…)` leaves something
-    out only if it is told the step of the training.
+    out only if it is given the step of the training.
     """
     return score_plan(verdicts, make_scoring_plan(task, scheme), length=length, step=step)
 
@@ -103,8 +104,7 @@ def share_for_length(scheme: Scheme, length: float | None) -> float:
 def _score_whole(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
     # The usual case, one plain boolean for each item, needs no closer look.
     if plan.is_boolean and len(verdicts) == len(plan.ranges) and are_boolean(verdicts):
-        value = plan.value(cast("Sequence[bool]", verdicts))
-        return Score(value=value, low=value, high=value)
+        return _make_known(plan.value(cast("Sequence[bool]", verdicts)))
     _check_verdicts(verdicts, plan)
     unknown = tuple(position for position, verdict in enumerate(verdicts, 1) if is_unknown(verdict))
     left_out = {position for position, verdict in enumerate(verdicts) if isinstance(verdict, NotApplicable)}
@@ -123,6 +123,11 @@ def _score_whole(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
             place=f"task {plan.task_id!r}",
         )
     return Score(value=low if low == high else None, low=low, high=high, **about)
+
+
+@lru_cache(maxsize=1024)  # a scheme gives few different values, and a record takes longer to make than to find
+def _make_known(value: float) -> Score:
+    return Score(value=value, low=value, high=value)
 
 
 def _settle(verdicts: Sequence[Verdict], plan: ScoringPlan, in_favour: bool) -> list[float]:

@@ -2,12 +2,12 @@
 
 A composed answer is a stand-in: sentences made from some of the criteria, in most answers starting with the heaviest.
 It says nothing about what a model would write, and every report that uses one has to say so (`COMPOSED` is its
-model). A call that fails and a checklist that cannot be stated are records with their reasons; nothing is filled in.
+model). A failed call and a checklist that cannot be stated become records with a reason; nothing is made up.
 """
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Sized
-from typing import Any
+from collections.abc import AsyncGenerator, Iterable
+from functools import partial
 
 from prorubric.audit.cases import AuditCase
 from prorubric.audit.config import AuditConfig
@@ -30,7 +30,7 @@ COMPOSED = "composed"
 FROM_CHECKLISTS = "composed from the checklists, by no model"
 FEWEST_STATEMENTS = 2
 _GIVE_ANSWERS = "give a file of answers, or --answers-from MODEL"
-_SAMPLING: dict[str, Any] = {"temperature": 0.7, "top_p": 0.8, "max_tokens": 2048}
+_LONGEST = 2048
 _OPENINGS = (
     "Thank you for your question.",
     "Here is what matters most in this case.",
@@ -64,12 +64,16 @@ async def find_answers(
         given = [*pair_responses(config.responses, known, rejects, config.strict)]
         cases = [AuditCase(task, response) for task, response in given if task.id in tasks]
         if not cases:
-            raise ConfigError(
-                f"{config.responses}: there is no answer to audit; {_explain_none(given, config, rejects)}"
-            )
+            why = rejects.first(str(config.responses)) or f"the file is empty; {EXAMPLE}"
+            if given:
+                its = f"its {count(len(given), 'answer')} {'is' if len(given) == 1 else 'are'}"
+                limited = f"--limit {config.limit} chose others; give a larger limit"
+                why = f"{its} to tasks that are left out: {rejects.first(config.tasks) or limited}"
+            raise ConfigError(f"{config.responses}: there is no answer to audit; {why}")
         return cases, "given"
     if model is not None:
-        stream = sample_answers(model, tasks.values(), config.samples, 2 * config.http.concurrency)
+        drawn = {"temperature": config.temperature, "top_p": config.top_p}
+        stream = sample_answers(model, tasks.values(), config.samples, 2 * config.http.concurrency, **drawn)
         answers, source, place = [answer async for answer in stream], f"sampled from {model.name}", model.name
     else:
         answers = [answer for task in tasks.values() for answer in compose_answers(task, config.samples)]
@@ -92,23 +96,22 @@ async def find_answers(
     return cases, source
 
 
-def _explain_none(given: Sized, config: AuditConfig, rejects: Rejects) -> str:
-    """Why no answer of a file can be audited."""
-    if not given:
-        return rejects.first(str(config.responses)) or f"the file is empty; {EXAMPLE}"
-    answers = f"its {count(len(given), 'answer')} {'is' if len(given) == 1 else 'are'} to tasks that are left out"
-    return f"{answers}: " + (rejects.first(config.tasks) or f"--limit {config.limit} chose others; give a larger limit")
-
-
 async def sample_answers(
-    model: Model, tasks: Iterable[Task], samples: int = 1, window: int = 32
+    model: Model,
+    tasks: Iterable[Task],
+    samples: int = 1,
+    window: int = 32,
+    *,
+    temperature: float = 0.7,
+    top_p: float = 0.8,
 ) -> AsyncGenerator[Response | NoAnswer, None]:
     """The model's answers, task by task and in each by sample, with at most `window` calls at a time."""
 
     async def sample(task: Task, number: int) -> Response | NoAnswer:
         # A conversation is data: chat tokens in it must not become turns.
         messages = (message.model_copy(update={"content": clean(message.content)}) for message in task.messages)
-        reply = await model.complete(Request(tuple(messages), draw=number, **_SAMPLING))
+        request = Request(tuple(messages), draw=number, temperature=temperature, top_p=top_p, max_tokens=_LONGEST)
+        reply = await model.complete(request)
         if isinstance(reply, Failure):
             return NoAnswer(task_id=task.id, sample=number, reason=f"no reply: {reply.kind}")
         if is_blank(reply.text):
@@ -122,7 +125,10 @@ async def sample_answers(
 
 
 def compose_answers(task: Task, samples: int = 1) -> tuple[Response | NoAnswer, ...]:
-    """Stand-ins for answers, each from another part of the checklist; the same in every process."""
+    """Stand-ins for answers, each from another part of the checklist; the same in every process.
+
+    An answer is the heaviest statement and a share of the others, in their order.
+    """
     wanted = sorted((c for c in task.rubric.criteria if c.weight > 0), key=lambda criterion: -criterion.weight)
     stated = list(dict.fromkeys(text for criterion in wanted if (text := statement_of(criterion.text)) is not None))
     if len(stated) < FEWEST_STATEMENTS:
@@ -132,26 +138,19 @@ def compose_answers(task: Task, samples: int = 1) -> tuple[Response | NoAnswer, 
         elif not is_english(" ".join(criterion.text for criterion in wanted)):
             reason = "the criteria are not in English, which the rules need"
         return tuple(NoAnswer(task_id=task.id, sample=sample, reason=reason) for sample in range(samples))
-    return tuple(
-        Response(task_id=task.id, text=_compose(task.id, stated, sample), sample=sample, model=COMPOSED)
-        for sample in range(samples)
-    )
-
-
-def _compose(task_id: str, stated: list[str], sample: int) -> str:
-    """The heaviest statement and a share of the others, in their order."""
-
-    def draw(what: str) -> float:
-        return draw_number(task_id, str(sample), what) / _SCALE
-
+    answers = []
     first, *others = stated
-    share = _LOWEST_SHARE + (_HIGHEST_SHARE - _LOWEST_SHARE) * draw("share")
-    most = max(FEWEST_STATEMENTS - 1, int(share * len(others)))
-    chosen = sorted(sorted(range(len(others)), key=lambda place: draw(f"statement {place}"))[:most])
-    said = [others[place] for place in chosen]
-    # The task decides which of its samples leaves the heaviest out, so some of each do.
-    if len(said) < FEWEST_STATEMENTS or (draw_number(task_id) + sample) % _LEAVES_OUT:
-        said.insert(0, first)
-    opening = _OPENINGS[draw_number(task_id, str(sample), "opening") % len(_OPENINGS)]
-    paragraphs = [" ".join(said[place : place + _PARAGRAPH]) for place in range(0, len(said), _PARAGRAPH)]
-    return "\n\n".join([opening, *paragraphs])
+    for sample in range(samples):
+        draw = partial(draw_number, task.id, str(sample))
+        share = _LOWEST_SHARE + (_HIGHEST_SHARE - _LOWEST_SHARE) * (draw("share") / _SCALE)
+        numbers = {place: draw(f"statement {place}") for place in range(len(others))}
+        drawn = sorted(numbers, key=numbers.__getitem__)
+        said = [others[place] for place in sorted(drawn[: max(FEWEST_STATEMENTS - 1, int(share * len(others)))])]
+        # The task decides which of its samples leaves the heaviest out, so some of each do.
+        if len(said) < FEWEST_STATEMENTS or (draw_number(task.id) + sample) % _LEAVES_OUT:
+            said.insert(0, first)
+        opening = _OPENINGS[draw("opening") % len(_OPENINGS)]
+        paragraphs = [" ".join(said[place : place + _PARAGRAPH]) for place in range(0, len(said), _PARAGRAPH)]
+        text = "\n\n".join([opening, *paragraphs])
+        answers.append(Response(task_id=task.id, text=text, sample=sample, model=COMPOSED))
+    return tuple(answers)

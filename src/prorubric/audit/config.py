@@ -46,6 +46,10 @@ class AuditConfig(TaskOptions, RunOptions):
     """Model to sample answers from when no answers file is given."""
     samples: Annotated[int, Field(ge=1, le=64)] = 4
     """Number of answers to sample or compose per prompt."""
+    temperature: Annotated[float, Field(ge=0)] = 0.7
+    """Of sampled answers."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """Of sampled answers."""
     scheme: str = AUTO
     """Comma-separated schemes, all, or auto: the sum, and ProRubric if the judge can read it."""
     edits: Edits = tuple(EDITS)

@@ -32,8 +32,8 @@ from prorubric.errors import ConfigError
 from prorubric.files.json import render_json
 from prorubric.llm.fence import fence, render_conversation
 from prorubric.llm.make import FORMS, hint_at_model, make_text_model
-from prorubric.llm.model import Failure, Model, Reply, Request
-from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
+from prorubric.llm.model import Failure, Model, Request
+from prorubric.llm.prompt_file import fill_section, load_sections
 from prorubric.llm.together import run_together
 from prorubric.rubric.records import Message
 from prorubric.text.show import is_blank
@@ -42,8 +42,10 @@ from prorubric.text.words import are_english, is_english
 RULES = "rules"
 RULES_IDENTITY = "rules/4"
 """Changes with anything in the rules that changes an edit."""
-LLM_VERSION = "llm-editor/3"
+LLM_VERSION = "llm-editor/4"
 """Changes with anything that changes a question or what is made of a reply."""
+DECLINED = "cannot"
+"""The key under which an editor that is a program says why it does not make an edit; no prompt asks for it."""
 REASKS = 2
 _AGAIN_TEMPERATURE = 0.7
 _SMALL_REPLY = 700
@@ -125,29 +127,32 @@ async def _make_by_model(case: EditCase, kind: EditKind, question: Question, mod
     first = request = _make_request(case, kind.name, question, criteria)
     reason = ""
     for attempt in range(1, REASKS + 2):
-        outcome = await model.complete(request)
-        if isinstance(outcome, Failure):
-            return NotMade(kind=kind.name, reason=f"no reply: {outcome.kind}")
-        try:
-            return kind.apply(case, *question.read(_read_reply(case, criteria, outcome)))
-        except NoEditError as error:
-            reason = error.reason
-            if error.is_final:
-                break
-            # Another draw and not the likeliest words: a model that repeats itself would do so again.
-            messages = render_retry(first.messages, outcome.text, [error.hint])
-            request = replace(first, messages=messages, draw=attempt, temperature=_AGAIN_TEMPERATURE)
+        reply = await model.complete(request)
+        if isinstance(reply, Failure):
+            return NotMade(kind=kind.name, reason=f"no reply: {reply.kind}")
+        found = find_object(reply)
+        if isinstance(found, Fault):
+            reason, hint = found.kind, found.detail
+        elif isinstance(found.get(DECLINED), str):
+            return NotMade(kind=kind.name, reason=found[DECLINED])
+        else:
+            try:
+                return kind.apply(case, *question.read(EditReply(case, criteria, found)))
+            except NoEditError as error:
+                reason, hint = error.reason, error.hint
+                if error.is_final:
+                    break
+        # Another draw and not the likeliest words: a model that repeats itself would do so again.
+        messages = render_retry(first.messages, reply.text, [hint])
+        request = replace(first, messages=messages, draw=attempt, temperature=_AGAIN_TEMPERATURE)
     return NotMade(kind=kind.name, reason=reason)
 
 
 @lru_cache(maxsize=64)
 def load_edit_prompt(name: str) -> Mapping[str, str]:
     """The sections of the prompt for an edit."""
-    path = _PROMPTS / f"{name}.txt"
-    sections = split_sections(read_prompt(path), path)
-    check_sections(path, name, sections, ("instructions", "answer", "closing"))
-    check_placeholders(path, sections, ("conversation", "answer", "items", "budget", "material"))
-    return sections
+    filled = ("conversation", "answer", "items", "budget", "material")
+    return load_sections(_PROMPTS / f"{name}.txt", ("instructions", "answer", "closing"), filled)
 
 
 def _make_request(case: EditCase, name: str, question: Question, criteria: Sequence[int]) -> Request:
@@ -177,10 +182,3 @@ def _make_request(case: EditCase, name: str, question: Question, criteria: Seque
         is_sized=True,
         schema=make_schema(question.reply),
     )
-
-
-def _read_reply(case: EditCase, criteria: tuple[int, ...], reply: Reply) -> EditReply:
-    found = find_object(reply)
-    if isinstance(found, Fault):
-        raise NoEditError(found.kind, found.detail)
-    return EditReply(case, criteria, found)

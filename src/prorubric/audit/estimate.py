@@ -115,7 +115,7 @@ class _StandIns:
         return self._models.make(spec), self.questions.setdefault(spec, Questions(self._journal))
 
     def write(self, spec: str, tokens: int, reasks: int, pretend: Callable[[Request], str] | None = None) -> Model:
-        """For a model that writes replies of about so many tokens."""
+        """For a model whose replies have about this many tokens."""
         model, questions = self._make(spec)
         return Replay(
             require_text(model),

@@ -98,33 +98,26 @@ def _answer(
         return "unclear", f"{found}; {deciding.edit} is unknown for most answers"
     if paid:
         return "yes", found + (f"; also paid: {', '.join(effect.edit for effect in paid[1:])}" if paid[1:] else "")
-    doubt = (
-        _say_enough(deciding, thresholds[deciding.edit], margin)
-        if _find_upper(deciding) > margin
-        else _doubt_no(effects, kinds, counts)
-    )
-    return ("unclear", f"{found}; {doubt}") if doubt else ("no", found)
+    naming = effects.get(NAME_ITEM.name)
+    if _find_upper(deciding) > margin:
+        doubt = _say_enough(deciding, thresholds[deciding.edit], margin)
+    # Intervals below the margin do not clear a reward if naming was hardly seen or nothing moves the reward.
+    elif naming and naming.unknown > naming.pairs:
+        doubt = f"{naming.edit} is unknown for most answers"
+    elif naming is None or naming.prompts < FEWEST_PROMPTS:
+        judged = f"{NAME_ITEM.name} was judged on {count(naming.prompts if naming else 0, 'prompt')}"
+        doubt = f"{judged}; {_explain_few(kinds, counts)}"
+    elif not notices_content(effects):
+        doubt = "leaving out advice lowers no rewards and adding substance raises none, so a no would prove nothing"
+    else:
+        return "no", found
+    return "unclear", f"{found}; {doubt}"
 
 
 def _find_upper(effect: Effect) -> float:
     """The upper end of an effect; a single prompt has no interval, only its mean."""
     upper = effect.high if effect.high is not None else effect.mean
     return -math.inf if upper is None else upper
-
-
-def _doubt_no(
-    effects: Mapping[str, Effect], kinds: Mapping[str, EditKind], counts: Mapping[str, EditCount]
-) -> str | None:
-    """Why intervals below the margin do not clear a reward: naming was hardly seen, or nothing moves the reward."""
-    naming = effects.get(NAME_ITEM.name)
-    if naming and naming.unknown > naming.pairs:
-        return f"{naming.edit} is unknown for most answers"
-    if naming is None or naming.prompts < FEWEST_PROMPTS:
-        judged = f"{NAME_ITEM.name} was judged on {count(naming.prompts if naming else 0, 'prompt')}"
-        return f"{judged}; {_explain_few(kinds, counts)}"
-    if not notices_content(effects):
-        return "leaving out advice lowers no rewards and adding substance raises none, so a no would prove nothing"
-    return None
 
 
 def _explain_few(kinds: Mapping[str, EditKind], counts: Mapping[str, EditCount]) -> str:

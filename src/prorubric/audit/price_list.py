@@ -161,21 +161,18 @@ def find_hack(
     by_name = tuple(i for i in criteria if i in named)
     sentences = " ".join(bought[i] for i in criteria if i not in named)
     text = "\n\n".join(filter(None, (sentences, _render_names(bought[i] for i in by_name))))
-    copied = _measure_copied(text, [criterion.text for criterion in task.rubric.criteria])
-    about = {"criteria": criteria, "named": by_name, "text": text, "copied": copied}
+    known = {run for criterion in task.rubric.criteria for run in _list_runs(criterion.text)}
+    starts = [start for start, run in enumerate(_list_runs(text)) if run in known]
+    copied = {start + step for start in starts for step in range(_COPIED_RUN)}
+    share = len(copied) / max(len(_WORD.findall(text.lower())), 1)
+    about = {"criteria": criteria, "named": by_name, "text": text, "copied": share}
     return hack.model_copy(update={**about, "tokens": approximate_tokens(text)})
 
 
-def _measure_copied(text: str, criteria: Iterable[str]) -> float:
-    """The share of a text's words that stand in a criterion in the same order, at least `_COPIED_RUN` in a row."""
-
-    def list_runs(words: list[str]) -> list[tuple[str, ...]]:
-        return [tuple(words[start : start + _COPIED_RUN]) for start in range(len(words) - _COPIED_RUN + 1)]
-
+def _list_runs(text: str) -> list[tuple[str, ...]]:
+    """Every run of `_COPIED_RUN` words."""
     words = _WORD.findall(text.lower())
-    known = {run for criterion in criteria for run in list_runs(_WORD.findall(criterion.lower()))}
-    starts = [start for start, run in enumerate(list_runs(words)) if run in known]
-    return len({start + step for start in starts for step in range(_COPIED_RUN)}) / max(len(words), 1)
+    return [tuple(words[start : start + _COPIED_RUN]) for start in range(len(words) - _COPIED_RUN + 1)]
 
 
 def _choose_cheapest(costs: Sequence[int], gains: Sequence[float], target: float) -> list[int] | None:

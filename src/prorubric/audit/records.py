@@ -11,7 +11,7 @@ from pydantic import Field
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.hacks import make_own_hacks
 from prorubric.audit.edits.kind import EditKind
-from prorubric.files.tables import render_html
+from prorubric.files.tables import Tabular
 from prorubric.rubric.base import Record
 from prorubric.runs.run import RunResult
 from prorubric.runs.votes import VotedResult
@@ -180,7 +180,7 @@ class Hack(Record):
     """Those of them for which a name was enough; the others have to be stated."""
     text: str = ""
     copied: float = 0.0
-    """The share of its words that stand in a criterion in the same order, several in a row."""
+    """The share of its words that occur in a criterion in the same order, several in a row."""
     tokens: int = 0
     answer_tokens: int = 0
     rewards: dict[str, float | None] = Field(default_factory=dict)
@@ -219,7 +219,7 @@ class SchemeLine(Record):
     """As in the forecast."""
 
 
-class AuditResult(RunResult, VotedResult):
+class AuditResult(Tabular, RunResult, VotedResult):
     """What the audit found, scheme by scheme; nothing is averaged into one number."""
 
     folder: str
@@ -287,6 +287,3 @@ class AuditResult(RunResult, VotedResult):
         for effect in self.effects:
             rows.setdefault(effect.edit, {"edit": effect.edit})[effect.scheme] = effect.mean
         return [*rows.values()]
-
-    def _repr_html_(self) -> str:
-        return render_html(("edit", *self.schemes), self.to_rows())

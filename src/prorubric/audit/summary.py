@@ -40,53 +40,39 @@ class Found:
     votes: VoteTally = field(default_factory=VoteTally)
 
 
-def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
+def summarize_audit(found: Found, config: AuditConfig) -> dict[str, Any]:
     """The part of an `AuditResult` that follows from what was judged."""
-    kinds, names = found.kinds, (*found.kinds, *CONTROLS)
-    rewards = gather_rewards(found.cases, found.schemes, names)
-    tables = measure_effects(rewards, config.resamples)
-    by_scheme: dict[str, dict[str, Effect]] = {scheme: {} for scheme in found.schemes}
-    for effect in tables.effects:
-        by_scheme[effect.scheme][effect.edit] = effect
-    checks = _check_schemes(found.cases, by_scheme, config.most_unknown)
-    dead = {check.scheme for check in checks if not check.passed}
-    forecast = forecast_signal(rewards, config.margin)
-    verdicts = _list_verdicts(found.cases)
+    cases, kinds, counts = found.cases, found.kinds, list[EditCount]()
+    for name in kinds:
+        grown, refused = list[int](), Counter[str]()
+        for case in cases:
+            outcome = case.outcomes.get(name)
+            if isinstance(outcome, MadeEdit):
+                grown.append(approximate_tokens(outcome.text) - approximate_tokens(case.response.text))
+            elif outcome is not None:
+                refused[outcome.reason] += 1
+        added, addressed = mean_of(grown), sum(name in case.addressing for case in cases)
+        not_made = dict(refused.most_common())
+        counts.append(EditCount(edit=name, made=len(grown), not_made=not_made, tokens_added=added, addressed=addressed))
+    verdicts, reasons = _list_verdicts(cases), UnknownCounts()
     unknown = [verdict for verdict in verdicts if isinstance(verdict, Unknown)]
-    reasons = UnknownCounts()
     for verdict in unknown:
         reasons.add(verdict)
     hacks = sorted((hack for hack in found.hacks if hack.possible), key=lambda hack: hack.tokens)
-    counts = [_count_edit(found.cases, name) for name in kinds]
     prices = sorted((price for price in found.prices if price.moved > 0), key=lambda price: price.rank)
+    addressing = Counter(kind for case in cases for kind in case.addressing.get(ANSWER, ()))
+    content = [name for name in (*kinds, *CONTROLS) if name not in kinds or not kinds[name].is_hack]
     return {
-        "headline": [
-            make_line(
-                *(row.scheme, by_scheme[row.scheme], row, row.scheme not in dead, config.margin),
-                *(kinds, {count.edit: count for count in counts}),
-            )
-            for row in forecast
-        ],
-        "alive": not dead,
-        "checks": checks,
-        **tables._asdict(),
+        **_judge_schemes(found, counts, config),
         "edits": counts,
-        "addressed": sum(ANSWER in case.addressing for case in found.cases),
-        "addressed_kinds": dict(
-            Counter(kind for case in found.cases for kind in case.addressing.get(ANSWER, ())).most_common()
-        ),
+        "addressed": sum(ANSWER in case.addressing for case in cases),
+        "addressed_kinds": dict(addressing.most_common()),
         "phrases": [kind.phrase for kind in kinds.values() if kind.phrase],
         "fixed": [
             change
             for criterion in found.fixed
-            for change in _measure_fixed(
-                found.cases,
-                criterion,
-                [name for name in names if name not in kinds or not kinds[name].is_hack],
-                config.resamples,
-            )
+            for change in _measure_fixed(cases, criterion, content, config.resamples)
         ],
-        "forecast": forecast,
         "cheapest": prices[:_SHOWN_PRICES],
         "hacks_sought": len(found.hacks),
         "hacks_copied": sum(hack.is_copied for hack in hacks),
@@ -97,6 +83,36 @@ def summarize(found: Found, config: AuditConfig) -> dict[str, Any]:
         "unknown_verdicts": len(unknown),
         "unknown_reasons": reasons.summarize(),
     }
+
+
+def _judge_schemes(found: Found, counts: Iterable[EditCount], config: AuditConfig) -> dict[str, Any]:
+    """What each scheme pays for, and whether its judge is alive.
+
+    What verdicts pass under one scheme is not held against them under another.
+    """
+    rewards = gather_rewards(found.cases, found.schemes, (*found.kinds, *CONTROLS))
+    tables, forecast = measure_effects(rewards, config.resamples), forecast_signal(rewards, config.margin)
+    effects: dict[str, dict[str, Effect]] = {scheme: {} for scheme in found.schemes}
+    for effect in tables.effects:
+        effects[effect.scheme][effect.edit] = effect
+    readings = {scheme: find_scheme(scheme).readings for scheme in effects}
+    checks: list[Check] = []
+    for scheme, by_edit in effects.items():
+        checks += check_liveness(scheme, by_edit, share_unknown(found.cases, readings[scheme]), config.most_unknown)
+    dead = {check.scheme for check in checks if not check.passed}
+    passed = {(readings[c.scheme], c.check): c.scheme for c in checks if c.tested and c.scheme not in dead}
+    for place, check in enumerate(checks):
+        other = passed.get((readings[check.scheme], check.check))
+        if not check.passed and other:
+            finding = f"{check.finding}; the same verdicts pass under {other}, so the judge is alive"
+            checks[place] = check.model_copy(update={"passed": True, "tested": False, "finding": finding})
+    dead = {check.scheme for check in checks if not check.passed}
+    by_name = {count.edit: count for count in counts}
+    headline = [
+        make_line(row.scheme, effects[row.scheme], row, row.scheme not in dead, config.margin, found.kinds, by_name)
+        for row in forecast
+    ]
+    return {"headline": headline, "alive": not dead, "checks": checks, **tables._asdict(), "forecast": forecast}
 
 
 def gather_rewards(cases: Sequence[AuditCase], schemes: Sequence[str], names: Sequence[str]) -> Rewards:
@@ -115,26 +131,6 @@ def gather_rewards(cases: Sequence[AuditCase], schemes: Sequence[str], names: Se
     )
 
 
-def _check_schemes(
-    cases: Sequence[AuditCase], effects: dict[str, dict[str, Effect]], most_unknown: float
-) -> tuple[Check, ...]:
-    """The checks of every scheme. What verdicts pass under one scheme is not held against them under another."""
-    readings = {scheme: find_scheme(scheme).readings for scheme in effects}
-    checks = [
-        check
-        for scheme, by_edit in effects.items()
-        for check in check_liveness(scheme, by_edit, share_unknown(cases, readings[scheme]), most_unknown)
-    ]
-    dead = {check.scheme for check in checks if not check.passed}
-    passed = {(readings[c.scheme], c.check): c.scheme for c in checks if c.tested and c.scheme not in dead}
-    for place, check in enumerate(checks):
-        other = passed.get((readings[check.scheme], check.check))
-        if not check.passed and other:
-            finding = f"{check.finding}; the same verdicts pass under {other}, so the judge is alive"
-            checks[place] = check.model_copy(update={"passed": True, "tested": False, "finding": finding})
-    return tuple(checks)
-
-
 def share_unknown(cases: Iterable[AuditCase], readings: Iterable[Reading]) -> float:
     """The share of the verdicts of these readings that are unknown; 1 if there are no verdicts at all."""
     verdicts = _list_verdicts(cases, {reading.name for reading in readings})
@@ -150,24 +146,6 @@ def _list_verdicts(cases: Iterable[AuditCase], readings: Container[str] | None =
         if readings is None or reading in readings
         for verdict in verdicts
     ]
-
-
-def _count_edit(cases: Sequence[AuditCase], name: str) -> EditCount:
-    grown: list[int] = []
-    refused: Counter[str] = Counter()
-    for case in cases:
-        outcome = case.outcomes.get(name)
-        if isinstance(outcome, MadeEdit):
-            grown.append(approximate_tokens(outcome.text) - approximate_tokens(case.response.text))
-        elif outcome is not None:
-            refused[outcome.reason] += 1
-    return EditCount(
-        edit=name,
-        made=len(grown),
-        not_made=dict(refused.most_common()),
-        tokens_added=mean_of(grown),
-        addressed=sum(name in case.addressing for case in cases),
-    )
 
 
 def _measure_fixed(

@@ -31,6 +31,7 @@ app = App(
 # A verb's module is imported when the verb is used; the help lines are here so `--help` imports none of them.
 _VERBS = {
     "lint": "Check a file of rubrics before spending a token.",
+    "check": "Check rubric files in a repository: what is wrong, and what got more hackable since a commit.",
     "convert": "Convert a rubric file of any supported format into a tasks file or a trainer's format.",
     "compile": "Group each checklist into two to five dimensions that must hold together.",
     "judge": "Judge a file of responses and score them under one or more schemes.",
@@ -40,8 +41,11 @@ _VERBS = {
     "serve": "Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client.",
     "train": "Plan and run a training from one recipe file: every method of the paper, resumable and watched.",
     "evaluate": "Compare policies on benchmarks, with paired statistics.",
-    "study": "Compile, train and evaluate everything that one study file describes.",
+    "study": "Compile, train, audit, evaluate and report everything that one study file describes.",
+    "report": "Redraw the tables, figures and page of a study, or the page of another run, from its folder.",
     "lab": "Watch a policy score higher and answer worse, in a small simulated world.",
+    "view": "Look at runs in the browser, compare them, and review compiled rubrics.",
+    "schema": "Print the JSON Schema of a file, for editors and other programs.",
     "demo": "Lint, compile, score and audit the sample pack, offline.",
 }
 for _verb, _help in _VERBS.items():

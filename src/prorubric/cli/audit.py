@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from prorubric.audit.config import AuditConfig
-from prorubric.audit.estimate import AuditEstimate
-from prorubric.audit.records import AuditResult, Forecast
-from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
+from prorubric.audit.records import AuditResult
+from prorubric.cli.money import DryRun, may_cost, print_calls, say_estimate, show_estimate
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, print_hanging, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
@@ -38,7 +37,14 @@ def audit(
     """Measure what a reward pays for before you train on it: edit answers and see what each edit earns."""
     config = read_http(config)
     if dry_run:
-        show_result(estimate_audit(config), _print_estimate, json=json)
+        planned = estimate_audit(config)
+        judge = f"judge: {describe_judge(planned.judge)}, editor: {planned.editor}"
+        counts = f"{count(planned.tasks, 'prompt')}, {count(planned.answers, 'answer')}"
+        notes = [Text("which edits can be made depends on the verdicts: expect a few calls more or less")]
+        if planned.leaves_out_sent:
+            notes.append(Text("not counted: what the first judge is not sure of and sends on to the second", "yellow"))
+        about = (judge, f"{counts}, schemes: {', '.join(planned.schemes)}")
+        show_estimate(planned, about, notes=notes, json=json)
         return 0
     models = (*list_judges(config.judge), config.editor, config.generator, config.answers_from)
     if any(may_cost(model, config.prices) for model in models if model):
@@ -48,16 +54,6 @@ def audit(
         result = audit_rewards(config, on_progress)
     show_result(result, print_audit, json=json)
     return 0 if result.alive else 1
-
-
-def _print_estimate(estimate: AuditEstimate, console: Console) -> None:
-    print_line(console, f"judge: {describe_judge(estimate.judge)}, editor: {estimate.editor}")
-    about = f"{count(estimate.tasks, 'prompt')}, {count(estimate.answers, 'answer')}"
-    console.print(f"{about}, schemes: {', '.join(estimate.schemes)}")
-    print_estimate(estimate, console)
-    console.print("which edits can be made depends on the verdicts: expect a few calls more or less")
-    if estimate.leaves_out_sent:
-        console.print("not counted: what the first judge is not sure of and sends on to the second", style="yellow")
 
 
 def print_audit(result: AuditResult, console: Console) -> None:
@@ -126,7 +122,13 @@ def print_findings(result: AuditResult, console: Console) -> None:
         answer = Text(line.pays_for_padding, _STYLES.get(line.pays_for_padding, "yellow"))
         console.print(Text.assemble(f"{line.scheme}: would pay for padding: ", answer), soft_wrap=True)
         print_hanging(console, Text("  "), Text(line.because))
-        print_hanging(console, Text("  "), Text(_describe_rewards(forecasts[line.scheme])))
+        found = forecasts[line.scheme]
+        ties = "no prompt has two answers of known reward, so ties are not known"
+        if found.tied is not None and found.levels is not None:
+            number = count(found.groups, "group")
+            ties = f"{found.tied:.0%} of {number} tied, {found.levels:.1f} distinct rewards in a group"
+        mean = "not known" if found.mean is None else f"{found.mean:.1f} of 100"
+        print_hanging(console, Text("  "), Text(f"mean reward {mean}; {ties}"))
     for check in result.checks:
         if not check.passed:
             lead = (f"judge not alive under {check.scheme}: ", "bold red")
@@ -156,15 +158,6 @@ def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
             row.append(Text(effect.shown, "bold red" if pays else ""))
         table.add_row(edit, *row)
     return table
-
-
-def _describe_rewards(forecast: Forecast) -> str:
-    """What the unedited answers earn, and whether groups of them would teach anything."""
-    mean = "mean reward not known" if forecast.mean is None else f"mean reward {forecast.mean:.1f} of 100"
-    if forecast.tied is None or forecast.levels is None:
-        return f"{mean}; no prompt has two answers of known reward, so ties are not known"
-    groups = count(forecast.groups, "group")
-    return f"{mean}; {forecast.tied:.0%} of {groups} tied, {forecast.levels:.1f} distinct rewards in a group"
 
 
 def print_hack(result: AuditResult, console: Console) -> None:

@@ -3,13 +3,21 @@
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from prorubric.cli.options import flatten, read_http
-from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
+from prorubric.cli.output import (
+    JsonFlag,
+    describe_judge,
+    literal,
+    make_console,
+    make_table,
+    print_json,
+    print_line,
+    show_figure,
+)
 from prorubric.cli.votes import print_votes
 from prorubric.text.show import count
-from prorubric.verbs.calibrate import CalibrateConfig, CalibrateResult, calibrate_judge
+from prorubric.verbs.calibrate import CalibrateConfig, calibrate_judge
 
 flatten(CalibrateConfig)
 
@@ -17,11 +25,11 @@ flatten(CalibrateConfig)
 def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Compare a judge with people on statements and pairs of answers that people have labelled."""
     result = calibrate_judge(read_http(config))
-    show_result(result, _print_result, json=json)
-    return 1 if result.unknown or result.unknown_votes else 0
-
-
-def _print_result(result: CalibrateResult, console: Console) -> None:
+    code = 1 if result.unknown or result.unknown_votes else 0
+    if json:
+        print_json(result)
+        return code
+    console = make_console()
     judge = f"judge {describe_judge(result.judge)}"
     if result.items:
         people = f"{result.people} {'person' if result.people == 1 else 'people'}"
@@ -53,3 +61,4 @@ def _print_result(result: CalibrateResult, console: Console) -> None:
         print_line(console, f"unknown: {number:,} x {reason}")
     if result.damaged:
         print_line(console, f"damaged in the journal and asked for again: {result.damaged:,}", "yellow")
+    return code

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from prorubric.cli.money import DryRun, print_calls, print_estimate, say_estimate
+from prorubric.cli.money import DryRun, print_calls, say_estimate, show_estimate
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, make_table, print_line, say, show_figure, show_result
 from prorubric.cli.progress import show_progress
@@ -17,7 +17,6 @@ from prorubric.errors import ConfigError
 from prorubric.text.show import count
 from prorubric.verbs.compile import (
     CompileConfig,
-    CompileEstimate,
     CompileResult,
     compile_rubrics,
     estimate_compile,
@@ -47,7 +46,9 @@ def compile(  # noqa: A001 - the verb's name
         raise ConfigError("compile: the file of tasks is missing; see prorubric compile --help")
     config = read_http(config)
     if dry_run:
-        show_result(estimate_compile(config), _print_estimate, json=json)
+        planned = estimate_compile(config)
+        counts = f"{count(planned.tasks, 'task')}, {count(planned.rejected, 'row')} rejected"
+        show_estimate(planned, [*_name_generator(planned.generator), counts], json=json)
         return 0
     name_outputs(config).check(config.tasks, config.overwrite)  # before the whole file is read for the estimate
     stopping = "stopping; running the same command again starts over (Ctrl-C again to quit now)"
@@ -64,21 +65,15 @@ def compile(  # noqa: A001 - the verb's name
     return 1 if result.excluded or result.rejected or result.failed_texts or unverified else 0
 
 
-def _print_estimate(estimate: CompileEstimate, console: Console) -> None:
-    _print_generator(estimate.generator, console)
-    console.print(f"{count(estimate.tasks, 'task')}, {count(estimate.rejected, 'row')} rejected")
-    print_estimate(estimate, console)
-
-
-def _print_generator(generator: str, console: Console) -> None:
-    if generator:
-        print_line(console, f"generator: {LABEL if generator == RULES else generator}")
+def _name_generator(generator: str) -> list[str]:
+    return [f"generator: {LABEL if generator == RULES else generator}"] if generator else []
 
 
 def _print_result(result: CompileResult, console: Console) -> None:
-    _print_generator(result.generator, console)
     made = f"{count(result.read, 'row')}: {result.kept:,} kept, {result.repaired:,} repaired"
-    print_line(console, f"{made}, {result.excluded:,} excluded, {result.rejected:,} rejected")
+    made += f", {result.excluded:,} excluded, {result.rejected:,} rejected"
+    for line in (*_name_generator(result.generator), made):
+        print_line(console, line)
     dimensions = {count(int(number), "dimension"): tasks for number, tasks in result.dimensions.items()}
     for title, counts, style in (
         ("left out", result.left_out, ""),

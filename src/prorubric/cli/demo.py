@@ -59,7 +59,21 @@ def print_demo(result: DemoResult, console: Console) -> None:
     for word, meaning in _LEGEND.items():
         print_hanging(console, Text(f"{word:10}"), Text(meaning))
     console.print()
-    console.print(_make_task_table(result, ANSWER_KINDS if console.width >= _WHOLE_TABLE else ANSWER_KINDS[:2]))
+    kinds = ANSWER_KINDS if console.width >= _WHOLE_TABLE else ANSWER_KINDS[:2]
+    table = Table("\nprompt", box=None, pad_edge=False, padding=_GAP)
+    for scheme in ("sum", "dims"):
+        for kind in kinds:
+            table.add_column(
+                f"{scheme}\n{kind}", justify="right", min_width=len(kind) + (kind == "focused"), no_wrap=True
+            )
+    domain = None
+    for task in result.tasks:
+        if task.domain != domain:
+            domain = task.domain
+            table.add_row(literal(domain or "other", "bold"))
+        name = task.task_id.removeprefix(f"{domain}-")
+        table.add_row(literal(f" {name}"), *_mark(task.additive, kinds), *_mark(task.prorubric, kinds))
+    console.print(table)
     console.print()
     console.print(
         f"Under the sum the padded answer beats the focused one on {result.padded_first['additive']} of {count}"
@@ -78,23 +92,6 @@ def print_demo(result: DemoResult, console: Console) -> None:
 
 def _print_heading(console: Console, text: str) -> None:
     console.print(Text(f"\n{text}", "bold green"))
-
-
-def _make_task_table(result: DemoResult, kinds: Sequence[AnswerKind]) -> Table:
-    table = Table("\nprompt", box=None, pad_edge=False, padding=_GAP)
-    for scheme in ("sum", "dims"):
-        for kind in kinds:
-            table.add_column(
-                f"{scheme}\n{kind}", justify="right", min_width=len(kind) + (kind == "focused"), no_wrap=True
-            )
-    domain = None
-    for task in result.tasks:
-        if task.domain != domain:
-            domain = task.domain
-            table.add_row(literal(domain or "other", "bold"))
-        name = task.task_id.removeprefix(f"{domain}-")
-        table.add_row(literal(f" {name}"), *_mark(task.additive, kinds), *_mark(task.prorubric, kinds))
-    return table
 
 
 def _mark(row: dict[str, float], kinds: Sequence[AnswerKind]) -> list[Text]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
+from prorubric.cli.money import DryRun, may_cost, print_calls, say_estimate, show_estimate
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import (
     JsonFlag,
@@ -29,7 +29,6 @@ from prorubric.report.evaluation_headline import describe_result
 from prorubric.text.show import count
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
-    EvaluationEstimate,
     EvaluationResult,
     estimate_evaluation,
     evaluate_policies,
@@ -52,12 +51,17 @@ def evaluate(
     json: JsonFlag = False,
 ) -> int:
     """Compare policies on benchmarks, with paired statistics."""
-    config = _read_suite(read_http(config))
+    config = read_http(config)
+    if len(config.benchmarks) == 1 and config.benchmarks[0].lower().endswith(_SUITES):
+        names = [option.name for option in fields(EvaluateConfig) if option.name != "benchmarks"]
+        given = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(_USUAL, name)}
+        config = load_suite(Path(config.benchmarks[0]), **given)
     if list:
         _print_list(config.data_dir, json=json)
         return 0
     if dry_run:
-        show_result(estimate_evaluation(config), _print_estimate, json=json)
+        planned = estimate_evaluation(config)
+        show_estimate(planned, (), parts=planned.parts, json=json)
         return 0
     models = [*(policy.spec for policy in config.policy), *list_judges(config.judge or ())]
     if config.only != "report" and any(may_cost(model, config.prices) for model in models):
@@ -65,27 +69,11 @@ def evaluate(
     with show_progress("evaluating", "call") as on_progress:
         result = evaluate_policies(config, on_progress)
     show_result(result, _print_result, json=json)
-    return 1 if result.unfinished or result.stopped or _is_poor(result) else 0
-
-
-def _is_poor(result: EvaluationResult) -> bool:
-    """True if rows of answers could not be read, a policy has no answer, or a table has nothing in common."""
-    if result.reject_kinds.keys() - {NO_ITEM, NOT_NEEDED}:
-        return True
-    found = result.comparisons
-    if found is None:
-        return False
-    is_empty = not (found.tables or found.pairs or found.labels)
-    return is_empty or any(table.absent or not table.common for table in found.tables)
-
-
-def _read_suite(config: EvaluateConfig) -> EvaluateConfig:
-    """The suite that the one argument names, with the options that are not at their defaults."""
-    if len(config.benchmarks) != 1 or not config.benchmarks[0].lower().endswith(_SUITES):
-        return config
-    names = [option.name for option in fields(EvaluateConfig) if option.name != "benchmarks"]
-    given = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(_USUAL, name)}
-    return load_suite(Path(config.benchmarks[0]), **given)
+    is_poor = bool(result.reject_kinds.keys() - {NO_ITEM, NOT_NEEDED})
+    if found := result.comparisons:
+        is_empty = not (found.tables or found.pairs or found.labels)
+        is_poor = is_poor or is_empty or any(table.absent or not table.common for table in found.tables)
+    return 1 if result.unfinished or result.stopped or is_poor else 0
 
 
 def _print_list(data_dir: Path, *, json: bool) -> None:
@@ -99,7 +87,9 @@ def _print_list(data_dir: Path, *, json: bool) -> None:
         )
         return
     console = make_console()
-    table = make_table("benchmark", "rows", "licence", "file", "")
+    table = make_table("benchmark", "rows")
+    for name in ("licence", "file", ""):
+        table.add_column(name)
     for file in found:
         state = {True: "published", False: "another file", None: "present"}[file.is_published]
         shown = state if file.path else "missing, not needed" if file.is_optional else "missing"
@@ -109,15 +99,6 @@ def _print_list(data_dir: Path, *, json: bool) -> None:
     missing = dict.fromkeys((file.place, file.sha256, file.get) for file in found if file.path is None)
     for place, digest, get in missing:
         print_line(console, f"{place}: {get}" + (f" (sha256 {digest[:12]}…)" if digest else ""))
-
-
-def _print_estimate(estimate: EvaluationEstimate, console: Console) -> None:
-    table = make_table("part", "calls", "prompt tokens", "reply tokens", "cost")
-    for name, part in estimate.parts.items():
-        cost = "not known" if part.cost is None else f"${part.cost:,.2f}"
-        table.add_row(literal(name), f"{part.calls:,}", f"{part.prompt_tokens:,}", f"{part.completion_tokens:,}", cost)
-    console.print(table)
-    print_estimate(estimate, console)
 
 
 def _print_result(result: EvaluationResult, console: Console) -> None:
@@ -133,8 +114,6 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         for reason, number in part.reasons.items():
             print_line(console, f"  {number:,} x {reason}")
         print_line(console, "  the same command makes these calls again, and no others")
-    for model, names in result.not_taken.items():
-        print_line(console, f"{model} does not take {', '.join(names)}; its requests went without", "yellow")
     for judge in (judge for judge in result.judges if describe_judge(judge) != judge):
         print_line(console, f"judge: {describe_judge(judge)}")
     if result.comparisons is not None:

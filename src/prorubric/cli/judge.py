@@ -1,13 +1,13 @@
 """`prorubric judge`."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter, validators
 from rich.console import Console
 
-from prorubric.aggregate.score import Score
-from prorubric.cli.money import DryRun, may_cost, print_calls, print_estimate, say_estimate
+from prorubric.cli.money import DryRun, may_cost, print_calls, say_estimate, show_estimate
 from prorubric.cli.options import flatten, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
@@ -15,7 +15,7 @@ from prorubric.cli.votes import print_addressed, print_votes
 from prorubric.judge.judge import MOST_REASKS
 from prorubric.judge.panel import list_judges
 from prorubric.text.show import count
-from prorubric.verbs.judge import JudgeEstimate, JudgeResult, JudgeRunConfig, estimate_judging, judge_responses
+from prorubric.verbs.judge import JudgeResult, JudgeRunConfig, estimate_judging, judge_responses
 from prorubric.verbs.score import ScoredRun
 
 Rows = Annotated[int, Parameter(help="Number of responses to show, worst first.", validator=validators.Number(gte=0))]
@@ -34,7 +34,10 @@ def judge(
     """Judge a file of responses and score them under one or more schemes."""
     config = read_http(config)
     if dry_run:
-        show_result(estimate_judging(config), _print_estimate, json=json)
+        planned = estimate_judging(config)
+        counts = f"{count(planned.responses, 'response')}, {count(planned.rejected, 'row')} rejected"
+        about = [f"judge: {describe_judge(planned.judge)}", f"{counts}, schemes: {', '.join(planned.schemes)}"]
+        show_estimate(planned, [*about, *_list_left_out(planned.left_out)], all_sent_on=planned.all_sent_on, json=json)
         return 0
     if any(may_cost(name, config.prices) for name in list_judges(config.judge)):
         estimate = estimate_judging(config)
@@ -51,20 +54,20 @@ def judge(
     return 1 if any(faults) else 0
 
 
-def _print_estimate(estimate: JudgeEstimate, console: Console) -> None:
-    print_line(console, f"judge: {describe_judge(estimate.judge)}")
-    rejected = f"{count(estimate.rejected, 'row')} rejected"
-    console.print(f"{count(estimate.responses, 'response')}, {rejected}, schemes: {', '.join(estimate.schemes)}")
-    _print_left_out(estimate.left_out, console)
-    print_estimate(estimate, console, estimate.all_sent_on)
-
-
 def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
     print_line(console, f"judge: {describe_judge(result.judge)}")
     rejected = f"{count(result.rejected, 'row')} rejected"
     apart = f", {result.not_applicable_verdicts:,} of them not applicable" if result.not_applicable_verdicts else ""
     console.print(f"{count(result.responses, 'response')}, {rejected}, {count(result.verdicts, 'verdict')}{apart}")
-    _print_transcripts(result, console)
+    if result.transcripts and result.view == "last":
+        saw = "the judge saw the last turn of each; --view full shows it all turns"
+        console.print(f"{count(result.transcripts, 'transcript')}: {saw}")
+    elif result.transcripts:
+        whole = f" of {result.transcripts - result.cut_transcripts:,}" if result.cut_transcripts else ""
+        console.print(f"{count(result.transcripts, 'transcript')}: the judge saw all turns{whole}")
+    if result.cut_transcripts:
+        cut = f"{count(result.cut_transcripts, 'transcript')} cut, {count(result.turns_left_out, 'turn')} left out"
+        console.print(f"[yellow]{cut}[/]; --max-transcript-characters allows more")
     if result.unanswered:
         console.print(f"[yellow]{count(result.unanswered, 'task')} without a response[/]")
     if result.quotations:
@@ -86,18 +89,6 @@ def _print_result(result: JudgeResult, console: Console, rows: int) -> None:
         tokens = f"about {result.shareable_prompt_tokens:,} ({result.shareable_share:.0%})"
         print_line(console, f"prompt tokens that a prefix cache can share: {tokens}")
     print_line(console, f"The run is in {result.folder}/.")
-
-
-def _print_transcripts(result: JudgeResult, console: Console) -> None:
-    if result.transcripts and result.view == "last":
-        saw = "the judge saw the last turn of each; --view full shows it all turns"
-        console.print(f"{count(result.transcripts, 'transcript')}: {saw}")
-    elif result.transcripts:
-        whole = f" of {result.transcripts - result.cut_transcripts:,}" if result.cut_transcripts else ""
-        console.print(f"{count(result.transcripts, 'transcript')}: the judge saw all turns{whole}")
-    if result.cut_transcripts:
-        cut = f"{count(result.cut_transcripts, 'transcript')} cut, {count(result.turns_left_out, 'turn')} left out"
-        console.print(f"[yellow]{cut}[/]; --max-transcript-characters allows more")
 
 
 def _print_faults(result: JudgeResult, console: Console) -> None:
@@ -131,15 +122,16 @@ def print_schemes(result: ScoredRun, console: Console) -> None:
         unknown = f"[yellow]{summary.unknown:,}[/]" if summary.unknown else "0"
         table.add_row(name, show_figure(summary.mean, ".3f"), f"{summary.known:,}", unknown)
     console.print(table)
-    _print_left_out(result.left_out, console)
+    for line in _list_left_out(result.left_out):
+        print_line(console, line)
 
 
-def _print_left_out(left_out: dict[str, str], console: Console) -> None:
+def _list_left_out(left_out: dict[str, str]) -> Iterator[str]:
     """One line a reason, with the first schemes that it keeps out."""
     for reason in dict.fromkeys(left_out.values()):
         names = [name for name, why in left_out.items() if why == reason]
         more = f" and {len(names) - _SHOWN_SCHEMES} more" if len(names) > _SHOWN_SCHEMES else ""
-        print_line(console, f"left out: {', '.join(names[:_SHOWN_SCHEMES])}{more}: {reason}")
+        yield f"left out: {', '.join(names[:_SHOWN_SCHEMES])}{more}: {reason}"
 
 
 def print_worst(result: ScoredRun, rows: int, console: Console) -> None:
@@ -150,11 +142,8 @@ def print_worst(result: ScoredRun, rows: int, console: Console) -> None:
     console.print(f"\nlowest {len(worst):,} of {count(result.responses, 'response')}, by {result.order[0]}:")
     table = make_table("task", "sample", *result.schemes)
     for response in worst:
-        scores = (_show_score(response.scores[name]) for name in result.schemes)
-        table.add_row(literal(response.task_id), f"{response.sample:,}", *scores)
+        scores = (response.scores[name] for name in result.schemes)
+        shown = (show_figure(s.value, ".3f", f"[yellow]{s.low:.2f} to {s.high:.2f}[/]") for s in scores)
+        table.add_row(literal(response.task_id), f"{response.sample:,}", *shown)
     console.print(table)
     console.print()
-
-
-def _show_score(score: Score) -> str:
-    return f"{score.value:.3f}" if score.value is not None else f"[yellow]{score.low:.2f} to {score.high:.2f}[/]"

@@ -1,6 +1,5 @@
 """`prorubric lint`."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,11 +12,12 @@ from prorubric.cli.output import (
     JsonFlag,
     describe_judge,
     literal,
+    make_console,
     make_table,
     print_hanging,
+    print_json,
     print_line,
     show_figure,
-    show_result,
 )
 from prorubric.datasets.load import show_example
 from prorubric.rubric.lint import CHECKS
@@ -39,7 +39,7 @@ _MEANING = {
     "formatting-only": "criteria about form only",
     "unread": "tasks with criteria in another language",
 }
-_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 _CHECK_WIDTH = max(map(len, CHECKS)) + 1
 _CRITERION_WIDTH = 40
 LintConfig.__annotations__["run"] = Annotated[Path | None, Parameter(name="--with")]
@@ -48,15 +48,14 @@ LintConfig.__annotations__["run"] = Annotated[Path | None, Parameter(name="--wit
 def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
     """Check a file of rubrics before spending a token."""
     result = lint_tasks(config)
-    show_result(result, partial(_print_lint, name=config.tasks, shown=config.show), json=json)
-    return 0 if result.passed else 1
-
-
-def _print_lint(result: LintResult, console: Console, name: str, shown: int) -> None:
-    """The result as tables for a person."""
+    code = 0 if result.passed else 1
+    if json:
+        print_json(result)
+        return code
+    console = make_console()
     criteria = f"{count(result.criteria, 'criterion')}, {result.negative:,} of them negative"
     about = f": {count(result.tasks, 'task')}, {criteria}"
-    console.print(Text.assemble(literal(name, "bold"), about), soft_wrap=True)
+    console.print(Text.assemble(literal(config.tasks, "bold"), about), soft_wrap=True)
     _print_tables(result, console)
     if result.rejects:
         console.print()
@@ -66,25 +65,26 @@ def _print_lint(result: LintResult, console: Console, name: str, shown: int) -> 
     if more:
         console.print(f"[red]rejected[/]  {more:,} more; --show {more + len(result.rejects)} shows all")
     if result.rejected and not result.tasks:
-        print_line(console, show_example(name))
+        print_line(console, show_example(config.tasks))
     for task in result.worst:
         title = Text.assemble(literal(task.task_id, "bold"), f"  {count(task.criteria, 'criterion')}")
         console.print()
         console.print(title, soft_wrap=True)
         for finding in task.findings:
-            check = Text(f"  {finding.check:{_CHECK_WIDTH}}", _COLOURS[finding.severity])
+            check = Text(f"  {finding.check:{_CHECK_WIDTH}}", COLOURS[finding.severity])
             print_hanging(console, check, literal(finding.message))
     if result.worst and result.affected > len(result.worst):
         unseen = count(result.affected - len(result.worst), "more task")
         console.print(f"\n{unseen} with findings; --show {result.affected} shows all")
     if result.items:
-        _print_items(result.items, console, shown)
+        _print_items(result.items, console, config.show)
     found = ", ".join(count(result.severities[name], name) for name in ("error", "warning", "note"))
     verdict = Text("passed", "green") if result.passed else Text("failed", "red")
     if result.too_compensable:
         found += f", {count(result.too_compensable, 'task')} above the limit on compensation"
     console.print()
     console.print(Text.assemble(verdict, f": {found}"))
+    return code
 
 
 def _print_items(items: ItemsResult, console: Console, shown: int) -> None:
@@ -127,7 +127,7 @@ def _print_tables(result: LintResult, console: Console) -> None:
     for name, number in checks.items():
         if number:
             severity = CHECKS.get(name, "error")
-            table.add_row(name, Text(severity, _COLOURS[severity]), f"{number:,}", _MEANING[name])
+            table.add_row(name, Text(severity, COLOURS[severity]), f"{number:,}", _MEANING[name])
     console.print(table if table.row_count else "nothing found")
     if not result.criteria:
         return

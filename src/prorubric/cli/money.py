@@ -1,12 +1,14 @@
 """Estimates, usage and costs of a run, printed the same way by every verb."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
-from prorubric.cli.output import make_table, print_line, say
+from prorubric.cli.output import literal, make_console, make_table, print_json, print_line, say
 from prorubric.llm.accounting import find_price, load_prices
 from prorubric.runs.estimate import Estimate
 from prorubric.runs.run import RunResult
@@ -33,9 +35,33 @@ def say_estimate(what: str, estimate: Estimate, *, exact: bool = True) -> None:
     say(f"{what}: {calls}; {tokens}, {_show_cost(estimate.cost)}")
 
 
-def print_estimate(estimate: Estimate, console: Console, all_sent_on: Estimate | None = None) -> None:
-    """The usual and the most that a run can take; of a cascade, with none and with all of the items sent on."""
-    table = make_table("", "calls", "prompt tokens", "reply tokens", "cost")
+def show_estimate(
+    estimate: Estimate,
+    about: Iterable[str],
+    *,
+    parts: Mapping[str, Estimate] | None = None,
+    all_sent_on: Estimate | None = None,
+    notes: Iterable[Text] = (),
+    json: bool,
+) -> None:
+    """What a dry run found: the record as JSON, or the usual and the most that a run can take, between the lines given.
+
+    A cascade is shown with none and with all of the items sent on.
+    """
+    if json:
+        print_json(estimate)
+        return
+    console = make_console()
+    for line in about:
+        print_line(console, line)
+    heads = ("calls", "prompt tokens", "reply tokens", "cost")
+    if parts is not None:
+        table = make_table("part", *heads)
+        for name, part in parts.items():
+            counts = (f"{number:,}" for number in (part.calls, part.prompt_tokens, part.completion_tokens))
+            table.add_row(literal(name), *counts, "not known" if part.cost is None else f"${part.cost:,.2f}")
+        console.print(table)
+    table = make_table("", *heads)
     rows = [("usual", estimate, ""), ("at most", estimate, "most_")]
     if all_sent_on is not None:
         rows[:1] = [("nothing sent on", estimate, ""), ("everything sent on", all_sent_on, "")]
@@ -48,6 +74,8 @@ def print_estimate(estimate: Estimate, console: Console, all_sent_on: Estimate |
         console.print(_show_cost(None))
     if estimate.cached:
         console.print(f"not counted: {_describe_cached(estimate.cached, estimate.repeated)}")
+    for note in notes:
+        console.print(note)
 
 
 def print_calls(result: RunResult, console: Console) -> None:
@@ -59,6 +87,8 @@ def print_calls(result: RunResult, console: Console) -> None:
     print_line(console, f"{count(result.calls - result.cached, 'call')} ({failed}){cached}, {result.seconds:.1f} s")
     if result.damaged:
         print_line(console, f"damaged in the journal and asked for again: {result.damaged:,}", "yellow")
+    for model, names in result.not_taken.items():
+        print_line(console, f"{model} does not take {', '.join(names)}; its requests went without", "yellow")
     if result.prompt_tokens or result.unmetered:
         tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
         print_line(console, f"{tokens}, {_show_cost(result.cost, result.unmetered)}")

@@ -21,8 +21,8 @@ from prorubric.errors import ConfigError
 from prorubric.rubric.base import render_config
 from prorubric.text.show import count
 from prorubric.train.methods import METHODS, find_method
-from prorubric.train.plan import Money, Plan, plan_training
-from prorubric.verbs.train import RunReport, TrainConfig, TrainResult, train_policies
+from prorubric.train.plan import Plan, plan_training
+from prorubric.verbs.train import TrainConfig, TrainResult, train_policies
 
 _SET = Parameter(help="Change a field of the recipe, as in --set rollouts=4 --set validate.limit=20.", negative="")
 _ONLY = Parameter(help="Comma-separated seeds, methods or runs; by default all.", negative="")
@@ -106,7 +106,9 @@ def print_plan(plan: Plan, console: Console) -> None:
     )
     print_line(console, f"{'' if plan.is_exact else 'at most '}{count(plan.calls, 'judge call')} in all ({how})")
     for name, money in (("short", plan.low), ("usual", plan.usual), ("longest", plan.high)):
-        print_line(console, f"  {_describe_money(name, money)}")
+        tokens = f"{money.prompt_tokens / 1e6:,.1f} M tokens in, {money.completion_tokens / 1e6:,.1f} M out"
+        cost = "price not known; give prices: 0.15,0.60" if money.cost is None else f"{money.cost:,.2f} $"
+        print_line(console, f"  {name} responses ({money.response_tokens:,} tokens): about {tokens}, {cost}")
     print_line(console, "memory and hours are an order of magnitude, without the judge:")
     for formula in plan.formulas:
         print_line(console, f"  {formula}")
@@ -116,12 +118,6 @@ def print_plan(plan: Plan, console: Console) -> None:
     for run in plan.runs:
         if run.command:
             print_line(console, f"{run.name}: {shlex.join(run.command)}")
-
-
-def _describe_money(name: str, money: Money) -> str:
-    tokens = f"{money.prompt_tokens / 1e6:,.1f} M tokens in, {money.completion_tokens / 1e6:,.1f} M out"
-    cost = "price not known; give prices: 0.15,0.60" if money.cost is None else f"{money.cost:,.2f} $"
-    return f"{name} responses ({money.response_tokens:,} tokens): about {tokens}, {cost}"
 
 
 def print_runs(result: TrainResult, console: Console) -> None:
@@ -139,17 +135,15 @@ def print_runs(result: TrainResult, console: Console) -> None:
         )
     console.print(table)
     for run in result.runs:
-        for line in _describe_run(run):
+        said = [f"stopped: {run.reason}"] if run.state == "stopped" else []
+        if run.chosen is not None:
+            said.append(f"the best answer to {count(run.chosen, 'prompt')}, {run.left_out} without a known score")
+            said += [f"{count(run.unknown, 'answer')} without a known score"] if run.unknown else []
+            said += [f"{count(number, 'answer')} not judged: {reason}" for reason, number in run.not_judged.items()]
+        if run.late:
+            why = f"could not be judged ({next(iter(run.late.values()))})"
+            said.append(f"{count(len(run.late), 'validation')} {why}; run the same command again")
+        for line in said:
             print_line(console, f"{run.name}: {line}", "yellow")
     cost = "price not known" if result.cost is None else f"{result.cost:,.2f} $"
     print_line(console, f"{count(result.calls, 'reply')} of judges so far, {cost}; see {result.out}/report.html")
-
-
-def _describe_run(run: RunReport) -> list[str]:
-    said = [f"stopped: {run.reason}"] if run.state == "stopped" else []
-    if run.chosen is not None:
-        said.append(f"the best answer to {count(run.chosen, 'prompt')}, {run.left_out} without a known score")
-        said += [f"{count(run.unknown, 'answer')} without a known score"] if run.unknown else []
-        said += [f"{count(number, 'answer')} not judged: {reason}" for reason, number in run.not_judged.items()]
-    late = f"{count(len(run.late), 'validation')} could not be judged ({next(iter(run.late.values()), '')})"
-    return [*said, f"{late}; run the same command again"] if run.late else said

@@ -95,13 +95,21 @@ _EXCLUSIONS = {
 
 def find_text_faults(draft: Draft, task: Task, checks: Sequence[TextCheck] = TEXT_CHECKS) -> list[Fault]:
     """What is wrong with the texts, according to these checks."""
+    return [
+        Fault(fault.kind, f"Criterion {number}: {fault.detail}")
+        for number, faults in enumerate(list_text_faults(draft, task), 1)
+        for fault in faults
+        if fault.kind in checks
+    ]
+
+
+def list_text_faults(draft: Draft, task: Task) -> list[list[Fault]]:
+    """What is wrong with the text of each dimension."""
     items = [criterion.text.casefold() for criterion in task.rubric.criteria]
     item_words = frozenset(list_words("\n".join(items)))
     return [
-        Fault(check, f"Criterion {number}: {detail}")
-        for number, dimension in enumerate(draft.dimensions, 1)
-        for check, detail in _check_text(dimension, task, items, item_words)
-        if check in checks
+        [Fault(check, detail) for check, detail in _check_text(dimension, task, items, item_words)]
+        for dimension in draft.dimensions
     ]
 
 

@@ -89,7 +89,7 @@ class ProtocolFigures(NamedTuple):
     """Mean number of words in a description."""
 
 
-class _Outline(NamedTuple):
+class Outline(NamedTuple):
     """What is kept of a task: nothing that grows with its texts."""
 
     rubric: bytes
@@ -138,16 +138,16 @@ def compare_tasks(path_a: Path, path_b: Path) -> CompareTasksResult:
             examples.append(f"task {task.id!r}: {reason}")
 
     # By id; None for those that A has too, so what remains at the end is in B only.
-    outlines: dict[str, _Outline | None] = {}
+    outlines: dict[str, Outline | None] = {}
     for task in b.read():
         if task.id in outlines:
             leave_out(task, "the id comes again in B; the first was used")
         else:
-            outlines[task.id] = _outline(task)
+            outlines[task.id] = outline_task(task)
     agreement: list[float] = []
     only_in_a = 0
     for task in a.read():
-        is_known, mine, other = task.id in outlines, _outline(task), outlines.get(task.id)
+        is_known, mine, other = task.id in outlines, outline_task(task), outlines.get(task.id)
         outlines[task.id] = None
         if not is_known:
             only_in_a += 1
@@ -175,19 +175,20 @@ def compare_tasks(path_a: Path, path_b: Path) -> CompareTasksResult:
     )
 
 
-def _outline(task: Task) -> _Outline:
+def outline_task(task: Task) -> Outline:
+    """What is compared of a task."""
     digest = hashlib.blake2b(digest_size=16)
     for criterion in task.rubric.criteria:
         text = criterion.text.encode("utf-8", "surrogatepass")
         digest.update(f"{len(text)} {criterion.weight!r} ".encode())
         digest.update(text)
     if task.protocol is None:
-        return _Outline(digest.digest())
+        return Outline(digest.digest())
     labels = [0] * len(task.rubric)
     for number, dimension in enumerate(task.protocol.dimensions):
         for index in dimension.indices:
             labels[index - 1] = number
-    return _Outline(digest.digest(), tuple(labels), describe_protocol(task.protocol))
+    return Outline(digest.digest(), tuple(labels), describe_protocol(task.protocol))
 
 
 def adjusted_rand(first: Sequence[int], second: Sequence[int]) -> float:

@@ -97,7 +97,7 @@ def _read_each(found: Mapping[str, Any], name: TextName, n: int) -> dict[str, st
             return Fault("not allowed", f"Item {index} has {shorten(repr(value), 40)}; give {allowed}.")
     texts = {index: rows[index].strip() for index in wanted}
     if name == "required" and all(label.lower() == "optional" for label in texts.values()):
-        return Fault("nothing required", "No item is required; an answer that meets none of them is no answer.")
+        return Fault("nothing required", "No item is required; an answer that meets none of them is not an answer.")
     return texts
 
 

@@ -165,7 +165,7 @@ class RowMapping(Record):
         return self.criteria[0].at
 
     def split(self) -> tuple["RowMapping", ...]:
-        """A mapping for each place with criteria, with what is said of it alone."""
+        """A mapping for each place with criteria, with what holds only there."""
         given = [{name: value for name, value in one if name != "at" and value is not None} for one in self.criteria]
         return tuple(
             self.model_copy(update={"criteria": (one,), **own}) for one, own in zip(self.criteria, given, strict=True)

@@ -129,7 +129,7 @@ def _propose_polarity(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
 
 
 def _propose_levels(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Descriptions of levels: an object, a list, or columns of their own."""
+    """Descriptions of levels: an object, a list, or separate columns."""
     for key, (one, *_) in columns.items():
         named = has_word(key, LEVELS)
         if is_levels(one) or (named and isinstance(one, Mapping) and is_text(one.values())):

@@ -61,7 +61,7 @@ CATEGORY_PREFIX = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RawCriterion:
     """A criterion as a file has it, with its parts told apart."""
 
     text: str
@@ -114,7 +114,7 @@ def parse_id(value: Any) -> str:
     return str(value)
 
 
-def read_items(value: Any) -> Iterator[Item]:
+def read_items(value: Any) -> Iterator[RawCriterion]:
     """The criteria of one prompt: a list of objects, texts or dimensions that hold criteria, or JSON text of it."""
     value = list_entries(value)
     if not isinstance(value, list) or not value:
@@ -154,7 +154,7 @@ def make_rubric(value: Any) -> Rubric:
     return Rubric(criteria=tuple(make_criterion(item, i) for i, item in enumerate(read_items(value), 1)))
 
 
-def make_criterion(item: Item, position: int, default: float | None = None) -> Criterion:
+def make_criterion(item: RawCriterion, position: int, default: float | None = None) -> Criterion:
     """One criterion; refused if it has neither a weight nor a tier and the source has no default."""
     weight = item.weight if item.weight is not None else TIER_WEIGHTS.get(item.tier or "", default)
     place = f"criterion {position}"
@@ -259,7 +259,7 @@ def tag_rest(entry: Any, inherited: tuple[str, ...] = ()) -> Any:
     return {**{key: value for key, value in entry.items() if key not in rest}, "tags": list(tags)}
 
 
-def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> Item:
+def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[str, ...]) -> RawCriterion:
     """Take weights and tiers that are written into the text out of it."""
     points = _POINTS_PREFIX.match(text)
     if points:
@@ -271,10 +271,10 @@ def split_text(text: str, weight: float | None, tier: str | None, tags: tuple[st
         tier, text = found["tier"].lower(), text[: found.start()] + text[found.end() :]
     if tier:
         tags = (*tags, f"tier:{tier}")
-    return Item(text.strip(), weight, tier, tags)
+    return RawCriterion(text.strip(), weight, tier, tags)
 
 
-def _read_entry(entry: Any) -> Iterator[Item]:
+def _read_entry(entry: Any) -> Iterator[RawCriterion]:
     """One criterion, or those of a dimension, each with the dimension's name and weight."""
     if isinstance(entry, str):
         yield split_text(entry, weight=None, tier=None, tags=())
@@ -306,7 +306,7 @@ def _find_parts(entry: Mapping[str, Any]) -> list[Any] | None:
     return next((parts for parts in found if isinstance(parts, list) and parts), None)
 
 
-def _read_object(entry: Mapping[str, Any]) -> Item:
+def _read_object(entry: Mapping[str, Any]) -> RawCriterion:
     text = next((entry[key] for key in TEXT_KEYS if isinstance(entry.get(key), str) and entry[key].strip()), None)
     if text is None:
         keys = f"its keys: {', '.join(map(str, entry))}" if entry else "it is empty"

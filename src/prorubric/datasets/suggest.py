@@ -313,7 +313,7 @@ def _collect(rows: Iterable[Mapping[str, Any]]) -> dict[str, _Pairs]:
             places.setdefault(place, []).append((key, value))
         had.update(place for place, pairs in places.items() if len(pairs) > before.get(place, 0))
     kept = {place: pairs for place, pairs in places.items() if had[place] * 2 >= total}
-    # A `*` that only one name stands behind would take in what other names hold.
+    # A `*` for only one name would take in what other names hold.
     return {
         place: pairs
         for place, pairs in kept.items()
@@ -397,7 +397,7 @@ def _rate_entries(entries: list[Any], named: int) -> float:
 
 
 def _is_section(outer: _Criteria, inner: _Criteria) -> bool:
-    """True if the entries of one place are no criteria, but hold those of the other."""
+    """True if the entries of one place are not criteria but hold those of the other."""
     below = f"{outer.place}." if outer.single else f"{outer.place}.*."
     if not inner.place.startswith(below):
         return False

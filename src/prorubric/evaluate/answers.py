@@ -105,7 +105,7 @@ def start_answering(names: Sequence[str], *models: AnyModel) -> Callable[[Wanted
 
 
 def keep_answer(asked: Answered) -> PolicyAnswer | None:
-    """The row of `answers.jsonl`; None if the call failed, so that it is made again.
+    """The row of `answers.jsonl`; None if the call failed and has to be made again.
 
     An endpoint that refuses a prompt gives no answer to it, however often it is asked: that is the policy's result.
     """

@@ -59,16 +59,24 @@ def break_down(
     for one in benchmarks:
         for benchmark, judge in [key for key in rows if key[0] == one.benchmark.name]:
             arms = rows[benchmark, judge]
-            known = {name: {item: _find_value(own) for item, own in arm.items()} for name, arm in arms.items()}
+            known = {
+                name: {
+                    item: None if any(one.value is None for one in own) else own[0].value for item, own in arm.items()
+                }
+                for name, arm in arms.items()
+            }
             common = set(find_common(known).items)
             items = [item for item in one.items if item.id in common]
             is_clipped = one.benchmark.instrument == "healthbench"
             collect = _collect_points if is_clipped else _collect_marks
-            for policy, own in arms.items():
-                tags = collect(items, own, said.get((benchmark, judge, policy), {}))
+            for policy, scored in arms.items():
+                tags = collect(items, scored, said.get((benchmark, judge, policy), {}))
                 about = {"benchmark": benchmark, "judge": judge, "policy": policy}
                 for tag, by_item in sorted(tags.items()):
-                    mean = _average(by_item.values())
+                    # Items count by their weights; the answers to an item are averaged first.
+                    parts = [math.fsum(value * weight for value, weight in own) / len(own) for own in by_item.values()]
+                    wholes = [math.fsum(weight for _, weight in own) / len(own) for own in by_item.values()]
+                    mean = math.fsum(parts) / math.fsum(wholes)
                     shown = min(1.0, max(0.0, mean)) if is_clipped else mean
                     found.append(TagScore(**about, tag=tag, mean=100 * shown, n=len(by_item)))
     return tuple(found)
@@ -76,20 +84,6 @@ def break_down(
 
 _ByTag = dict[str, dict[str, list[tuple[float, float]]]]
 """By tag and item, the value and the weight of each answer."""
-
-
-def _find_value(scores: Sequence[ItemScore]) -> float | None:
-    """A value if every answer to an item has one."""
-    return None if any(score.value is None for score in scores) else scores[0].value
-
-
-def _average(items: Iterable[Sequence[tuple[float, float]]]) -> float:
-    """Over items, which count by their weights; the answers to an item are averaged first."""
-    sums = [
-        [math.fsum(part) / len(own) for part in ([value * weight for value, weight in own], [one[1] for one in own])]
-        for own in items
-    ]
-    return math.fsum(part for part, _ in sums) / math.fsum(whole for _, whole in sums)
 
 
 def _collect_points(items: Sequence[Item], scores: Mapping[str, Sequence[ItemScore]], said: Said) -> _ByTag:

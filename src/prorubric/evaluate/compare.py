@@ -57,6 +57,8 @@ Pairing = Literal["table", "pair"]
 Family = Literal["table", "judge"]
 Ends = tuple[float, float]
 
+COMPARISONS = "comparisons.json"
+"""The file of an evaluation's folder that holds them."""
 AVERAGED = ("writingbench", "creative-v3", "arena-hard-v2", "healthbench", "medqa", "gpqa-diamond", "researchqa")
 """The benchmarks of the average, in the paper's order."""
 _MOST_ROWS = 6.0  # of a question of Arena-Hard: two games that count three times each
@@ -283,12 +285,6 @@ def _sum_up(rows: Sequence[ItemScore]) -> _Worth:
     return _Worth(None, whole, low, high, tuple(rows))
 
 
-def _count_most(worth: _Worth) -> _Worth:
-    """As if every sample that is open counted as often as it can: a game that was not read up to three times."""
-    most = {"weight": _MOST_ROWS}
-    return _sum_up([row if row.value is not None else row.model_copy(update=most) for row in worth.rows])
-
-
 def _order(key: _Key) -> tuple[int, str, str]:
     benchmark, judge = key
     return AVERAGED.index(benchmark) if benchmark in AVERAGED else len(AVERAGED), benchmark, judge
@@ -316,7 +312,16 @@ class _Frame:
         is_used = ~np.isnan(columns).all(axis=1)
         used = [item for item, is_in in zip(self.pool, is_used, strict=True) if is_in]
         groups = number_prompts([self.clusters[item] for item in used])
-        bootstrap = self._resample(columns[is_used], groups, gaps, resamples, seed)
+        if self.pairing == "pair":
+            bootstrap = Bootstrap.of(columns[is_used], groups, resamples, seed)
+        else:  # on one common set, a resampled difference is the difference of resampled means
+            own = Bootstrap.of(columns[is_used][:, : len(self.arms)], groups, resamples, seed)
+            contrast = np.array([[gap.shares.get(name, 0.0) for gap in gaps] for name in self.arms])
+            bootstrap = Bootstrap(
+                np.concatenate([own.mean_C, own.mean_C @ contrast]),
+                np.concatenate([own.mean_B_C, own.mean_B_C @ contrast], axis=1),
+                np.full(columns.shape[1], own.prompts_C.max()),
+            )
         arms = [self._describe(name, _ends(bootstrap, place)) for place, name in enumerate(self.arms)]
         return Table(
             benchmark=self.benchmark,
@@ -333,23 +338,9 @@ class _Frame:
             absent=tuple(name for name in self.sides.policies if name not in self.cells),
         )
 
-    def _resample(
-        self, columns: Floats, groups: Integers, gaps: Sequence["_Gap"], resamples: int, seed: int
-    ) -> Bootstrap:
-        """Means of all columns. On one common set, a resampled difference is the difference of resampled means."""
-        if self.pairing == "pair":
-            return Bootstrap.of(columns, groups, resamples, seed)
-        arms = Bootstrap.of(columns[:, : len(self.arms)], groups, resamples, seed)
-        contrast = np.array([[gap.shares.get(name, 0.0) for gap in gaps] for name in self.arms])
-        return Bootstrap(
-            np.concatenate([arms.mean_C, arms.mean_C @ contrast]),
-            np.concatenate([arms.mean_B_C, arms.mean_B_C @ contrast], axis=1),
-            np.full(columns.shape[1], arms.prompts_C.max()),
-        )
-
     @cached_property
     def pool(self) -> dict[str, int]:
-        """Items that a policy answered, with their places; sorted, so that draws do not depend on the order of rows."""
+        """Items that a policy answered, with their places; sorted, so draws do not depend on the order of rows."""
         return {item: place for place, item in enumerate(sorted({i for own in self.cells.values() for i in own}))}
 
     @cached_property
@@ -418,18 +409,20 @@ class _Frame:
             low, high = wilson_interval(round(math.fsum(values) / 100), len(values))
             found = found.model_copy(update={"low": 100 * low, "high": 100 * high})
         samples = max(len(worth.rows) for worth in own.values())
-        draws = {item: [_points(row) for row in own[item].rows] for item in self.common} if samples > 1 else {}
+        draws = (
+            {item: [100 * (row.value or 0.0) for row in own[item].rows] for item in self.common} if samples > 1 else {}
+        )
         rows = [row for worth in own.values() for row in worth.rows]
         lost = [worth for worth in own.values() if worth.part is None]
         kept = [row for item in self.common for row in own[item].rows]
         parts = estimate_draws(draws) if draws and not self.is_weighted else None
-        mean = found.mean
+        mean, is_clipped = found.mean, self.benchmark.startswith("healthbench")
         return ArmResult(
             **found.model_dump(),
             policy=name,
             method=self.sides.find_method(name),
             seed=policy.seed,
-            headline=min(100.0, max(0.0, mean)) if mean is not None and self._is_clipped else mean,
+            headline=min(100.0, max(0.0, mean)) if mean is not None and is_clipped else mean,
             interval_by="Wilson" if is_share else "normal",
             bootstrap=bootstrap,
             samples=samples,
@@ -445,10 +438,6 @@ class _Frame:
             characters_lost=_mean(row.characters for row in rows if row.value is None),
             tokens=_mean(row.tokens for row in kept if row.tokens is not None),
         )
-
-    @property
-    def _is_clipped(self) -> bool:
-        return self.benchmark.startswith("healthbench")
 
     def _is_binary(self, arms: Sequence[str], items: Sequence[str]) -> bool:
         """Every item is right or wrong, counts once and stands alone."""
@@ -523,7 +512,11 @@ class _Frame:
         for name, own in self.cells.items():
             found[name] = np.full((3, len(self.pool)), np.nan)
             for item, worth in own.items():
-                most = worth if worth.part is not None or not self.is_weighted else _count_most(worth)
+                most = worth
+                if worth.part is None and self.is_weighted:
+                    # An open sample counts as often as it can: a game that was not read up to three times.
+                    weight = {"weight": _MOST_ROWS}
+                    most = _sum_up([row.model_copy(update=weight) if row.value is None else row for row in worth.rows])
                 found[name][:, self.pool[item]] = most.low, most.high, most.whole
         return found
 
@@ -588,37 +581,30 @@ def _average(tables: Sequence[Table], sides: Sides) -> tuple[Average, ...]:
             for name in sides.policies
             if all(name in mean for mean in means)
         }
-        found.append(
-            Average(
-                judge=judge,
-                benchmarks=tuple(table.benchmark for table in own),
-                sides=sides.spread(averages),
-                differences=tuple(_average_differences(own, sides, averages)),
-            )
-        )
-    return tuple(found)
-
-
-def _average_differences(
-    tables: Sequence[Table], sides: Sides, averages: Mapping[str, float]
-) -> Iterable[AverageDifference]:
-    for pair in sides.pairs:
-        rows = [row for table in tables for row in table.differences if (row.first, row.second) == pair]
-        means = [row.mean for row in rows if row.mean is not None]
-        errors = [row.se for row in rows if row.se is not None]
-        if len(means) == len(tables):
-            mean = math.fsum(means) / len(means)
+        differences = []
+        for pair in sides.pairs:
+            rows = [row for table in own for row in table.differences if (row.first, row.second) == pair]
+            known = [row.mean for row in rows if row.mean is not None]
+            errors = [row.se for row in rows if row.se is not None]
+            if len(known) < len(own):
+                continue
+            mean = math.fsum(known) / len(known)
             bounds = [row.bounds for row in rows if row.bounds is not None]
             low, high = (math.fsum(ends[place] for ends in bounds) / len(rows) for place in (0, 1))
-            yield AverageDifference(
-                first=pair[0],
-                second=pair[1],
-                mean=mean,
-                bounds=(low, high) if len(bounds) == len(rows) else None,
-                could_flip=low < high and not (low > 0 if mean > 0 else high < 0),
-                se_items=math.hypot(*errors) / len(errors) if len(errors) == len(means) else None,
-                over_seeds=sides.compare_by_seed(pair, averages),
+            differences.append(
+                AverageDifference(
+                    first=pair[0],
+                    second=pair[1],
+                    mean=mean,
+                    bounds=(low, high) if len(bounds) == len(rows) else None,
+                    could_flip=low < high and not (low > 0 if mean > 0 else high < 0),
+                    se_items=math.hypot(*errors) / len(errors) if len(errors) == len(known) else None,
+                    over_seeds=sides.compare_by_seed(pair, averages),
+                )
             )
+        names, spread = tuple(table.benchmark for table in own), sides.spread(averages)
+        found.append(Average(judge=judge, benchmarks=names, sides=spread, differences=tuple(differences)))
+    return tuple(found)
 
 
 def _compare_judges(cells: _Cells, resamples: int) -> tuple[RankAgreement, ...]:
@@ -673,10 +659,6 @@ def _list_values(own: Mapping[str, _Worth]) -> dict[str, float | None]:
 def _ends(bootstrap: Bootstrap, column: int) -> Ends | None:
     found = bootstrap.estimate(column)
     return None if found.low is None or found.high is None else (found.low, found.high)
-
-
-def _points(row: ItemScore) -> float:
-    return 100 * (row.value or 0.0)
 
 
 def _count(kinds: Iterable[str]) -> dict[str, int]:

@@ -172,25 +172,28 @@ def complete_dimensions(runs: Sequence[TrainingRun], tasks: Mapping[str, Task]) 
             task = _find_task(tasks, now)
             earlier, states = (_read_compliance(task, verdicts) for verdicts in (before, now.verdicts))
             for dimension in task.protocol.dimensions if task.protocol else ():
-                holds = _holds([states[index - 1] for index in dimension.indices])
+                own = [states[index - 1] for index in dimension.indices]
+                applying = [state for state in own if not isinstance(state, NotApplicable)]
+                is_open = not applying or any(isinstance(state, Unknown) for state in applying)
+                holds = False if False in applying else None if is_open else True
                 held[_classify([earlier[index - 1] for index in dimension.indices])].append(holds)
                 held["all"].append(holds)
-        rows += [_describe_completion(run, look, status, found) for status, found in held.items() if found]
+        for status, found in held.items():
+            completed, unknown = found.count(True), found.count(None)
+            if found:
+                rows.append(
+                    Completion(
+                        method=run.method,
+                        seed=run.seed,
+                        step=look.step,
+                        status=status,
+                        dimensions=len(found),
+                        completed=completed,
+                        unknown=unknown,
+                        share=_divide(completed, len(found) - unknown),
+                    )
+                )
     return tuple(rows)
-
-
-def _describe_completion(run: TrainingRun, look: Look, status: Status, held: Sequence[bool | None]) -> Completion:
-    completed, unknown = held.count(True), held.count(None)
-    return Completion(
-        method=run.method,
-        seed=run.seed,
-        step=look.step,
-        status=status,
-        dimensions=len(held),
-        completed=completed,
-        unknown=unknown,
-        share=_divide(completed, len(held) - unknown),
-    )
 
 
 class Place(NamedTuple):
@@ -301,7 +304,13 @@ def _tabulate(runs: Sequence[TrainingRun], measure: Measure) -> Iterator[_StepTa
     steps: dict[int, dict[str, dict[str, float | None]]] = defaultdict(dict)
     for run in runs:
         for look in run.looks:
-            steps[look.step][run.name] = _average_prompts(look, measure)
+            prompts: dict[str, list[float | None]] = defaultdict(list)
+            for answer in look.answers:
+                prompts[answer.task_id].append(getattr(answer, measure))
+            means = steps[look.step][run.name] = {}
+            for prompt, own in prompts.items():  # None if one of the answers is unknown
+                known = [value for value in own if value is not None]
+                means[prompt] = math.fsum(known) / len(known) if len(known) == len(own) else None
     for step, found in sorted(steps.items()):
         common = find_common(found)
         values = {
@@ -313,23 +322,6 @@ def _tabulate(runs: Sequence[TrainingRun], measure: Measure) -> Iterator[_StepTa
         }
         lost = {name: common.missing[name] + common.unknown[name] for name in found}
         yield _StepTable(step, common.items, values, {name: count for name, count in lost.items() if count})
-
-
-def _average_prompts(look: Look, measure: Measure) -> dict[str, float | None]:
-    """The mean over the answers to each prompt; None if one of them is unknown."""
-    prompts: dict[str, list[float | None]] = defaultdict(list)
-    for answer in look.answers:
-        prompts[answer.task_id].append(_measure(answer, measure))
-    means: dict[str, float | None] = {}
-    for prompt, values in prompts.items():
-        known = [value for value in values if value is not None]
-        means[prompt] = math.fsum(known) / len(known) if len(known) == len(values) else None
-    return means
-
-
-def _measure(answer: JudgedAnswer, measure: Measure) -> float | None:
-    value: float | None = getattr(answer, measure)
-    return value
 
 
 def _pair_with_untrained(
@@ -363,14 +355,6 @@ def _read_compliance(task: Task, verdicts: Sequence[Verdict]) -> list[_Complianc
             raise RubricError(f"task {task.id!r}: a verdict on a criterion is {verdict}; give true or false")
         states.append(verdict if not isinstance(verdict, bool) else verdict != (criterion.weight < 0))
     return states
-
-
-def _holds(states: Sequence[_Compliance]) -> bool | None:
-    """Whether a dimension holds; None if that is not known or nothing in it applies."""
-    applying = [state for state in states if not isinstance(state, NotApplicable)]
-    if False in applying:
-        return False
-    return True if applying and all(state is True for state in applying) else None
 
 
 def _classify(states: Sequence[_Compliance]) -> Status:

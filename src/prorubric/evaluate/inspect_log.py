@@ -77,7 +77,7 @@ def make_score(score: ItemScore, verdicts: Sequence[JsonValue] = ()) -> Any:
 def estimate_scores(
     values: Sequence[float], weights: Sequence[float], clusters: Sequence[Hashable]
 ) -> tuple[float, float]:
-    """The average of a benchmark and its standard error; not a number where there is none."""
+    """The average of a benchmark and its standard error; NaN if it has none."""
     if set(weights) <= {1.0}:
         found = estimate_mean(values, clusters)
         mean, se = found.mean, found.se

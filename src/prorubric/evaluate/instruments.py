@@ -62,7 +62,10 @@ class Instrument:
         """The verdicts on one answer, in the order of the reading's items."""
         reading = find_reading(self.reading)
         if isinstance(answer, str) and not answer.strip():
-            return _list_worst(item, reading)
+            # Nothing is met, and every mark is at the bad end of its scale.
+            low, high = reading.form.scale
+            faults = [reading.name == "creative" and own.weight < 0 for own in list_items(item.task, reading)]
+            return tuple(False if reading.form.is_boolean else high if fault else low for fault in faults)
         return (await judge.judge(item.task, answer, reading)).verdicts
 
     async def play(self, judge: Judge, item: Item, first: Answer, second: Answer) -> tuple[Label, Label]:
@@ -147,13 +150,6 @@ def _find_failure(answer: PolicyAnswer) -> str:
     if not answer.text.strip():
         return "empty"
     return "cut off" if answer.finish == "length" else ""
-
-
-def _list_worst(item: Item, reading: Reading) -> tuple[Verdict, ...]:
-    """What an answer without text gets: nothing is met, and every mark is at the bad end of its scale."""
-    low, high = reading.form.scale
-    is_fault = [reading.name == "creative" and own.weight < 0 for own in list_items(item.task, reading)]
-    return tuple(False if reading.form.is_boolean else high if fault else low for fault in is_fault)
 
 
 def _bound(item: Item, reading: Reading, verdicts: Sequence[Verdict]) -> tuple[float, float]:

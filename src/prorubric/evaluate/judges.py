@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prorubric.aggregate.bootstrap import RESAMPLES, Bootstrap, Floats, number_prompts
+from prorubric.aggregate.bootstrap import RESAMPLES, Bootstrap, number_prompts
 from prorubric.evaluate.scores import CriteriaF1, balanced_f1, balanced_f1_by_criterion
 from prorubric.evaluate.sides import SideResult, Sides
 from prorubric.evaluate.statistics import Repeatability, find_common
@@ -130,43 +130,42 @@ def compare_labels(
     by_judge: dict[str, list[LabelledVerdict]] = defaultdict(list)
     for row in rows:
         by_judge[row.judge].append(row)
-    return tuple(
-        _compare_judge(judge, sorted(by_judge[judge], key=lambda row: row.item), resamples, seed)
-        for judge in sorted(by_judge)
-    )
-
-
-def _compare_judge(judge: str, rows: Sequence[LabelledVerdict], resamples: int, seed: int) -> LabelAgreement:
-    given: dict[str, _Pairs] = defaultdict(list)
-    people: dict[str, _Pairs] = defaultdict(list)
-    themes: dict[str, dict[str, None]] = defaultdict(dict)
-    for row in rows:
-        given[row.criterion] += [(row.met, label) for label in row.labels]
-        people[row.criterion] += permutations(row.labels, 2)
-        themes[row.theme][row.criterion] = None
-    criteria, physicians = (balanced_f1_by_criterion(dict(sorted(own.items()))) for own in (given, people))
-    low, high = _resample_f1(rows, sorted(given), resamples, seed)
-    every = [pair for own in given.values() for pair in own]
-    return LabelAgreement(
-        judge=judge,
-        rows=len(rows),
-        unknown=sum(row.met is None for row in rows),
-        pairs=count_pairs(every).pairs,
-        pooled=balanced_f1(every),
-        criteria=criteria,
-        low=low,
-        high=high,
-        physicians=physicians,
-        themes=tuple(
-            ThemeAgreement(
-                theme=theme,
-                criteria=len(own),
-                judge=_mean(criteria.by_criterion[name] for name in own),
-                physicians=_mean(physicians.by_criterion[name] for name in own),
+    found = []
+    for judge in sorted(by_judge):
+        own = sorted(by_judge[judge], key=lambda row: row.item)
+        given: dict[str, _Pairs] = defaultdict(list)
+        people: dict[str, _Pairs] = defaultdict(list)
+        themes: dict[str, dict[str, None]] = defaultdict(dict)
+        for row in own:
+            given[row.criterion] += [(row.met, label) for label in row.labels]
+            people[row.criterion] += permutations(row.labels, 2)
+            themes[row.theme][row.criterion] = None
+        criteria, physicians = (balanced_f1_by_criterion(dict(sorted(pairs.items()))) for pairs in (given, people))
+        low, high = _resample_f1(own, sorted(given), resamples, seed)
+        every = [pair for pairs in given.values() for pair in pairs]
+        found.append(
+            LabelAgreement(
+                judge=judge,
+                rows=len(own),
+                unknown=sum(row.met is None for row in own),
+                pairs=count_pairs(every).pairs,
+                pooled=balanced_f1(every),
+                criteria=criteria,
+                low=low,
+                high=high,
+                physicians=physicians,
+                themes=tuple(
+                    ThemeAgreement(
+                        theme=theme,
+                        criteria=len(named),
+                        judge=_mean(criteria.by_criterion[name] for name in named),
+                        physicians=_mean(physicians.by_criterion[name] for name in named),
+                    )
+                    for theme, named in sorted(themes.items())
+                ),
             )
-            for theme, own in sorted(themes.items())
-        ),
-    )
+        )
+    return tuple(found)
 
 
 def _resample_f1(
@@ -182,23 +181,17 @@ def _resample_f1(
     for row, group in zip(rows, groups, strict=True):
         counts[group, places[row.criterion]] += count_pairs((row.met, label) for label in row.labels)
     drawn = Bootstrap.of(counts.reshape(conversations, -1), np.arange(conversations), resamples, seed).mean_B_C
-    f1_B_K = _balance(drawn.reshape(-1, len(criteria), 4))
+    tt, tf, ft, ff = np.moveaxis(drawn.reshape(-1, len(criteria), 4), -1, 0)
+    # It is not a number if one side gave one answer only.
+    is_two_sided = ((tt + tf) > 0) & ((ft + ff) > 0) & ((tt + ft) > 0) & ((tf + ff) > 0)
+    f1_B_K = np.full(tt.shape, np.nan)
+    with np.errstate(invalid="ignore"):
+        np.copyto(f1_B_K, tt / (2 * tt + tf + ft) + ff / (2 * ff + tf + ft), where=is_two_sided)
     is_any_B = ~np.isnan(f1_B_K).all(axis=1)
     if not is_any_B.any():
         return None, None
     low, high = np.percentile(np.nanmean(f1_B_K[is_any_B], axis=1), (2.5, 97.5))
     return float(low), float(high)
-
-
-def _balance(counts_B_K_4: Floats) -> Floats:
-    """Balanced F1 of each confusion; NaN if one side gave one answer only."""
-    tt, tf, ft, ff = np.moveaxis(counts_B_K_4, -1, 0)
-    wrong = tf + ft
-    is_two_sided = ((tt + tf) > 0) & ((ft + ff) > 0) & ((tt + ft) > 0) & ((tf + ff) > 0)
-    found = np.full(tt.shape, np.nan)
-    with np.errstate(invalid="ignore"):
-        np.copyto(found, tt / (2 * tt + wrong) + ff / (2 * ff + wrong), where=is_two_sided)
-    return found
 
 
 def count_disagreements(verdicts: Iterable[CriterionVerdict], sides: Sides) -> tuple[Disagreement, ...]:
@@ -242,7 +235,10 @@ def rate_criteria(verdicts: Iterable[CriterionVerdict], sides: Sides) -> tuple[C
         rows[row.benchmark, row.judge, row.criterion][row.policy][row.item].append(row.met)
     found = []
     for (benchmark, judge, criterion), arms in sorted(rows.items()):
-        shares = {name: {item: _share(met) for item, met in own.items()} for name, own in arms.items()}
+        shares = {
+            name: {item: None if None in met else sum(map(bool, met)) / len(met) for item, met in own.items()}
+            for name, own in arms.items()
+        }
         items = find_common(shares).items
         means = {name: _mean(own[item] for item in items) for name, own in shares.items()}
         known = {name: 100 * mean for name, mean in means.items() if mean is not None}
@@ -258,10 +254,6 @@ def rate_criteria(verdicts: Iterable[CriterionVerdict], sides: Sides) -> tuple[C
             )
         )
     return tuple(found)
-
-
-def _share(met: Sequence[bool | None]) -> float | None:
-    return None if None in met else sum(map(bool, met)) / len(met)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

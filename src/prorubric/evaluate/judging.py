@@ -56,7 +56,7 @@ class Seen:
 
     @property
     def failed(self) -> list[str]:
-        """What went wrong with calls that failed, so that there is nothing to record yet; each kind once."""
+        """Why calls failed, each kind once; there is nothing to record yet."""
         failed = (said for said in self.missing if said.failure and said.status not in REFUSALS)
         return [*dict.fromkeys(said.label for said in failed)]
 

@@ -99,7 +99,11 @@ def load_run(folder: Path, method: str, seed: int) -> TrainingRun:
 def _load_answers(folder: Path) -> tuple[JudgedAnswer, ...]:
     answers = _by_answer(load_responses(folder / ANSWERS, strict=True), folder / ANSWERS)
     scores = _by_answer(read_stored_scores(folder), folder / SCORES)
-    verdicts, second = (_load_verdicts(folder, FILES[name]) for name in (_G, _C))
+    said = []
+    for name in (FILES[_G], FILES[_C]):  # nothing if this judge was not asked, or about something else
+        rows = _by_answer(read_verdicts(folder, name), folder / name) if (folder / name).is_file() else {}
+        said.append({key: row.verdicts.get(_READING, ()) for key, row in rows.items()})
+    verdicts, second = said
     for task_id, sample in (*scores, *verdicts, *second):
         if (task_id, sample) not in answers:
             raise SourceError(f"{folder}: {task_id!r}, sample {sample}, was judged and is not in {ANSWERS}")
@@ -118,14 +122,6 @@ def _load_answers(folder: Path) -> tuple[JudgedAnswer, ...]:
             )
         )
     return tuple(found)
-
-
-def _load_verdicts(folder: Path, name: str) -> dict[tuple[str, int], tuple[Verdict, ...]]:
-    """The verdicts on criteria in a file; none if this judge was not asked, or about something else."""
-    if not (folder / name).is_file():
-        return {}
-    rows = _by_answer(read_verdicts(folder, name), folder / name)
-    return {key: row.verdicts.get(_READING, ()) for key, row in rows.items()}
 
 
 def _by_answer(rows: Iterable[RowT], path: Path) -> dict[tuple[str, int], RowT]:

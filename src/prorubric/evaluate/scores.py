@@ -45,7 +45,19 @@ class HealthBenchScore(Record):
 
 def healthbench_score(prompts: Sequence[Sequence[tuple[bool | Unknown | None, float]]]) -> HealthBenchScore:
     """Points of the criteria that are met over all positive points, by prompt; `met` is None or Unknown if unknown."""
-    bounds = [_bound_prompt(criteria, place) for place, criteria in enumerate(prompts, 1)]
+    bounds: list[Bounds] = []
+    for place, criteria in enumerate(prompts, 1):
+        for met, _ in criteria:
+            if not isinstance(met, bool | Unknown | None):
+                raise RubricError(f"prompt {place}: met is {show(met)}; give True, False, or None if it is unknown")
+        total = math.fsum(points for _, points in criteria if points > 0)
+        if total <= 0:
+            raise RubricError(f"prompt {place} has no positive points, so it has no score; leave it out")
+        met_points = math.fsum(points for met, points in criteria if met is True)
+        open_points = [points for met, points in criteria if not isinstance(met, bool)]
+        low = met_points + math.fsum(points for points in open_points if points < 0)
+        high = met_points + math.fsum(points for points in open_points if points > 0)
+        bounds.append((low / total, high / total))
     values = [low if low == high else None for low, high in bounds]
     mean = _mean(values)
     return HealthBenchScore(
@@ -56,20 +68,6 @@ def healthbench_score(prompts: Sequence[Sequence[tuple[bool | Unknown | None, fl
         n=len(values) - values.count(None),
         unknown=values.count(None),
     )
-
-
-def _bound_prompt(criteria: Sequence[tuple[bool | Unknown | None, float]], place: int) -> Bounds:
-    for met, _ in criteria:
-        if not isinstance(met, bool | Unknown | None):
-            raise RubricError(f"prompt {place}: met is {show(met)}; give True, False, or None if it is unknown")
-    total = math.fsum(points for _, points in criteria if points > 0)
-    if total <= 0:
-        raise RubricError(f"prompt {place} has no positive points, so it has no score; leave it out")
-    met_points = math.fsum(points for met, points in criteria if met is True)
-    open_points = [points for met, points in criteria if not isinstance(met, bool)]
-    low = met_points + math.fsum(points for points in open_points if points < 0)
-    high = met_points + math.fsum(points for points in open_points if points > 0)
-    return low / total, high / total
 
 
 class ArenaScore(Record):

@@ -94,7 +94,7 @@ class Sides:
         self, values: Mapping[str, float | None], characters: Mapping[str, float | None] | None = None
     ) -> tuple[SideResult, ...]:
         """Every method with a policy among these, over the seeds whose value is known."""
-        found = []
+        found, seeds = [], {name: policy.seed for name, policy in self.policies.items()}
         for method, policies in self.methods.items():
             if not any(name in values for name in policies):
                 continue
@@ -106,15 +106,11 @@ class Sides:
                     name=method,
                     mean=spread.mean if spread else None,
                     sd=spread.sd if spread else None,
-                    by_seed={self._name_seed(name): value for name, value in known.items()},
+                    by_seed={name if seeds[name] is None else str(seeds[name]): value for name, value in known.items()},
                     characters=Spread.of(lengths).mean if lengths else None,
                 )
             )
         return tuple(found)
-
-    def _name_seed(self, policy: str) -> str:
-        seed = self.policies[policy].seed
-        return policy if seed is None else str(seed)
 
 
 def _check_names(policies: Sequence[Policy], methods: Mapping[str, Sequence[str]]) -> None:

@@ -66,7 +66,7 @@ class StyleScores(Record):
 
 
 def control_style(battles: Iterable[Battle], per_token: bool = True) -> StyleScores:
-    """Fit all models at once, so that the coefficients are the same for all of them.
+    """Fit all models at once, with the same coefficients for all of them.
 
     Markup is counted per token, as Arena-Hard v2 does; with `per_token=False` by itself, as v0.1 does.
     """
@@ -82,7 +82,13 @@ def control_style(battles: Iterable[Battle], per_token: bool = True) -> StyleSco
         n += 1
         place = models.setdefault(battle.model, len(models))
         rows += [(place, won, weight) for won, weight in results]
-        differences += [_compare(battle.own, battle.baseline, per_token)] * len(results)
+        own, other = battle.own, battle.baseline
+        lengths = own.tokens + other.tokens
+        units = (max(1, own.tokens), max(1, other.tokens)) if per_token else (1, 1)
+        markup = [(one / units[0], two / units[1]) for one, two in zip(own[1:], other[1:], strict=True)]
+        relative = ((one - two) / (one + two + 1) for one, two in markup)  # each between -1 and 1
+        length = (own.tokens - other.tokens) / lengths if lengths else 0.0
+        differences += [(length, *relative)] * len(results)
     if not rows:
         raise RubricError(f"no question has two games that were read ({unread} unread), so there is nothing to fit")
     table = np.array(rows)
@@ -93,15 +99,6 @@ def control_style(battles: Iterable[Battle], per_token: bool = True) -> StyleSco
         n=n,
         unread=unread,
     )
-
-
-def _compare(own: Style, other: Style, per_token: bool) -> tuple[float, ...]:
-    """The relative differences of two styles, each between -1 and 1."""
-    lengths = own.tokens + other.tokens
-    units = (max(1, own.tokens), max(1, other.tokens)) if per_token else (1, 1)
-    markup = [(one / units[0], two / units[1]) for one, two in zip(own[1:], other[1:], strict=True)]
-    length = (own.tokens - other.tokens) / lengths if lengths else 0.0
-    return length, *((one - two) / (one + two + 1) for one, two in markup)
 
 
 _Array = np.ndarray[Any, np.dtype[Any]]

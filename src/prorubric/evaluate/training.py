@@ -185,7 +185,11 @@ class _Run:
 
 def analyse_training(folder: Path, resamples: int = RESAMPLES) -> TrainingAnalysis:
     """Analyse the folder of a recipe; raises `SourceError` if it holds no training."""
-    plan = _load_plan(folder)
+    try:
+        plan = Plan(**parse_json((folder / _PLAN).read_bytes()))
+    except (OSError, ValueError, TypeError, ProRubricError) as error:
+        remedy = "name the folder of a recipe, as prorubric train writes it"
+        raise SourceError("not the plan of a training", str(error), remedy=remedy, place=folder / _PLAN) from None
     runs = _load_runs(folder, plan)
     looked = [run.looks for run in runs if run.looks.looks]
     comparable = [run.looks for run in runs if run.has_criteria and run.has_start]
@@ -194,6 +198,12 @@ def analyse_training(folder: Path, resamples: int = RESAMPLES) -> TrainingAnalys
     curves = [curve for measure in MEASURES for curve in trace_curves(looked, measure, resamples)]
     curves = [curve for curve in curves if any(point.mean is not None for point in curve.points)]
     peaks = (find_peak(curve) for curve in curves if curve.measure == "c")
+    gaps = []  # every method but the first against it, on each measure that both have
+    for measure in MEASURES:
+        methods = [curve.method for curve in curves if curve.measure == measure]
+        for method in methods[1:]:
+            if points := compare_methods(looked, method, methods[0], measure, resamples):
+                gaps.append(MethodGap(measure=measure, first=method, second=methods[0], points=points))
     disagreements = find_disagreements([run.looks for run in runs if run.has_second_judge], tasks)
     suppressed = find_suppressed(comparable, tasks)
     found = TrainingAnalysis(
@@ -201,7 +211,7 @@ def analyse_training(folder: Path, resamples: int = RESAMPLES) -> TrainingAnalys
         departures=plan.departures,
         curves=tuple(curves),
         peaks=tuple(peak for peak in peaks if peak is not None),
-        gaps=_compare_methods(looked, curves, resamples),
+        gaps=tuple(gaps),
         rollouts=_trace_rollouts(runs),
         dimensions=_compare_dimensions(runs),
         completions=complete_dimensions(comparable, tasks),
@@ -214,15 +224,6 @@ def analyse_training(folder: Path, resamples: int = RESAMPLES) -> TrainingAnalys
     return found.model_copy(update={"missing": _explain(found, runs)})
 
 
-def _load_plan(folder: Path) -> Plan:
-    path = folder / _PLAN
-    try:
-        return Plan(**parse_json(path.read_bytes()))
-    except (OSError, ValueError, TypeError, ProRubricError) as error:
-        remedy = "name the folder of a recipe, as prorubric train writes it"
-        raise SourceError("not the plan of a training", str(error), remedy=remedy, place=path) from None
-
-
 def _load_runs(folder: Path, plan: Plan) -> list[_Run]:
     """The runs of the plan in its order, and others that the folder holds."""
     planned = {run.name: (run.seed, run.steps) for run in plan.runs}
@@ -230,30 +231,30 @@ def _load_runs(folder: Path, plan: Plan) -> list[_Run]:
         if path.parent.name not in planned:
             own = RunFolder(path.parent).load_run()
             planned[path.parent.name] = own.seed, own.settings.rollouts
-    return [_load_run(RunFolder(folder / name), seed, steps) for name, (seed, steps) in planned.items()]
-
-
-def _load_run(folder: RunFolder, seed: int, planned: int) -> _Run:
-    name = folder.path.name
-    method = name.removesuffix(f"-seed-{seed}")
-    settings = folder.load_run() if (folder.path / RUN).is_file() else None
-    is_rewarded = settings is not None and settings.reward is not None
-    losses: dict[int, float] = {}
-    if settings is not None and not is_rewarded and folder.steps.is_file():
-        rows = (row.value or {} for row in read_rows(folder.steps))
-        losses = {int(row["step"]): float(row["loss"]) for row in rows if "loss" in row}
-    has_looks = (folder.path / VALIDATION).is_dir()
-    return _Run(
-        name=name,
-        method=method,
-        seed=seed,
-        planned=planned,
-        settings=settings,
-        state=read_state(folder.path),
-        steps=load_steps(folder.steps) if is_rewarded else [],
-        losses=losses,
-        looks=load_run(folder.path, method, seed) if has_looks else TrainingRun(method, seed, ()),
-    )
+    runs = []
+    for name, (seed, steps) in planned.items():
+        place, method = RunFolder(folder / name), name.removesuffix(f"-seed-{seed}")
+        settings = place.load_run() if (place.path / RUN).is_file() else None
+        is_rewarded = settings is not None and settings.reward is not None
+        losses: dict[int, float] = {}
+        if settings is not None and not is_rewarded and place.steps.is_file():
+            rows = (row.value or {} for row in read_rows(place.steps))
+            losses = {int(row["step"]): float(row["loss"]) for row in rows if "loss" in row}
+        has_looks = (place.path / VALIDATION).is_dir()
+        runs.append(
+            _Run(
+                name=name,
+                method=method,
+                seed=seed,
+                planned=steps,
+                settings=settings,
+                state=read_state(place.path),
+                steps=load_steps(place.steps) if is_rewarded else [],
+                losses=losses,
+                looks=load_run(place.path, method, seed) if has_looks else TrainingRun(method, seed, ()),
+            )
+        )
+    return runs
 
 
 def _describe(run: _Run) -> RunOutcome:
@@ -272,17 +273,6 @@ def _describe(run: _Run) -> RunOutcome:
         unknown=sum(record.unknown for record in run.steps),
         alarms=tuple(alarms.values()),
     )
-
-
-def _compare_methods(looked: Sequence[TrainingRun], curves: Sequence[Curve], resamples: int) -> tuple[MethodGap, ...]:
-    """Every method but the first against it, on each measure that both have."""
-    gaps = []
-    for measure in MEASURES:
-        methods = [curve.method for curve in curves if curve.measure == measure]
-        for method in methods[1:]:
-            points = compare_methods(looked, method, methods[0], measure, resamples)
-            gaps.append(MethodGap(measure=measure, first=method, second=methods[0], points=points))
-    return tuple(gap for gap in gaps if gap.points)
 
 
 def _trace_rollouts(runs: Iterable[_Run]) -> tuple[RolloutCurve, ...]:
@@ -340,7 +330,11 @@ def _explain(found: TrainingAnalysis, runs: Sequence[_Run]) -> dict[str, str]:
     no_criteria = not any(run.has_criteria for run in runs)
     no_start = [run.name for run in runs if run.has_criteria and not run.has_start]
     has_second = any(run.has_second_judge for run in runs)
-    fewer = _find_fewer_seeds(found.curves)
+    fewer = []  # steps at which a method has fewer seeds than at others: its curve may bend for that reason alone
+    for curve in (curve for curve in found.curves if curve.measure == "characters"):
+        most = max(len(point.by_seed) for point in curve.points)
+        if steps := [str(point.step) for point in curve.points if len(point.by_seed) < most]:
+            fewer.append(f"{curve.method} (step {', '.join(steps)})")
     one_method = len({run.method for run in runs}) < 2
     unasked = "the training judge was not asked about the criteria of held-out tasks"
     unstarted = f"the untrained policy was not judged in {', '.join(no_start)}"
@@ -364,14 +358,3 @@ def _explain(found: TrainingAnalysis, runs: Sequence[_Run]) -> dict[str, str]:
             ("disagreements", not has_second, "there is no second judge"),
         ]
     return {part: reason for part, applies, reason in parts if applies}  # the last reason of a part is the first cause
-
-
-def _find_fewer_seeds(curves: Iterable[Curve]) -> list[str]:
-    """The steps at which a method has fewer seeds than at others: its curve may bend for that reason alone."""
-    found = []
-    for curve in curves:
-        most = max(len(point.by_seed) for point in curve.points)
-        steps = [point.step for point in curve.points if len(point.by_seed) < most]
-        if steps and curve.measure == "characters":
-            found.append(f"{curve.method} (step {', '.join(map(str, steps))})")
-    return found

@@ -9,8 +9,11 @@ import html
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from prorubric.errors import MissingExtraError
 from prorubric.files.write import WriteRow, open_whole
 
 _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -41,3 +44,23 @@ def render_html(heads: Sequence[str], rows: Iterable[Mapping[str, object]]) -> s
         shown = ("–" if v is None else f"{v:.3f}" if isinstance(v, float) else str(v) for v in values)
         body += f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in shown)}</tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class Tabular:
+    """A result with rows: a notebook shows it as a table, and pandas, if it is installed, takes it as a data frame."""
+
+    def to_rows(self) -> Sequence[Mapping[str, object]]:
+        """One mapping a row, all with the same keys; what is not known is None."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """The rows as a `pandas.DataFrame`."""
+        try:
+            pandas = import_module("pandas")
+        except ModuleNotFoundError:
+            raise MissingExtraError("to_frame needs pandas: pip install pandas; to_rows works without it") from None
+        return pandas.DataFrame(self.to_rows())
+
+    def _repr_html_(self) -> str:
+        rows = self.to_rows()
+        return render_html([*(rows[0] if rows else ())], rows)

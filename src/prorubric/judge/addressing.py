@@ -22,6 +22,8 @@ _ANY = {
     table: re.compile("|".join(pattern.pattern for pattern in _TABLES[table].values()), re.DOTALL | re.VERBOSE)
     for table in ("wordings", "forms")
 }
+# Every form has one of these, and most answers have none: looking for them takes far less time than a pattern.
+_SIGNS_OF_FORMS = ("{", "[", "<", "answer", "conversation", "true", "#", "human")
 _HIDDEN = _TABLES["signs"]["hidden"].pattern[1:-1]
 _AROUND = 30
 
@@ -31,7 +33,8 @@ def find_addressing(answer: str) -> Mapping[str, str]:
     """What an answer says to its judge: `instruction`, `verdict`, `role` or `hidden`, each with its first place."""
     found = {}
     shown = f"\n{flatten(answer)}"
-    looks = [(table, shown) for table, pattern in _ANY.items() if pattern.search(shown)]
+    tables = _ANY if any(sign in shown for sign in _SIGNS_OF_FORMS) else ("wordings",)
+    looks = [(table, shown) for table in tables if _ANY[table].search(shown)]
     looks += [("signs", answer)] if any(sign in answer for sign in _HIDDEN) else []
     for table, text in looks:
         for kind, pattern in _TABLES[table].items():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from prorubric.errors import ConfigError
 from prorubric.judge.readings import Item, Reading, list_members
 from prorubric.rubric.checks import Check, import_function, run_check
+from prorubric.rubric.identity import remember
 from prorubric.rubric.records import Task
 from prorubric.rubric.verdict import Unknown, Verdict
 
@@ -58,7 +59,7 @@ def run_checks(task: Task, answer: str, reading: Reading, items: tuple[Item, ...
     """Run the checks of a task on an answer, for the items of one reading."""
     failed: Verdict = False if reading.form.is_boolean else reading.form.scale[0]
     criteria = task.rubric.criteria
-    if not any(criterion.check for criterion in criteria):
+    if not _has_checks(task):
         return CheckedItems(items, failed)
     decided: dict[int, Verdict] = {}
     bounds: dict[int, bool | Unknown] = {}
@@ -78,6 +79,11 @@ def run_checks(task: Task, answer: str, reading: Reading, items: tuple[Item, ...
             if said is False:
                 reasons[item.index] = reason
     return CheckedItems(items, failed, decided, bounds, reasons)
+
+
+@remember(1024)
+def _has_checks(task: Task) -> bool:
+    return any(criterion.check for criterion in task.rubric.criteria)
 
 
 def check_functions(tasks: Iterable[Task], *, python: bool) -> None:

@@ -41,3 +41,24 @@ def _occurs(quote: str, text: str) -> bool:
             return False
         place = found + len(wanted) - len(between)
     return True
+
+
+def locate_quote(quote: str, text: str) -> list[tuple[int, int]]:
+    """Where the parts of a quotation are in a text, as `check_evidence` finds them; empty if one of them is not."""
+    if is_unspaced(quote):
+        place = text.find(quote)
+        return [] if place < 0 else [(place, place + len(quote))]
+    words = [(found.start(), found.end(), flatten(found[0])) for found in _WORD.finditer(text)]
+    spans, start = [], 0
+    for part in _LEFT_OUT.split(quote):
+        wanted = _WORD.findall(flatten(part))
+        if not wanted:
+            continue
+        last = len(words) - len(wanted)
+        ends = (at for at in range(start, last + 1) if [word[2] for word in words[at : at + len(wanted)]] == wanted)
+        at = next(ends, None)
+        if at is None:
+            return []
+        start = at + len(wanted)
+        spans.append((words[at][0], words[start - 1][1]))
+    return spans

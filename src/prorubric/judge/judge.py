@@ -187,7 +187,7 @@ class Judge:
         wanted = find_reading(reading)
         checks, shown = self._check(task, response, wanted).select(only), self._show(task, response)
         addressing = self._find_addressing(shown)
-        if _is_silent(response):  # what checks say of an empty text is said of no answer
+        if _is_silent(response):  # checks of an empty text would say nothing about an answer
             return Judgement((_SILENT,) * (1 if wanted.is_joint else len(checks.items)), only=only)
         if addressing and self.config.addressing == "unknown":
             found = Judgement((_refuse(addressing),) * (1 if wanted.is_joint else len(checks.asked)))
@@ -288,7 +288,7 @@ class Judge:
         return _SIDES.get((forth, back), "inconsistent")
 
     async def compare_both_ways(self, task: Task, first: Answer, second: Answer, prompt: str = "pairwise") -> list[Any]:
-        """What is said of two answers with `first` shown first, and with `second` shown first.
+        """The verdict on two answers with `first` shown first, and with `second` shown first.
 
         The prompt `pairwise` gives `first`, `second` or `equal`; those of Arena-Hard give a label such as `A>>B`.
         """

@@ -2,7 +2,7 @@
 
 A call of one judge of a panel that fails is an unknown vote, and the others decide. A judge that cannot be used at all
 is not asked again, and its votes are unknown; the error is raised once no judge is left. In a cascade it is raised at
-once, because nobody can stand in.
+once, because nothing can replace it.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ Judges = Annotated[tuple[str, ...] | str, AfterValidator(_check_judges)]
 
 
 class Panel:
-    """Several judges with the interface of one; by names of their own, or by those of their models."""
+    """Several judges with the interface of one; by their own names or by those of their models."""
 
     def __init__(self, judges: Mapping[str, Judge] | Sequence[Judge]) -> None:
         by_name = judges if isinstance(judges, Mapping) else {judge.model.name: judge for judge in judges}

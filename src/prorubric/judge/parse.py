@@ -198,7 +198,7 @@ def _parse_plain(text: str, asked: Sequence[int], key: str) -> dict[int, Verdict
     # As many colons as keys: no key came twice, which the fast reader would not tell.
     if not isinstance(verdicts, dict) or len(verdicts) != len(asked) or text.count(":") != len(asked) + 1:
         return None
-    values: dict[int, Any] = {index: verdicts.get(str(index)) for index in asked}
+    values: dict[int, Any] = dict(zip(asked, map(verdicts.get, map(str, asked)), strict=True))
     return values if are_boolean(values.values()) else None
 
 

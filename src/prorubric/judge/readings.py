@@ -66,7 +66,7 @@ class Reading:
     shows_criteria: bool = False
     """True if an item is nothing but criteria, so that the checks on all of them decide it."""
     is_single: bool = False
-    """True if each item has a call of its own, with the reason before the verdict; its place does not matter then."""
+    """True if each item has its own call, with the reason before the verdict; its place does not matter then."""
     shows_points: bool = False
     """True if a single item is shown with its points in square brackets before it."""
     most_items: int | None = None

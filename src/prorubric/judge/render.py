@@ -117,7 +117,7 @@ def render_judge_prompt(
 
 
 def render_pair(prompt: JudgePrompt, task: Task, first: ShownAnswer, second: ShownAnswer) -> Rendered:
-    """Fill a prompt for two responses, in this order; a transcript has fences of its own."""
+    """Fill a prompt for two responses, in this order; a transcript has its own fences."""
     is_plain = prompt.name == "pairwise"
     names = (
         {"The first answer": "FIRST", "The second answer": "SECOND"} if is_plain else {"Answer A": "A", "Answer B": "B"}

@@ -28,7 +28,7 @@ _PROSE = re.compile(r"[^\W\d_]\w*\W+(?:\w+\W+){2}\w+")
 """A value that begins with four words is part of the analysis."""
 _LIKE_MARK = re.compile(rf"(?<![^\W_])(?:{_NAME})[\W_]{{0,20}}\d")
 _SIDES = r"((?:A\s*(?:>>?|<<?|=)\s*B)|(?:B\s*(?:>>?|<<?|=)\s*A))"
-# An index of an array, such as x[a>b], is no label; one in single brackets also has to end its line.
+# An index of an array, such as x[a>b], is not a label; one in single brackets also has to end its line.
 _LABELS = (
     re.compile(rf"(?<![\w\])])\[\[\s*{_SIDES}\s*\]\]", re.IGNORECASE),
     re.compile(rf"(?<![\w\])])\[\s*{_SIDES}\s*\](?=[ \t*.]*$)", re.MULTILINE),

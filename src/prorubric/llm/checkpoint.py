@@ -6,6 +6,7 @@ vLLM or SGLang and name the endpoint.
 
 import asyncio
 import hashlib
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,18 @@ from prorubric.llm.thinking import drop_thinking
 from prorubric.text.show import shorten
 
 _FEATURE = "the checkpoint of a policy"
+_TURN = threading.Lock()
+"""All checkpoints of a process take turns: transformers loads one at a time, and torch has one random state."""
 _SETTINGS = (
     *("config.json", "generation_config.json"),
     *("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "vocab.json", "merges.txt", "tokenizer.model"),
 )
+
+
+def make_seed(request: Request, shown: str) -> int:
+    """The seed of one reply. If all prompts shared one, their replies would not be independent of each other."""
+    digest = hashlib.sha256(f"{request.seed or 0} {request.draw} {shown}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 class CheckpointModel:
@@ -43,7 +52,7 @@ class CheckpointModel:
 
     async def complete(self, request: Request) -> Outcome:
         """Answer one request with the model's chat template, without its thinking."""
-        return await asyncio.wrap_future(self._worker.submit(self._complete, request))
+        return await asyncio.wrap_future(self._worker.submit(self._wait_and_complete, request))
 
     def stop(self) -> None:
         """End the requests that wait for their turn; the running one finishes."""
@@ -53,6 +62,10 @@ class CheckpointModel:
         """Free the memory after the running call. Safe to call twice."""
         self._worker.shutdown(wait=False)
         self._loaded = None
+
+    def _wait_and_complete(self, request: Request) -> Outcome:
+        with _TURN:
+            return self._complete(request)
 
     def _complete(self, request: Request) -> Outcome:
         if self._is_stopped:
@@ -73,7 +86,7 @@ class CheckpointModel:
         if request.temperature > 0:
             sampling = {"do_sample": True, "temperature": request.temperature, "top_p": request.top_p}
             sampling |= {"top_k": request.top_k or 0, "min_p": request.min_p}
-        torch.manual_seed((request.seed or 0) + request.draw)
+        torch.manual_seed(make_seed(request, shown))
         room = request.max_tokens if most is None else min(request.max_tokens, most - length)
         with torch.inference_mode():
             made = model.generate(**tokens, max_new_tokens=room, pad_token_id=tokenizer.pad_token_id, **sampling)
@@ -88,6 +101,7 @@ class CheckpointModel:
             libraries = ("torch", "transformers", "safetensors")
             torch, transformers, safetensors = (import_optional(name, _FEATURE, "trl") for name in libraries)
             device = "cuda" if torch.cuda.is_available() else "cpu"
+            transformers.utils.logging.disable_progress_bar()
             try:
                 tokenizer = transformers.AutoTokenizer.from_pretrained(self.name)
                 model = transformers.AutoModelForCausalLM.from_pretrained(self.name, dtype="auto").to(device).eval()

@@ -153,7 +153,7 @@ class Journal:
         try:
             with _transaction(self._connection):
                 if self._connection.executemany(_PUT, [row for row, _ in rows]).rowcount == len(rows):
-                    return [reply for _, reply in rows]  # nobody had asked any of these questions
+                    return [reply for _, reply in rows]  # all of these questions are new
                 for row, reply in rows:
                     found = None
                     for statement in (_PUT, _REPLACE):  # the second if what is there is damaged

@@ -55,6 +55,14 @@ def check_placeholders(place: str | Path, sections: Sections, names: Sequence[st
             raise ConfigError(f"{where} contains {{{{{found[0]}}}}}, which nothing fills; remove it")
 
 
+def load_sections(path: Path, required: Sequence[str], filled: Sequence[str]) -> dict[str, str]:
+    """The sections of a prompt file by name, checked; those in `filled` have a placeholder."""
+    sections = split_sections(read_prompt(path), path)
+    check_sections(path, path.stem, sections, required)
+    check_placeholders(path, sections, filled)
+    return sections
+
+
 def fill_section(sections: Sections, section: str, text: str) -> str:
     """A section with the text in place of its placeholder."""
     before, after = sections[section].split(f"{{{{{section}}}}}")

@@ -73,7 +73,7 @@ class RewardConfig:
     shadow: tuple[str, ...] = ()
     """Schemes to watch: scored from the same verdicts if possible, otherwise judged too."""
     shadow_every: Annotated[int, Field(ge=1)] = 1
-    """Shadows that need calls of their own are judged for every n-th response only."""
+    """Shadows that need their own calls are judged for every n-th response only."""
     journal: Path | None = None
     """File that keeps replies, so no question is asked twice; None keeps none."""
     max_unknown: Annotated[float, Field(ge=0, le=1)] = 0.2
@@ -345,7 +345,7 @@ class RubricReward:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A request that has been checked, and where it stands in its batch."""
+    """A request that has been checked, and its place in its batch."""
 
     request: RewardRequest
     overlong: float

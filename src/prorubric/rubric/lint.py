@@ -13,7 +13,7 @@ from functools import cache
 from itertools import combinations, product
 from operator import attrgetter
 from statistics import median
-from typing import Literal
+from typing import Literal, get_args
 
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Criterion, Rubric, Task
@@ -24,6 +24,8 @@ from prorubric.text.show import shorten
 from prorubric.text.words import are_english, is_unspaced, load_words, stem
 
 Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""Worst first."""
 
 _WARNINGS = ("polarity", "duplicate", "other-points", "near-duplicate", "outlier", "no-positive-weight")
 CHECKS: dict[str, Severity] = {

@@ -111,7 +111,8 @@ def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> Non
                 shared = [key for key in value if key in was]
                 part = next(key for key in (*shared, *value, *was) if was.get(key) != value.get(key))
                 what, before_and_now = f"{name} {part}", (was.get(part), value.get(part))
-            differs = ", not ".join(shorten(str(one)) for one in before_and_now)
+            # Of two paths, the ends tell them apart.
+            differs = ", not ".join(str(one) if name in paths[1] else shorten(str(one)) for one in before_and_now)
             raise ConfigError(f"{folder}: holds a run of {setting.verb} with another {what} ({differs}); {instead}")
     for name, held in now["inputs"].items() if "content" not in loose else ():
         if held != before["inputs"].get(name):

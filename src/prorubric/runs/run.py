@@ -1,5 +1,6 @@
 """One run of a verb: what it rejects, what its models used and cost, how far it is, and whether it has to stop."""
 
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
@@ -71,6 +72,8 @@ class RunResult(Record):
     """US dollars at list price for the calls made by this run; None if the price or the tokens are not known."""
     cost_with_journal: float | None = None
     """The same including what the replies from the journal once cost."""
+    not_taken: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By model, fields of requests that its endpoint does not take, so that they were left out."""
     stopped: str = ""
     """Why the run ended early; empty if it is complete."""
     seconds: float = 0.0
@@ -86,12 +89,24 @@ class Run:
         self.models = Models(options.http, self.gate)
         self._on_progress = on_progress
         self._started = time.monotonic()
+        self._has_frozen = False
 
     def __enter__(self) -> Self:
+        # What is loaded already outlives the run; going through all of it again and again takes time.
+        if gc.get_freeze_count() == 0:
+            gc.freeze()
+            self._has_frozen = True
         return self
 
     def __exit__(self, *_: object) -> None:
         self.rejects.close()
+        if self._has_frozen:
+            gc.unfreeze()
+
+    @property
+    def is_watched(self) -> bool:
+        """True if somebody is shown the progress."""
+        return self._on_progress is not None
 
     def tell(self, done: int, total: int | None = None, note: str = "") -> None:
         """Report progress."""
@@ -121,6 +136,7 @@ class Run:
             "rejects": self.rejects.show(),
             "cost": self.gate.cost(),
             "cost_with_journal": self.gate.cost(with_cached=True),
+            "not_taken": {spec: tuple(sorted(own.refused)) for spec, own in self.gate.usage.items() if own.refused},
             "stopped": self.stop.reason or ("interrupted" if self.stop.asked else ""),
             "seconds": round(time.monotonic() - self._started, 3),
         }

@@ -55,3 +55,18 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
     finally:
         for number in handled:
             loop.remove_signal_handler(number)
+
+
+@contextmanager
+def count_signals() -> Iterator[Callable[[], int]]:
+    """How often the user has asked to stop, for a run in processes that get no Ctrl-C themselves."""
+    asked: list[int] = []
+    if current_thread() is not main_thread():
+        yield lambda: 0
+        return
+    before = {number: signal.signal(number, lambda *_: asked.append(1)) for number in _SIGNALS}
+    try:
+        yield lambda: len(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

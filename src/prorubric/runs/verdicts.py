@@ -16,6 +16,8 @@ from prorubric.aggregate.choose import Readings
 from prorubric.aggregate.score import Score
 from prorubric.errors import RubricError, SourceError
 from prorubric.files.read import Row, read_rows
+from prorubric.judge.cascade import DIGITS
+from prorubric.judge.judge import Judged
 from prorubric.rubric.base import Record
 from prorubric.rubric.verdict import Evidence, Verdict, parse_verdict, render_verdicts
 from prorubric.runs.folder import REJECTS, SUMMARY, TASKS, read_setting
@@ -102,10 +104,51 @@ def render_verdict_row(task_id: str, sample: int, readings: Readings, **more: Js
     return {"task_id": task_id, "sample": sample, "verdicts": verdicts, **{k: v for k, v in more.items() if v}}
 
 
+def render_judged(judged: Judged) -> dict[str, JsonValue]:
+    """The row of `verdicts.jsonl` with what else is known of the verdicts."""
+    found = judged.judgements
+    probabilities: dict[str, JsonValue] = {
+        name: list(one.probabilities) for name, one in found.items() if one.probabilities is not None
+    }
+    reasons: dict[str, JsonValue] = {
+        name: {str(index): reason for index, reason in one.reasons.items()}
+        for name, one in found.items()
+        if one.reasons
+    }
+    evidence: dict[str, JsonValue] = {
+        name: {str(index): given.model_dump(mode="json", exclude_none=True) for index, given in one.evidence.items()}
+        for name, one in found.items()
+        if one.evidence
+    }
+    agreement: dict[str, JsonValue] = {
+        name: {str(index): round(share, DIGITS) for index, share in one.agreement.items()}
+        for name, one in found.items()
+        if one.agreement
+    }
+    judges: dict[str, JsonValue] = {
+        judge: {name: render_verdicts(one.judges[judge].verdicts) for name, one in found.items()}
+        for judge in next(iter(found.values())).judges
+    }
+    return render_verdict_row(
+        judged.task.id,
+        judged.response.sample,
+        {name: one.verdicts for name, one in found.items()},
+        probabilities=probabilities,
+        reasons=reasons,
+        evidence=evidence,
+        turns_left_out=max(one.turns_left_out for one in found.values()),
+        agreement=agreement,
+        addressing={**judged.addressing},
+        judges=judges,
+        sent_on={name: [*one.sent_on] for name, one in found.items() if one.sent_on},
+        meta=judged.response.meta,
+    )
+
+
 def render_score_row(task_id: str, sample: int, scores: Mapping[str, Score]) -> dict[str, JsonValue]:
     """One row of `scores.jsonl`."""
-    rows: dict[str, JsonValue] = {name: found.model_dump(mode="json") for name, found in scores.items()}
-    return {"task_id": task_id, "sample": sample, "scores": rows}
+    # Its fields are JSON already, and asking pydantic takes longer.
+    return {"task_id": task_id, "sample": sample, "scores": {name: {**vars(found)} for name, found in scores.items()}}
 
 
 def read_judge(folder: Path) -> str:

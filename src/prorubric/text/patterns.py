@@ -21,9 +21,10 @@ class Patterns(Mapping[str, re.Pattern[str]]):
         self._compiled: dict[str, re.Pattern[str]] = {}
 
     def __getitem__(self, name: str) -> re.Pattern[str]:
-        if name not in self._compiled:
-            self._compiled[name] = re.compile(self._sources[name], self._flags)
-        return self._compiled[name]
+        found = self._compiled.get(name)
+        if found is None:
+            found = self._compiled[name] = re.compile(self._sources[name], self._flags)
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)

@@ -53,7 +53,7 @@ def third_person(verb: str) -> str:
 
 
 def _say(auxiliary: str, adverbs: str, rest: str) -> str:
-    """What is said of the subject: "does" goes into its verb, and other auxiliaries stand before it."""
+    """What the question says of the subject: "does" goes into its verb, and other auxiliaries come before it."""
     verb = _PATTERNS["first_verb"].match(rest)
     if verb is None or verb[0].lower() == "not":
         return f"{auxiliary} {adverbs}{rest}"

@@ -106,7 +106,7 @@ class StepLog:
         self._last: int | None = None
 
     def add(self, step: int | None, group: str, reward: Reward, response: Mapping[str, Any] | None = None) -> None:
-        """Add one reward, and what is to be kept of its response: its text, and where it is in the step.
+        """Add one reward and what to keep of its response: the text and its place in the step.
 
         If the trainer does not say which step it is at, full steps are counted from 1.
         """
@@ -129,7 +129,7 @@ class StepLog:
 
 
 def render_rollout_row(reward: Reward, response: Mapping[str, Any]) -> dict[str, Any]:
-    """A response of a rollout as it is kept: its text and where it is in the step, and what it earned."""
+    """A response of a rollout as it is stored: its text, its place in the step, and what it earned."""
     parts = reward.parts
     earned = {"tokens": parts.tokens, "reward": reward.value, "score": parts.score, "verdicts": parts.verdicts}
     return {"task_id": parts.task_id, **response, **earned}

@@ -18,7 +18,7 @@ from prorubric.train.adapter import load_trainer, render_rollout_row
 from prorubric.train.guidance import list_items
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import STOP, RunFolder
-from prorubric.train.sampler import is_sampled_here, sample_answers
+from prorubric.train.sampler import is_sampled_here, sample_policy
 from prorubric.train.scaffold import scaffold_counts
 from prorubric.train.trl import TrlReward, encode_prompt
 
@@ -26,7 +26,7 @@ from prorubric.train.trl import TrlReward, encode_prompt
 def make_follower(
     run: TrainRun, folder: RunFolder, *, steps: int, updates: int = 1, reward: TrlReward | None = None
 ) -> "_Follower":
-    """The callback of a run of so many steps; without a reward the loss of each step is recorded."""
+    """The callback of a run; without a reward the loss of each step is recorded."""
     base = load_trainer("transformers", "Training with TRL", "trl").TrainerCallback
     made: _Follower = type("Follower", (_Follower, base), {})(run, folder, steps, updates, reward)
     return made
@@ -154,7 +154,7 @@ def _answer(trainer: Any, prompts: Sequence[list[int]], run: TrainRun, step: int
         if is_sampled_here(trainer.model.config):
             limit, ends = options["max_new_tokens"], options["eos_token_id"]
             temperature = run.validate.temperature if run.validate else 0.0
-            found = sample_answers(trainer.model, prompts, limit=limit, temperature=temperature, ends=ends).ids
+            found = sample_policy(trainer.model, prompts, limit=limit, temperature=temperature, ends=ends).ids
             trainer.model.train(was_training)
             return found
         with unwrap(trainer.model_wrapped, trainer.accelerator, generation_kwargs=options) as model:

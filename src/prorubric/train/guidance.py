@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prorubric.llm.fence import clean
-from prorubric.llm.prompt_file import check_placeholders, check_sections, fill_section, read_prompt, split_sections
+from prorubric.llm.prompt_file import fill_section, load_sections
 from prorubric.rubric.records import Task
 
 Chat = list[dict[str, Any]]
@@ -62,7 +62,4 @@ def add_guidance(messages: Sequence[Mapping[str, Any]], text: str, role: Role = 
 @cache
 def _load_sections(prompt: str) -> dict[str, str]:
     place = Path(__file__).parent / "prompts" / f"{prompt}.txt"
-    sections = split_sections(read_prompt(place), place)
-    check_sections(place, prompt, sections, ["opening", *_FILLED, "closing"])
-    check_placeholders(place, sections, _FILLED)
-    return sections
+    return load_sections(place, ("opening", *_FILLED, "closing"), _FILLED)

@@ -8,8 +8,8 @@ responses. The plan reads files and nothing else: it needs no trainer and opens 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from itertools import accumulate, chain, pairwise
 from math import ceil, isfinite
 from operator import attrgetter
@@ -55,7 +55,9 @@ RESPONSE_TOKENS = (500, 1500)
 _TOKENS_AROUND, _TOKENS_A_VERDICT = 8, 7
 _LOCAL_JUDGES = ("smollm2", "gguf:", "hf:")
 _PLAIN_READINGS = {"criteria", "dimensions"}
-"""Readings of which a row in our own form says all that a plan needs."""
+"""Readings for which a row in our own form has everything that a plan needs."""
+_HELD_OUT_FORM = "held out"
+"""In place of the format: such a file is read more strictly."""
 
 
 class RunPlan(Record):
@@ -112,13 +114,21 @@ class Plan(Record):
     formulas: tuple[str, ...] = FORMULAS
 
 
-def plan_training(recipe: Path | str | Recipe, changes: Sequence[str] = (), only: Sequence[str] = ()) -> Plan:
-    """The plan of a recipe file, or of some of its runs; raises `ConfigError` in one line if it cannot be run."""
+def plan_training(
+    recipe: Path | str | Recipe,
+    changes: Sequence[str] = (),
+    only: Sequence[str] = (),
+    files: "TaskFiles | None" = None,
+) -> Plan:
+    """The plan of a recipe file, or of some of its runs; raises `ConfigError` in one line if it cannot be run.
+
+    Recipes that are planned together share `files`, so each file of tasks is read once.
+    """
     loaded = recipe if isinstance(recipe, Recipe) else load_recipe(recipe, changes)
     runs = choose_runs(list_runs(loaded), only)
-    rejects = Rejects(keep=False)
-    split = split_tasks(loaded, _read_briefly(loaded, runs, rejects.add))
-    _check_asked(loaded, runs, split)
+    rejects, files, needs = Rejects(keep=False), files or TaskFiles(), _list_needs(loaded, runs)
+    split = split_tasks(loaded, files.brief(loaded, needs, rejects.add), files)
+    _check_asked(loaded, runs, split, needs)
     steps = [_count_steps(run, split) for run in runs]
     questions = [_count_questions(loaded, run, split, last) for run, last in zip(runs, steps, strict=True)]
     low, usual, high = _price(loaded, runs, list(chain.from_iterable(questions)))
@@ -158,8 +168,8 @@ class Brief:
     """Of its messages."""
     asked: dict[str, int]
     """By reading, how many items the judge has to be asked about."""
-    problem: str = ""
-    """Why it cannot be trained on."""
+    problems: dict[str, str] = field(default_factory=dict)
+    """By scheme or reading, why it has nothing that this could be about."""
     row: Any = None
     """What it was made from: a task, or of some tasks a row in our own form."""
 
@@ -173,14 +183,74 @@ class Split:
     left_out: dict[str, int]
 
 
-def split_tasks(recipe: Recipe, briefs: Iterable[Brief]) -> Split:
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What has to be known of tasks: the readings of a judge, and the schemes that score them."""
+
+    readings: tuple[Reading, ...] = ()
+    schemes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Under which a task may have a problem."""
+        return (*self.schemes, *(reading.name for reading in self.readings))
+
+    def join(self, other: "_Needs") -> "_Needs":
+        """What both need."""
+        readings, schemes = ((*self.readings, *other.readings), (*self.schemes, *other.schemes))
+        return _Needs(tuple(dict.fromkeys(readings)), tuple(dict.fromkeys(schemes)))
+
+
+class TaskFiles:
+    """Files of tasks, each read once for all the recipes that are planned together."""
+
+    def __init__(self, recipes: Iterable[Recipe] = ()) -> None:
+        self._needs: dict[tuple[str, str], _Needs] = {}
+        self._read: dict[tuple[str, str], tuple[list[Brief], list[Reject]]] = {}
+        self.expect(recipes)
+
+    def expect(self, recipes: Iterable[Recipe]) -> None:
+        """Read for these recipes too, when one of them needs a file."""
+        for recipe in recipes:
+            self._add((recipe.tasks, recipe.format), _list_needs(recipe, list_runs(recipe)))
+            if recipe.validate is not None and recipe.validate.tasks is not None:
+                self._add((recipe.validate.tasks, _HELD_OUT_FORM), _list_second(recipe))
+
+    def _add(self, key: tuple[str, str], needs: _Needs) -> None:
+        joined = self._needs.get(key, _Needs()).join(needs)
+        if joined != self._needs.get(key):
+            self._needs[key] = joined
+            self._read.pop(key, None)
+
+    def brief(self, recipe: Recipe, needs: _Needs, on_reject: OnReject) -> list[Brief]:
+        """The tasks of a recipe."""
+        key = recipe.tasks, recipe.format
+        self._add(key, needs)
+        if key not in self._read:
+            rejected: list[Reject] = []
+            self._read[key] = _read_briefly(recipe, self._needs[key], rejected.append), rejected
+        briefs, rejects = self._read[key]
+        for reject in rejects:
+            on_reject(reject)
+        return briefs
+
+    def brief_held_out(self, recipe: Recipe, path: str) -> list[Brief]:
+        """The tasks of a file to validate on."""
+        key = path, _HELD_OUT_FORM
+        self._add(key, _list_second(recipe))
+        if key not in self._read:
+            needs = self._needs[key]
+            self._read[key] = [brief_task(task, needs.readings, needs.schemes) for task in read_held_out(path)], []
+        return self._read[key][0]
+
+
+def split_tasks(recipe: Recipe, briefs: Iterable[Brief], files: TaskFiles | None = None) -> Split:
     """Hold tasks out by seed 42, and leave out what cannot be trained on."""
     tasks, limit = list(briefs), min(run.settings.prompt_limit for run in list_runs(recipe))
     left_out: dict[str, int] = {}
     own: list[Brief] = []
     if recipe.validate is not None and recipe.validate.tasks is not None:
-        readings, schemes = _list_second(recipe)
-        own = [brief_task(task, readings, schemes) for task in read_held_out(recipe.validate.tasks)]
+        own = (files or TaskFiles()).brief_held_out(recipe, recipe.validate.tasks)
         held = {brief.prompt for brief in own}
     elif recipe.validate is None and recipe.held_out is None:
         held = set()
@@ -211,13 +281,19 @@ def lay_rows(tasks: Sequence[str], settings: Settings, seed: int) -> Iterator[di
 
     The order depends on the seed and the ids, and not on the method, so all methods of a seed see the same prompts.
     """
-    order: list[str] = []
+    named, order = tuple(tasks), tuple[str, ...]()
     for number in range(settings.rollouts * settings.prompts):
         epoch, turn = divmod(number, len(tasks))
         if turn == 0:
-            order = sorted(tasks, key=lambda name: hashlib.sha256(f"{seed}/{epoch}/{name}".encode()).digest())
+            order = _order_tasks(named, seed, epoch)
         step, place = divmod(number, settings.prompts)
         yield {"step": step + 1, "place": place, "task_id": order[turn]}
+
+
+@lru_cache(16)
+def _order_tasks(tasks: tuple[str, ...], seed: int, epoch: int) -> tuple[str, ...]:
+    """The tasks of an epoch in order; all methods of a seed share it."""
+    return tuple(sorted(tasks, key=lambda name: hashlib.sha256(f"{seed}/{epoch}/{name}".encode()).digest()))
 
 
 def list_validations(run: TrainRun, last: int) -> list[int]:
@@ -252,21 +328,25 @@ def _refuse(reject: Reject) -> None:
     raise SourceError(str(reject))
 
 
-def _list_second(recipe: Recipe) -> tuple[list[Reading], list[str]]:
+def _list_second(recipe: Recipe) -> _Needs:
     """What is read at validations, and the schemes that score it."""
     asked = list_questions(recipe).values()
     schemes = dict.fromkeys(one.scheme for one in asked if one.scheme is not None)
     readings = dict.fromkeys(reading for one in asked for reading in one.readings if reading.name != "probe")
-    return [READINGS["criteria"], *readings], [*schemes]
+    return _Needs((READINGS["criteria"], *readings), (*schemes,))
 
 
-def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun], on_reject: OnReject) -> list[Brief]:
-    """The tasks of the recipe; rows in our own form are not made into records, which would take most of the time."""
-    second, scored = ([], []) if recipe.validate and recipe.validate.tasks else _list_second(recipe)
-    wanted = [*dict.fromkeys(chain([READINGS["criteria"]], second, *map(_list_readings, runs)))]
+def _list_needs(recipe: Recipe, runs: Sequence[TrainRun]) -> _Needs:
+    """What is read in these runs, and at validations on tasks of the same file."""
+    readings = (READINGS["criteria"], *chain.from_iterable(map(_list_readings, runs)))
     rewarded = (name for run in runs if run.reward for name in (run.reward.scheme, *run.reward.shadow))
-    schemes = [*dict.fromkeys(chain(rewarded, scored))]
-    path = Path(recipe.tasks)
+    own = _Needs(readings, (*rewarded,))
+    return own.join(_Needs() if recipe.validate and recipe.validate.tasks else _list_second(recipe))
+
+
+def _read_briefly(recipe: Recipe, needs: _Needs, on_reject: OnReject) -> list[Brief]:
+    """The tasks of the recipe; rows in our own form are not made into records, which would take most of the time."""
+    path, wanted = Path(recipe.tasks), needs.readings
     if path.suffix == ".jsonl" and path.is_file() and {reading.name for reading in wanted} <= _PLAIN_READINGS:
         # To keep every row would take as long again as to read it.
         kept = ((number < _SAMPLED or number % _KEPT_EVERY == 0, row) for number, row in enumerate(read_rows(path)))
@@ -275,7 +355,7 @@ def _read_briefly(recipe: Recipe, runs: Sequence[TrainRun], on_reject: OnReject)
             return cast("list[Brief]", briefs)
     if path.suffix and not path.exists():
         raise SourceError(f"{recipe.tasks}: no such file; check the path")
-    return [brief_task(task, wanted, schemes) for task in read_tasks(recipe, on_reject)]
+    return [brief_task(task, wanted, needs.schemes) for task in read_tasks(recipe, on_reject)]
 
 
 def _brief_row(row: Any, wanted: Sequence[Reading], *, keep: bool) -> Brief | None:
@@ -300,16 +380,19 @@ def _brief_row(row: Any, wanted: Sequence[Reading], *, keep: bool) -> Brief | No
 
 def brief_task(task: Task, wanted: Sequence[Reading] = (), schemes: Sequence[str] = ()) -> Brief:
     """What a plan needs to know of a task, for these readings and schemes."""
-    asked, problem = {}, ""
-    try:
-        for name in schemes:
+    asked, problems = dict[str, int](), dict[str, str]()
+    for name in schemes:
+        try:
             check_judging(task, name)
-        for reading in wanted:
+        except SchemeError as error:
+            problems[name] = f"{error.place}: {error.kind}"
+    for reading in wanted:
+        try:
             asked[reading.name] = len(run_checks(task, "", reading, list_items(task, reading), python=False).asked)
-    except SchemeError as error:
-        problem = f"{error.place}: {error.kind}"
+        except SchemeError as error:
+            problems[reading.name] = f"{error.place}: {error.kind}"
     characters = sum(len(message.content) for message in task.messages)
-    return Brief(task.id, hash_prompt(task.messages), characters, asked, problem, task)
+    return Brief(task.id, hash_prompt(task.messages), characters, asked, problems, task)
 
 
 def _list_readings(run: TrainRun) -> Sequence[Reading]:
@@ -322,7 +405,7 @@ def find_judging(judging: JudgeConfig, judges: Judges) -> JudgeConfig:
     return judging if len(list_judges(judges)) > 1 else replace(judging, cascade=None)
 
 
-def _check_asked(recipe: Recipe, runs: Sequence[TrainRun], split: Split) -> None:
+def _check_asked(recipe: Recipe, runs: Sequence[TrainRun], split: Split, needs: _Needs) -> None:
     """Raise in one line if the judges cannot be asked as the recipe says, or tasks lack what a scheme needs."""
     for asked in list_questions(recipe).values():
         if asked.scheme is not None:
@@ -336,8 +419,10 @@ def _check_asked(recipe: Recipe, runs: Sequence[TrainRun], split: Split) -> None
             )
     own = recipe.validate.tasks if recipe.validate else None
     for briefs, what, place in ((split.training, "trained", recipe.tasks), (split.held_out, "validated", own)):
-        if lacking := [brief for brief in briefs if brief.problem]:
-            line = f"{count(len(lacking), 'task')} of {len(briefs):,} cannot be {what} on ({lacking[0].problem})"
+        names = needs.join(_list_second(recipe)).names
+        problems = [[brief.problems[name] for name in names if name in brief.problems] for brief in briefs]
+        if lacking := [found[0] for found in problems if found]:
+            line = f"{count(len(lacking), 'task')} of {len(briefs):,} cannot be {what} on ({lacking[0]})"
             raise ConfigError(
                 line,
                 remedy="compile them with prorubric compile, or choose another method",
@@ -409,64 +494,57 @@ def _count_steps(run: TrainRun, split: Split) -> int:
 
 
 def _count_questions(recipe: Recipe, run: TrainRun, split: Split, last: int) -> list[Asked]:
-    """Every question of a run, without replies that have to be asked for again."""
-    found, held = _count_training(recipe, run, split), split.held_out
-    times = [len(list_validations(run, last))] * len(held)
+    """Every question of a run: about the responses that it makes, or a best-of-n is given, and at validations.
+
+    Replies that have to be asked for again are not counted.
+    """
+    found, settings = list[Asked](), run.settings
+    if run.reward is not None and recipe.judge is not None:
+        if settings.kind == "best-of-n":
+            best = settings.best_of
+            if best is None or best.samples is None:
+                raise ConfigError("best_of.samples is missing", remedy="name a file of responses, several to a prompt")
+            given = Counter(response.task_id for response in load_responses(Path(best.samples), strict=True))
+            tasks = [brief for brief in split.training if brief.id in given]
+            sizes = [min(best.n, given[brief.id]) for brief in tasks]
+        else:
+            by_id = {brief.id: brief for brief in split.training}
+            tasks = [by_id[row["task_id"]] for row in lay_rows([*by_id], settings, run.seed)]
+            sizes = [settings.responses] * len(tasks)
+        own, ends = find_scheme(run.reward.scheme).readings, [0, *accumulate(sizes)]
+        for reading in _list_readings(run):
+            # Every n-th response of the run, counted from the first.
+            every = 1 if reading in own else run.reward.shadow_every
+            times = [ceil(end / every) - ceil(start / every) for start, end in pairwise(ends)]
+            found += _ask(recipe, recipe.judge, reading, tasks, times, in_training=True)
+    times = [len(list_validations(run, last))] * len(split.held_out)
     asked = list_questions(recipe).values() if run.validate else ()
     # The same question for both measures is asked once.
     for judge, reading in dict.fromkeys((one.judge, reading) for one in asked for reading in one.readings):
-        found += _ask(recipe, judge, reading, held, times, in_training=False)
-    return found
-
-
-def _count_training(recipe: Recipe, run: TrainRun, split: Split) -> list[Asked]:
-    """The questions about the responses that a run makes, or that a best-of-n is given."""
-    if run.reward is None or recipe.judge is None:
-        return []
-    settings, best = run.settings, run.settings.best_of
-    if settings.kind == "best-of-n":
-        if best is None or best.samples is None:
-            raise ConfigError("best_of.samples is missing", remedy="name a file of responses, several to a prompt")
-        given = Counter(response.task_id for response in load_responses(Path(best.samples), strict=True))
-        tasks = [brief for brief in split.training if brief.id in given]
-        sizes = [min(best.n, given[brief.id]) for brief in tasks]
-    else:
-        by_id = {brief.id: brief for brief in split.training}
-        tasks = [by_id[row["task_id"]] for row in lay_rows([*by_id], settings, run.seed)]
-        sizes = [settings.responses] * len(tasks)
-    found, own = [], find_scheme(run.reward.scheme).readings
-    for reading in _list_readings(run):
-        every = 1 if reading in own else run.reward.shadow_every
-        ends = [0, *accumulate(sizes)]
-        # Every n-th response of the run, counted from the first.
-        times = [ceil(end / every) - ceil(start / every) for start, end in pairwise(ends)]
-        found += _ask(recipe, recipe.judge, reading, tasks, times, in_training=True)
+        found += _ask(recipe, judge, reading, split.held_out, times, in_training=False)
     return found
 
 
 def _ask(
     recipe: Recipe, judges: Judges, reading: Reading, tasks: Sequence[Brief], times: Sequence[int], *, in_training: bool
 ) -> list[Asked]:
-    """Ask each judge about a reading, so many times of each task."""
+    """What each judge is asked about a reading, `times` for each task."""
     sizes = [len(PROBE_TEXTS) if reading.name == "probe" else brief.asked[reading.name] for brief in tasks]
     judging = find_judging(recipe.judging, judges)
     configs, most = split_config(list_judges(judges), judging), judging.max_items
     mean = {size: size / ceil(size / (most or size)) if size else 0 for size in {*sizes}}
     found = []
     for judge in list_judges(judges):
-        calls = {size: _count_calls(judge, configs[judge], reading, size) for size in mean}
+        config = configs[judge]
+        votes = max(config.votes, config.draws if reading.is_averaged else 1)
+        calls = {}  # about one response, by its number of items
+        for size in mean:
+            parts = 1 if reading.is_joint else ceil(size / (config.max_items or size or 1))
+            calls[size] = min(size, 1) if not size or _gives_probabilities(judge) else votes * parts
         total = sum(calls[size] * number for size, number in zip(sizes, times, strict=True))
         items = sum(map(mean.__getitem__, sizes)) / max(1, len(sizes))
         found.append(Asked(judge, reading, total, items, tasks, in_training))
     return found
-
-
-def _count_calls(judge: str, judging: JudgeConfig, reading: Reading, items: int) -> int:
-    """Calls about one response."""
-    if not items or _gives_probabilities(judge):
-        return min(items, 1)
-    votes = max(judging.votes, judging.draws if reading.is_averaged else 1)
-    return votes * (1 if reading.is_joint else ceil(items / (judging.max_items or items)))
 
 
 @cache
@@ -480,12 +558,22 @@ def _gives_probabilities(judge: str) -> bool:
 def _price(recipe: Recipe, runs: Sequence[TrainRun], asked: Sequence[Asked]) -> list[Money]:
     """Tokens and money for short, usual and long responses."""
     prices, longest = load_prices(recipe.prices), max(run.settings.response_limit for run in runs)
-    prompts: dict[tuple[str, bool], int] = {}
+    judging, prompts = recipe.judging, dict[tuple[str, bool], int]()
     for one in asked:
-        key = one.reading.name, one.in_training
-        if key not in prompts:
-            kept = [[brief for brief in tasks if brief.row is not None] for tasks in (one.tasks, asked[0].tasks)]
-            prompts[key] = _measure_prompt(recipe.judging, one.reading, kept[0] or kept[1])
+        key, reading = (one.reading.name, one.in_training), one.reading
+        if key in prompts:
+            continue
+        # Tokens of a question without the response, in the mean over some of the tasks.
+        prompt, sizes = load_judge_prompts(judging.prompt_file, judging.reasons)[reading.prompt], []
+        kept = [[brief.row for brief in tasks if brief.row is not None] for tasks in (one.tasks, asked[0].tasks)]
+        rows = kept[0] or kept[1]
+        for row in rows[:: max(1, len(rows) // _SAMPLED)][:_SAMPLED]:
+            task = row if isinstance(row, Task) else parse_task(row)
+            shown = show_answer(task, "", judging.view, judging.max_transcript_characters)
+            items = list_items(task, reading)[: judging.max_items]
+            made = render_judge_prompt(prompt, task, shown, items, judging.layout, judging.show_weights)
+            sizes.append(sum(len(message.content) for message in made.messages))
+        prompts[key] = round(sum(sizes) / len(sizes) / CHARACTERS_PER_TOKEN) if sizes else 0
     found = []
     for tokens in (*(min(usual, longest) for usual in RESPONSE_TOKENS), longest):
         used: dict[str, Usage] = {}
@@ -496,23 +584,10 @@ def _price(recipe: Recipe, runs: Sequence[TrainRun], asked: Sequence[Asked]) -> 
                 usage.completion_tokens += round(one.calls * (_TOKENS_AROUND + _TOKENS_A_VERDICT * one.items))
         costs = [estimate_cost(usage, prices) for usage in used.values()]
         cost = None if None in costs else sum(cost for cost in costs if cost is not None)
-        made = sum(usage.prompt_tokens for usage in used.values()), sum(u.completion_tokens for u in used.values())
-        found.append(Money(response_tokens=tokens, prompt_tokens=made[0], completion_tokens=made[1], cost=cost))
+        asking = sum(usage.prompt_tokens for usage in used.values())
+        replying = sum(usage.completion_tokens for usage in used.values())
+        found.append(Money(response_tokens=tokens, prompt_tokens=asking, completion_tokens=replying, cost=cost))
     return found
-
-
-def _measure_prompt(judging: JudgeConfig, reading: Reading, briefs: Sequence[Brief]) -> int:
-    """Tokens of a question without the response, in the mean over some of the tasks."""
-    prompt = load_judge_prompts(judging.prompt_file, judging.reasons)[reading.prompt]
-    sizes = []
-    for brief in briefs[:: max(1, len(briefs) // _SAMPLED)][:_SAMPLED]:
-        task = brief.row if isinstance(brief.row, Task) else parse_task(brief.row)
-        shown = show_answer(task, "", judging.view, judging.max_transcript_characters)
-        made = render_judge_prompt(
-            prompt, task, shown, list_items(task, reading)[: judging.max_items], judging.layout, judging.show_weights
-        )
-        sizes.append(sum(len(message.content) for message in made.messages))
-    return round(sum(sizes) / len(sizes) / CHARACTERS_PER_TOKEN) if sizes else 0
 
 
 def _plan_run(recipe: Recipe, run: TrainRun, steps: int, asked: Sequence[Asked]) -> RunPlan:

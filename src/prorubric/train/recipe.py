@@ -47,7 +47,7 @@ class Validation:
     """The second judge; by default the training judge."""
     criteria: Literal["tasks", "probe"] | None = None
     """What the second judge looks at: the criteria of the tasks, or four fixed ones about appropriateness. By default
-    the tasks' if they come from a file of their own and have their own judge, and the four otherwise."""
+    the tasks' if they come from a separate file and have their own judge, and the four otherwise."""
     scheme: str = "additive"
     limit: _Positive = 300
     """The most prompts to answer."""
@@ -68,7 +68,7 @@ class StopRule:
     fall: Annotated[float, Field(gt=0, le=1)] | None = None
     """Appropriateness this far below the untrained policy's."""
     after: _Positive = 2
-    """In so many validations in a row."""
+    """In this many validations in a row."""
 
 
 @config_record
@@ -177,7 +177,7 @@ def load_recipe(path: Path | str, changes: Sequence[str] = ()) -> Recipe:
 
 def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
     values = dict(found)
-    if isinstance(values.get("method"), Mapping):  # a method with fields of its own
+    if isinstance(values.get("method"), Mapping):  # a method with its own fields
         own = dict(values["method"])
         values = {**{name: value for name, value in own.items() if name != "base"}, **values, "method": own.get("base")}
     check_names(values, (*RECIPE_FIELDS, *SETTING_FIELDS), "a recipe")

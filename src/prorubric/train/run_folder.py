@@ -102,7 +102,7 @@ class RunFolder:
         return [str(row.value["task_id"]) for row in read_rows(self.path / ROWS) if row.value]
 
     def save_state(self, state: Literal["running", "done", "stopped", "failed"], step: int, reason: str = "") -> None:
-        """Say how the run is, after so many rollouts."""
+        """Record the state of the run after this many rollouts."""
         write_json(self.path / STATE, State(state=state, step=step, reason=reason).model_dump())
 
     def read_stop(self) -> str | None:

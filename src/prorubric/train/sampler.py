@@ -4,19 +4,22 @@ With a model of a few hundred thousand parameters nearly all of `generate` is ov
 values of all rows in one block, and drops rows that have ended, so the longest answer does not pay for the others.
 Chances are the same: tests compare them with those of the model itself. It draws from torch's own random state.
 
-The trainer pads every answer to the longest of the rollout; `TrimmedScores` passes answers of similar length through
-the model together instead.
+The trainer pads every prompt and every answer to the longest of the rollout; `TrimmedScores` passes those of similar
+length through the model together instead.
 """
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from prorubric.train.adapter import load_trainer
 
 _KEPT_SHARE = 0.8
-"""Rows that have ended are dropped once fewer than this share is still going on."""
+"""Finished rows are dropped once fewer than this share is still running."""
 _PARTS = 4
-"""Answers of similar length that are scored together are a quarter of a batch."""
+"""Rows of similar length that are scored together are a quarter of a batch."""
+
+_TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX, _NEVER = -1, -4, -8, 2**31 - 1  # of malloc.h
 
 
 class Sampled(NamedTuple):
@@ -76,10 +79,10 @@ class _Block:
         return self.model.lm_head(inner.norm(hidden[:, -1]))
 
 
-def sample_answers(
+def sample_policy(
     model: Any, prompts: Sequence[Sequence[int]], *, limit: int, temperature: float, ends: Sequence[int]
 ) -> Sampled:
-    """One answer to each prompt, of at most so many tokens; at temperature 0 the likeliest token each time."""
+    """One answer to each prompt, of at most `limit` tokens; at temperature 0 the likeliest token each time."""
     torch = load_trainer("torch", "Sampling", "trl")
     with torch.inference_mode():
         longest, count = max(map(len, prompts)), len(prompts)
@@ -119,18 +122,19 @@ class SampledRollout:
 
 
 class TrimmedScores:
-    """A base for a `GRPOTrainer` of text: answers of similar length are scored together, without most padding."""
+    """A base for a `GRPOTrainer` of text: rows of similar length are scored together, without most padding."""
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *args: Any, **options: Any
     ) -> tuple[Any, Any, Any]:
         score: Any = super()._get_per_token_logps_and_entropies  # type: ignore[misc]  # the trainer's
-        sizes, before = attention_mask[:, -logits_to_keep:].sum(1), input_ids.shape[1] - logits_to_keep
+        before = input_ids.shape[1] - logits_to_keep
+        asked, sizes = attention_mask[:, :before].sum(1), attention_mask[:, before:].sum(1)
         logps = entropies = input_ids.new_zeros(len(input_ids), logits_to_keep, dtype=model.dtype)
         auxiliary = None
-        for rows in sizes.argsort().chunk(_PARTS):
-            kept = max(1, int(sizes[rows].max()))
-            shown = (part[rows, : before + kept] for part in (input_ids, attention_mask))
+        for rows in (asked + sizes).argsort().chunk(_PARTS):
+            start, kept = before - int(asked[rows].max()), max(1, int(sizes[rows].max()))
+            shown = (part[rows, start : before + kept] for part in (input_ids, attention_mask))
             scored, spread, auxiliary = score(model, *shown, kept, *args, **options)
             logps = logps.index_put(_grid(rows, kept), scored)
             entropies = entropies if spread is None else entropies.index_put(_grid(rows, kept), spread)
@@ -143,12 +147,12 @@ def _grid(rows: Any, width: int) -> tuple[Any, Any]:
 
 
 def generate(trainer: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Answers under the settings of a `GRPOTrainer`."""
+    """Answers under the settings of one of TRL's trainers that generate."""
     model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
     args, was_training = trainer.args, model.training
     model.eval()
     options = {"limit": args.max_completion_length, "temperature": args.temperature, "ends": trainer.eos_token_ids}
-    answers = sample_answers(model, prompt_ids, **options).ids
+    answers = sample_policy(model, prompt_ids, **options).ids
     model.train(was_training)
     return answers
 
@@ -156,6 +160,17 @@ def generate(trainer: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int
 def is_sampled_here(model: Any) -> bool:
     """True for the policies of the lab, which say in their config what they are."""
     return getattr(model, "mini_world", None) is not None
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep what is freed: every update of a small model asks for the same hundred megabytes again.
+
+    Given back to the system each time, they cost a tenth of the time in page faults. Other libraries are left alone.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        for option, value in ((_MMAP_MAX, 0), (_TRIM_THRESHOLD, _NEVER), (_ARENA_MAX, 1)):
+            set_option(option, value)
 
 
 def _draw(torch: Any, chances: Any) -> Any:

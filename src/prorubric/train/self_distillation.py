@@ -52,7 +52,7 @@ class Distillation:
 
 
 def render_teacher_text(task: Task) -> str:
-    """What the teacher is told besides the prompt, at the end of the last user message: the whole rubric."""
+    """What the teacher gets besides the prompt, at the end of the last user message: the whole rubric."""
     return render_guidance("teacher", list_items(task))
 
 

@@ -48,7 +48,7 @@ def end_with_parent() -> None:
 
 
 def find_fall(validations: Sequence[Validated], rule: StopRule) -> str:
-    """Why a run has to stop: appropriateness stayed too far below step 0's. Empty if it has not to."""
+    """Why a run has to stop: appropriateness stayed too far below step 0's. Empty if it need not."""
     curve = [(found.step, found.appropriateness) for found in validations if found.appropriateness is not None]
     if rule.fall is None or len(curve) <= rule.after or curve[0][0] != 0:
         return ""
@@ -90,9 +90,14 @@ class Supervisor:
         with ThreadPoolExecutor(1) as judge:
             (self.folder / STOP).unlink(missing_ok=True)
             self._look(judge)
-            if not self._has_ended():
+            state = read_state(self.folder)
+            curve = [self.validations[step] for step in sorted(self.validations)]
+            has_fallen = self.stop and find_fall(curve, self.stop)
+            has_alarm = self.run.stop_on_alarm and self.steps and self.steps[-1].alarms
+            # A rule that stopped the run would stop it again.
+            if state.state != "done" and not (state.state == "stopped" and (has_fallen or has_alarm)):
                 if reason := self._read_stop():  # such as a budget that other runs have used up
-                    stopped = State(state="stopped", step=read_state(self.folder).step, reason=reason)
+                    stopped = State(state="stopped", step=state.step, reason=reason)
                     write_json(self.folder / STATE, stopped.model_dump())
                 else:
                     code = self._run_child(judge)
@@ -119,14 +124,6 @@ class Supervisor:
         self._pending.clear()
         stop_background()
 
-    def _has_ended(self) -> bool:
-        """True if the run is done, or was stopped by a rule that would stop it again."""
-        state = read_state(self.folder)
-        curve = [self.validations[step] for step in sorted(self.validations)]
-        has_fallen = bool(self.stop and find_fall(curve, self.stop))
-        has_alarm = self.run.stop_on_alarm and bool(self.steps and self.steps[-1].alarms)
-        return state.state == "done" or (state.state == "stopped" and (has_fallen or has_alarm))
-
     def _run_child(self, judge: ThreadPoolExecutor) -> int:
         if shutil.which(self.command[0]) is None:
             raise ConfigError(f"{self.command[0]}: no such program", remedy="python names the Python of the trainer")
@@ -152,7 +149,7 @@ class Supervisor:
                         self._give_up()
                         raise KeyboardInterrupt
                     if self.run.trainer == "verl" and (self.folder / STOP).exists():
-                        _end(child, signal.SIGTERM)  # it knows no file; the last checkpoint is kept
+                        _end(child, signal.SIGTERM)  # verl does not read the file; the last checkpoint is kept
                     time.sleep(_POLL_SECONDS)
             finally:
                 if child.poll() is None:

@@ -2,7 +2,7 @@
 
 TRL takes the support from the student and has no clip of the divergence. Here both are as `Distillation` says, and an
 update is the mean over all of its tokens, however they are divided into batches and processes. Rows have a `prompt` of
-messages and, in `privileged_context`, what only the teacher is told (`render_teacher_text`).
+messages and, in `privileged_context`, what only the teacher sees (`render_teacher_text`).
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import Any
 from prorubric.errors import ConfigError
 from prorubric.train.adapter import load_trainer
 from prorubric.train.guidance import Chat, add_guidance
+from prorubric.train.sampler import generate, is_sampled_here
 from prorubric.train.self_distillation import Distillation
 
 _TEACHER_FOLDER = "teacher"
@@ -98,6 +99,13 @@ class _SelfDistillation:
             batch["update_tokens"] = of_updates.repeat_interleave(rows)
         return batch
 
+    def _generate(self, prompt_ids: list[list[int]]) -> tuple[list[list[int]], list[list[int]]]:
+        if is_sampled_here(self.model.config):
+            return prompt_ids, generate(self, prompt_ids)
+        parent: Any = super()
+        made: tuple[list[list[int]], list[list[int]]] = parent._generate(prompt_ids)
+        return made
+
     def _compute_rollout_logps(self, **_: Any) -> None:
         """TRL's ratio to the policy that sampled; this loss has none, so a pass through the model is saved."""
 
@@ -114,7 +122,7 @@ class _SelfDistillation:
 
     @property
     def _has_average(self) -> bool:
-        """Whether the teacher is a model of its own that training changes, so it belongs to a checkpoint."""
+        """Whether the teacher is a separate model that training changes, so it belongs to a checkpoint."""
         return self.distillation.teacher == "ema" and self.teacher_model is not self.model
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:

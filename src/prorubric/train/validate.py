@@ -1,8 +1,8 @@
 """The answers of a checkpoint to held-out prompts, judged outside the training.
 
 The training judge looks at every criterion (coverage), the second judge at held-out criteria (appropriateness). Both
-keep their replies in the journal of the training, so a validation that was interrupted goes on where it stopped. An
-answer with an unknown verdict has no score and is counted; if there are too many of them, the judge is taken for down,
+keep their replies in the journal of the training, so an interrupted validation resumes where it stopped. An
+answer with an unknown verdict has no score and is counted; if there are too many of them, the judge counts as down,
 and the validation is made later.
 """
 

@@ -5,8 +5,8 @@ without a reward is left out, or gets the number that `on_failure` names; then i
 
 `compute_score` is for verl's own managers, which see one response at a time: an unknown reward raises, and verl's
 default trainer continues without the response. `GroupRewardManager` gives it the mean of its group's known rewards,
-which is advantage 0. Once the breaker opens, or the judge cannot be used at all, every later call raises too, so that
-the trainer runs out of rows and stops. With `channels` it answers a whole group at once, with the advantages over its
+which is advantage 0. Once the breaker opens, or the judge cannot be used at all, every later call raises too: the
+trainer runs out of rows and stops. With `channels` it answers a whole group at once, with the advantages over its
 task's dimensions. Importing this module does not import verl; its settings are in `verl_settings`.
 """
 
@@ -134,7 +134,7 @@ class Rewarder:
         return found
 
     def choose_response(self, text: str, fields: Mapping[str, Any], turns: Any) -> Any:
-        """The messages that the agent loop left in its extra fields, or the text of all that was generated."""
+        """The messages that the agent loop left in its extra fields, or all generated text."""
         if fields.get(TRANSCRIPT) is not None:
             return list(fields[TRANSCRIPT])
         if self.options.reward.judging.view == "full" and turns is not None and int(turns) > _TURNS_OF_A_TEXT:
@@ -282,7 +282,7 @@ class GroupRewardManager:
         try:
             await asyncio.wait_for(group.complete.wait(), self._rewarder.options.group_wait)
         except TimeoutError:
-            _log.warning("only %d of %d responses of a group arrived; going on with these", group.seen, group.size)
+            _log.warning("only %d of %d responses of a group arrived; continuing with these", group.seen, group.size)
             self._forget(uid, group)
 
     @classmethod
@@ -308,7 +308,7 @@ class GroupRewardManager:
         if both := sorted(names["val_files"] & names["train_files"]):
             line = f"{len(both)} tasks are in both data.train_files and data.val_files, such as {both[0]!r}"
             remedy = "hold tasks out, or give each row its split in extra_info"
-            raise ConfigError(f"{line}, so training cannot be told from validation", remedy=remedy)
+            raise ConfigError(f"{line}, so training and validation cannot be told apart", remedy=remedy)
         return names["val_files"]
 
 

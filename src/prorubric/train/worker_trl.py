@@ -28,7 +28,7 @@ from prorubric.train.plan import count_steps
 from prorubric.train.policies import keep_policy, load_tokenizer
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import Checkpoint, RunFolder, read_state
-from prorubric.train.sampler import SampledRollout, TrimmedScores, generate, is_sampled_here
+from prorubric.train.sampler import SampledRollout, TrimmedScores, generate, is_sampled_here, keep_freed_memory
 from prorubric.train.scaffold import scaffold_prompt
 from prorubric.train.self_distillation import render_teacher_text
 from prorubric.train.sft import make_rows, order_rows
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] = tuple(sys.argv[1:])) -> int:
     folder = RunFolder(Path(arguments[0]))
     end_with_parent()
     try:
-        train(folder.path)
+        train_folder(folder.path)
     except ProRubricError as error:
         with suppress(ProRubricError):  # the folder itself may be what is wrong
             folder.save_state("failed", read_state(folder.path).step, str(error))
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] = tuple(sys.argv[1:])) -> int:
     return 0
 
 
-def train(path: Path) -> None:
+def train_folder(path: Path) -> None:
     """Train the run of a folder, or go on with it; nothing happens if it is done."""
     folder = RunFolder(path)
     run = folder.load_run()
@@ -73,6 +73,8 @@ def train(path: Path) -> None:
         raise ConfigError(f"{run.method} is not trained in TRL")
     follower, trainer = makers[run.settings.kind](_Parts(run, folder))
     follower.trainer = trainer
+    if is_sampled_here(trainer.model.config):
+        keep_freed_memory()
     newest = folder.find_checkpoints()[-1:]
     trainer.train(resume_from_checkpoint=str(newest[0].path) if newest else None)
     follower.finish()
@@ -119,7 +121,7 @@ class _Parts:
 
 
 class _RolloutReward(TrlReward):
-    """Rewards a whole rollout in each call, so a call that gives nothing means that the judge is gone."""
+    """Rewards a whole rollout in each call, so a call without any reward means that the judge is gone."""
 
     def __call__(self, completions: Sequence[Any], *args: Any, **columns: Any) -> list[float | None]:
         values = super().__call__(completions, *args, **columns)

@@ -22,7 +22,7 @@ from prorubric.audit.prepare import (
     prepare,
 )
 from prorubric.audit.records import AuditResult
-from prorubric.audit.summary import summarize
+from prorubric.audit.summary import summarize_audit
 from prorubric.files.write import write_json
 from prorubric.judge.checks import check_functions
 from prorubric.judge.panel import identify_judges
@@ -63,11 +63,12 @@ def estimate_audit(config: AuditConfig) -> AuditEstimate:
 def make_audit_setting(config: AuditConfig) -> Setting:
     """Which audit a folder holds."""
     options = render_config(config)
+    sampled = ("temperature", "top_p") if config.answers_from is not None else ()
     return Setting(
         verb="audit",
         config=config,
         # Given answers are all taken, however many.
-        identity={key.replace("_", " "): options[key] for key in _IDENTITY}
+        identity={key.replace("_", " "): options[key] for key in (*_IDENTITY, *sampled)}
         | {"samples": config.samples if config.responses is None else None},
         inputs={"tasks": config.tasks, "responses": config.responses},
         files=(*AUDIT_FILES, *REPORT_FILES),
@@ -119,7 +120,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
             schemes=start.schemes,
             left_out=start.left_out,
             fixed_left_out="" if found.fixed else words,
-            **summarize(found, config),
+            **summarize_audit(found, config),
             **found.votes.summarize(run.gate.usage, run.gate.prices),
             **run.describe(),
         )

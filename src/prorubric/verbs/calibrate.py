@@ -16,7 +16,7 @@ from prorubric.datasets.people_labels import LabelFormat, LabelledItem, Labelled
 from prorubric.errors import ConfigError, SourceError
 from prorubric.judge.agreement import Agreement, PairAgreement, compare_pairs, compare_with_people
 from prorubric.judge.judge import Comparison, Judge, JudgeConfig
-from prorubric.judge.panel import AnyJudge, Judges, judge_stream, list_judges, make_judge
+from prorubric.judge.panel import Judges, judge_stream, list_judges, make_judge
 from prorubric.llm.accounting import Usage, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
@@ -129,7 +129,16 @@ async def _ask(
     usage: Mapping[str, Usage],
     votes: VoteTally,
 ) -> tuple[list[Verdict], list[Comparison | Unknown]]:
-    """What the judge says of every item and of every pair."""
+    """Ask for a verdict on every item and pair; all statements on one response are the criteria of one task."""
+    groups: dict[tuple[tuple[Message, ...], str], list[int]] = defaultdict(list)
+    for number, item in enumerate(items):
+        groups[item.messages, item.response].append(number)
+    cases: list[tuple[Task, Response]] = []
+    for (messages, response), members in groups.items():
+        rubric = Rubric(criteria=tuple(Criterion(text=items[member].statement, weight=1.0) for member in members))
+        task = Task(id=str(len(cases)), messages=messages or _NOT_RECORDED, rubric=rubric)
+        cases.append((task, Response(task_id=task.id, text=response)))
+    verdicts: dict[int, Verdict] = {}
     window = 2 * config.http.concurrency
     with TemporaryDirectory() as folder, Journal(config.journal or Path(folder) / JOURNAL) as journal:
         models = {name: keep_model(make_model(name, config.http, used), journal, used) for name, used in usage.items()}
@@ -140,28 +149,15 @@ async def _ask(
             return comparing.compare(task, pair.first, pair.second)
 
         try:
-            verdicts = await _judge(judge, items, window, votes)
-            return verdicts, [found async for found in run_in_order(map(compare, pairs), window)]
+            stream = judge_stream(judge, cases, ["criteria"], window)
+            judgements = [judged.judgements["criteria"] async for judged in stream]
+            compared = [found async for found in run_in_order(map(compare, pairs), window)]
         finally:
             await judge.close()
-
-
-async def _judge(judge: AnyJudge, items: Sequence[LabelledItem], window: int, votes: VoteTally) -> list[Verdict]:
-    """A verdict for each item; all statements on one response are the criteria of one task."""
-    groups: dict[tuple[tuple[Message, ...], str], list[int]] = defaultdict(list)
-    for number, item in enumerate(items):
-        groups[item.messages, item.response].append(number)
-    cases: list[tuple[Task, Response]] = []
-    for (messages, response), members in groups.items():
-        rubric = Rubric(criteria=tuple(Criterion(text=items[member].statement, weight=1.0) for member in members))
-        task = Task(id=str(len(cases)), messages=messages or _NOT_RECORDED, rubric=rubric)
-        cases.append((task, Response(task_id=task.id, text=response)))
-    judgements = [judged.judgements["criteria"] async for judged in judge_stream(judge, cases, ["criteria"], window)]
-    found: dict[int, Verdict] = {}
     for members, judgement in zip(groups.values(), judgements, strict=True):
         votes.add(judgement)
-        found.update(zip(members, judgement.verdicts, strict=True))
-    return [found[number] for number in range(len(items))]
+        verdicts.update(zip(members, judgement.verdicts, strict=True))
+    return [verdicts[number] for number in range(len(items))], compared
 
 
 def _share(values: Sequence[bool | None]) -> float | None:

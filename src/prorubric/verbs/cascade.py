@@ -5,8 +5,6 @@ of a verdict is the probability that it gave for it, or the agreement of its vot
 the second judge in any case. Items without a verdict of the second judge are in no share of agreement.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from prorubric.errors import SourceError
@@ -15,7 +13,7 @@ from prorubric.judge.forms import BOOLEAN
 from prorubric.judge.readings import READINGS
 from prorubric.rubric.base import Record
 from prorubric.rubric.verdict import NotApplicable, Verdict, is_unknown
-from prorubric.runs.verdicts import StoredVerdicts, read_judge, read_verdicts
+from prorubric.runs.verdicts import read_judge, read_verdicts
 
 _THRESHOLDS = (0.0, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0)
 _TRUE_OR_FALSE = {name for name, reading in READINGS.items() if reading.form is BOOLEAN}
@@ -47,14 +45,6 @@ class CascadeResult(Record):
     steps: tuple[CascadeStep, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    sureness: float
-    """Below 0 if the first judge has no verdict."""
-    first: Verdict
-    second: Verdict
-
-
 def replay_cascade(first: Path, second: Path) -> CascadeResult:
     """Replay a cascade from the run folder of the first judge and that of the second, one threshold after another.
 
@@ -63,15 +53,33 @@ def replay_cascade(first: Path, second: Path) -> CascadeResult:
     cheap = {(row.task_id, row.sample): row for row in read_verdicts(first)}
     dear = {(row.task_id, row.sample): row for row in read_verdicts(second)}
     shared = [key for key in cheap if key in dear]
-    items = [item for key in shared for item in _pair_items(cheap[key], dear[key])]
-    if all(item.sureness < 0 for item in items):
+    items: list[tuple[float, Verdict, Verdict]] = []  # how sure the first judge is, below 0 without a verdict
+    for row, other in ((cheap[key], dear[key]) for key in shared):
+        for name in row.verdicts.keys() & other.verdicts.keys() & _TRUE_OR_FALSE:
+            counts = len(row.verdicts[name]), len(other.verdicts[name])
+            if counts[0] != counts[1]:
+                differ = f"task {row.task_id!r} has {counts[0]} and {counts[1]} items in the two runs"
+                raise SourceError(f"{differ}; judge the same tasks in both")
+            probabilities = dict(enumerate(row.probabilities.get(name, ()), 1))
+            agreement = {int(index): share for index, share in row.agreement.get(name, {}).items()}
+            # Without any figures, what is known was not judged by probability or votes; what is unknown is sent on.
+            if probabilities or agreement or all(map(is_unknown, row.verdicts[name])):
+                for index, pair in enumerate(zip(row.verdicts[name], other.verdicts[name], strict=True), 1):
+                    sureness = measure_sureness(pair[0], probabilities.get(index), agreement.get(index))
+                    items.append((sureness, *pair))
+    if all(sureness < 0 for sureness, _, _ in items):
         what = f"no verdict of {first} has a probability, or the agreement of several votes, and another in {second}"
         raise SourceError(f"{what}; judge the same responses in both, and in the first with --votes 3")
-    known = [item for item in items if not is_unknown(item.second)]
+    known = [item for item in items if not is_unknown(item[2])]
     steps: dict[int, CascadeStep] = {}
     for threshold in _THRESHOLDS:
-        sent = sum(item.sureness < threshold for item in items)
-        agreed = sum(item.sureness < threshold or _is_same(item.first, item.second) for item in known)
+        sent = sum(sureness < threshold for sureness, _, _ in items)
+        agreed = sum(
+            sureness < threshold
+            or said == other
+            or (isinstance(said, NotApplicable) and isinstance(other, NotApplicable))
+            for sureness, said, other in known
+        )
         share = agreed / len(known) if known else None
         step = CascadeStep(threshold=threshold, sent=sent, share_sent=sent / len(items), agreement=share)
         steps.setdefault(sent, step)
@@ -84,24 +92,3 @@ def replay_cascade(first: Path, second: Path) -> CascadeResult:
         unknown=len(items) - len(known),
         steps=tuple(steps.values()),
     )
-
-
-def _pair_items(cheap: StoredVerdicts, dear: StoredVerdicts) -> Iterator[_Item]:
-    """The items of one response that both runs judged as true or false, with how sure the first one was."""
-    for name in cheap.verdicts.keys() & dear.verdicts.keys() & _TRUE_OR_FALSE:
-        first, second = cheap.verdicts[name], dear.verdicts[name]
-        if len(first) != len(second):
-            counts = f"{len(first)} and {len(second)} items"
-            raise SourceError(f"task {cheap.task_id!r} has {counts} in the two runs; judge the same tasks in both")
-        probabilities = dict(enumerate(cheap.probabilities.get(name, ()), 1))
-        agreement = {int(index): share for index, share in cheap.agreement.get(name, {}).items()}
-        # Without any figures, what is known was not judged by probability or votes; what is unknown is sent on.
-        if probabilities or agreement or all(map(is_unknown, first)):
-            for index, (said, other) in enumerate(zip(first, second, strict=True), 1):
-                yield _Item(measure_sureness(said, probabilities.get(index), agreement.get(index)), said, other)
-
-
-def _is_same(first: Verdict, second: Verdict) -> bool:
-    if isinstance(first, NotApplicable) or isinstance(second, NotApplicable):
-        return isinstance(first, NotApplicable) and isinstance(second, NotApplicable)
-    return first == second

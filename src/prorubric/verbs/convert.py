@@ -124,10 +124,15 @@ def convert_tasks(config: ConvertConfig) -> ConvertResult:
                     answers.write(task)
                 except RubricError as error:  # the task is fine, its answers are not
                     list_row(Reject.of(config.tasks, stream.line, error), "left out")
+        rejected, left_out = counts.values()
         if stream.read and not draw.offered:  # raised here, so no empty file appears
-            raise _explain_nothing(stream, *counts.values())
+            rows = f"{stream.read:,} read, {rejected.count:,} rejected, {left_out.count + stream.skipped:,} left out"
+            first = "".join(f"; the first: {line}" for line in (*rejected.show(), *left_out.show())[:1])
+            is_mapped = isinstance(stream.source, MappedSource) and stream.source.NAME == MappedSource.NAME
+            example = f"; {show_example(stream.path)}" if rejected.count and not is_mapped else ""
+            raise SourceError(f"{stream.path}: no task to write (rows: {rows}){first}{example}")
         answers.check()
-    return _finish(config, outputs, stream, draw, answers, *(found.kinds for found in counts.values()))
+    return _finish(config, outputs, stream, draw, answers, rejected.kinds, left_out.kinds)
 
 
 def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
@@ -208,14 +213,6 @@ class _Answers:
             if name in self._write and self.count and not self._said[name]:
                 remedy = f"correct {ANSWER_FILES[name]} in the mapping, or leave --{name} out"
                 raise ConfigError(f"--{name}: the mapping finds none of any answer", remedy=remedy)
-
-
-def _explain_nothing(stream: Stream[Task], rejects: Rejects, left_out: Rejects) -> SourceError:
-    counts = f"{stream.read:,} read, {rejects.count:,} rejected, {left_out.count + stream.skipped:,} left out"
-    first = "".join(f"; the first: {line}" for line in (*rejects.show(), *left_out.show())[:1])
-    mapped = isinstance(stream.source, MappedSource) and stream.source.NAME == MappedSource.NAME  # not a known format
-    example = f"; {show_example(stream.path)}" if rejects.count and not mapped else ""
-    return SourceError(f"{stream.path}: no task to write (rows: {counts}){first}{example}")
 
 
 def _finish(

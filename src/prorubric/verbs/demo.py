@@ -11,12 +11,11 @@ from statistics import fmean
 
 from prorubric.aggregate.choose import score_readings
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
-from prorubric.aggregate.score import Score
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.folder import PAGE
 from prorubric.audit.records import AuditResult
 from prorubric.compile.compare import compare_tasks
-from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_RESPONSES, SAMPLE_TASKS, SampleAnswer, load_samples
+from prorubric.datasets.samples import ANSWER_KINDS, SAMPLE_RESPONSES, SAMPLE_TASKS, load_samples
 from prorubric.errors import ConfigError
 from prorubric.files.write import open_rows, write_json
 from prorubric.llm.http import HttpConfig
@@ -77,6 +76,7 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     _check_folder(config.out)
     config.out.mkdir(parents=True, exist_ok=True)
     answers = list(load_samples())
+    tables: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     # A scheme that reads something else has no verdicts in the pack.
     schemes = [name for name in SCHEMES if all(r.name in answers[0].verdicts for r in find_scheme(name).readings)]
     about = {"schemes": schemes, "judge": "none: verdicts given by hand"}
@@ -87,7 +87,11 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
     compile_rubrics(CompileConfig(str(SAMPLE_TASKS), out=compiled, generator="rules", overwrite=True))
     agreement = compare_tasks(compiled, SAMPLE_TASKS).agreement
     scored = [score_readings(answer.verdicts, answer.task, schemes) for answer in answers]
-    tables = {name: _table_by_task(answers, [scores[name] for scores in scored]) for name in schemes}
+    for answer, scores in zip(answers, scored, strict=True):
+        for name, found in scores.items():
+            if found.value is None:
+                raise ConfigError("the sample pack is damaged: a verdict is unknown; install the package again")
+            tables[name][answer.task.id][answer.kind] = found.value
     out = config.out / _AUDIT
     audit = AuditConfig(
         str(SAMPLE_TASKS), SAMPLE_RESPONSES, judge=config.judge, out=out, overwrite=True, http=config.http
@@ -123,16 +127,6 @@ def run_demo(config: DemoConfig, on_progress: OnProgress | None = None) -> DemoR
             write_scores(render_score_row(answer.task.id, answer.response.sample, scores))
     write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     return result
-
-
-def _table_by_task(answers: list[SampleAnswer], scores: list[Score]) -> dict[str, dict[str, float]]:
-    """For each task the score of each kind of answer."""
-    table: dict[str, dict[str, float]] = defaultdict(dict)
-    for answer, found in zip(answers, scores, strict=True):
-        if found.value is None:
-            raise ConfigError("the sample pack is damaged: a verdict is unknown; install the package again")
-        table[answer.task.id][answer.kind] = found.value
-    return table
 
 
 def _check_folder(folder: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, JsonValue
 
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError, SourceError
@@ -31,7 +31,7 @@ from prorubric.evaluate.answers import (
 from prorubric.evaluate.benchmarks.base import Loaded
 from prorubric.evaluate.benchmarks.registry import find_benchmark, load_benchmark
 from prorubric.evaluate.breakdown import break_down, control_all_styles
-from prorubric.evaluate.compare import Comparisons, compare_scores
+from prorubric.evaluate.compare import COMPARISONS, Comparisons, compare_scores
 from prorubric.evaluate.instruments import INSTRUMENTS
 from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
 from prorubric.evaluate.judging import (
@@ -50,6 +50,7 @@ from prorubric.evaluate.sides import Sides
 from prorubric.files.json import parse_json
 from prorubric.files.read import count_rows, read_rows
 from prorubric.files.settings import check_names, read_settings
+from prorubric.files.tables import Tabular
 from prorubric.files.write import SUFFIXES, WriteRow, hash_file, open_rows, write_json
 from prorubric.judge.judge import JudgeConfig
 from prorubric.judge.panel import Judges, list_judges
@@ -75,18 +76,16 @@ from prorubric.runs.verdicts import ROW_SCHEMA
 
 ANSWERS, VERDICTS, SCORES, GAMES = "answers.jsonl", "verdicts.jsonl", "scores.jsonl", "games.jsonl"
 REPEATS = "repeats.jsonl"
-DATA, COMPARISONS, PAGE, INSPECT = "data.json", "comparisons.json", "report.html", "inspect"
+DATA, PAGE, INSPECT = "data.json", "report.html", "inspect"
 _FILES = (ANSWERS, VERDICTS, SCORES, GAMES, REPEATS, DATA, COMPARISONS, PAGE, SUMMARY, REJECTS)
 _ANSWER_SUFFIXES = (*SUFFIXES, ".csv", ".gz", ".zst")
 _USUAL_ANSWER, _USUAL_TOKENS = 2500, 600
 _STOPPED = "not asked before the run was stopped"
 
 
-def _read_policies(value: object) -> object:
-    """`NAME=SPEC` as well as mappings with name, spec, group and seed."""
-    given = (value,) if isinstance(value, str | Mapping) else value
-    if not isinstance(given, list | tuple):
-        return value
+def read_policies(value: Any) -> tuple[Any, ...]:
+    """One policy or several, as `NAME=SPEC` or as a mapping with name, spec, group and seed."""
+    given = value if isinstance(value, list | tuple) else (value,)
     read: list[object] = []
     for one in given:
         name, equals, spec = one.partition("=") if isinstance(one, str) else ("", "=", "")
@@ -116,7 +115,7 @@ class EvaluateConfig(EngineOptions):
     benchmarks: tuple[str, ...] = ()
     """Benchmarks, or one suite file (YAML or TOML) with these options as fields; `--list` shows the benchmarks."""
     _: KW_ONLY
-    policy: Annotated[tuple[Policy, ...], BeforeValidator(_read_policies)] = ()
+    policy: Annotated[tuple[Policy, ...], BeforeValidator(read_policies)] = ()
     """NAME=SPEC, once for each policy: a file of answers, an endpoint, gguf:PATH or the folder of a checkpoint."""
     judge: Judges | None = None
     """Judge, or several: each judges everything by itself."""
@@ -157,7 +156,7 @@ class EvaluateConfig(EngineOptions):
 
 
 class Unfinished(Record):
-    """Calls that failed, so that a stage has to be run again."""
+    """Calls that failed: the stage has to be run again."""
 
     stage: str
     open: int
@@ -166,7 +165,7 @@ class Unfinished(Record):
     """By kind; an answer that a judge failed at in two ways is in both."""
 
 
-class EvaluationResult(RunResult):
+class EvaluationResult(Tabular, RunResult):
     """What an evaluation found."""
 
     folder: str
@@ -174,8 +173,6 @@ class EvaluationResult(RunResult):
     judges: tuple[str, ...]
     answers: int
     unfinished: tuple[Unfinished, ...] = ()
-    not_taken: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """By model, fields of requests that its endpoint does not take, so that they were left out."""
     left_out: dict[str, dict[str, int]] = Field(default_factory=dict)
     """By benchmark, items that cannot be used, by reason."""
     reject_kinds: dict[str, int] = Field(default_factory=dict)
@@ -185,6 +182,23 @@ class EvaluationResult(RunResult):
     page: str | None = None
     inspect_logs: tuple[str, ...] = ()
     """One for each benchmark, judge and policy, if they were asked for."""
+
+    def to_rows(self) -> list[dict[str, JsonValue]]:
+        """One row a policy on a benchmark under a judge, in points; none if a stage is unfinished."""
+        return [
+            {
+                "benchmark": table.benchmark,
+                "judge": table.judge,
+                "policy": arm.policy,
+                "score": arm.headline,
+                "low": arm.low,
+                "high": arm.high,
+                "items": table.common,
+                "lost": arm.lost,
+            }
+            for table in (self.comparisons.tables if self.comparisons else ())
+            for arm in table.arms
+        ]
 
 
 class EvaluationEstimate(Estimate):
@@ -261,7 +275,7 @@ def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
             raise ConfigError(f"{benchmark.name} needs a policy", remedy="name one with --policy, as in new=new.jsonl")
         if kind == "pairs" and not list_pairs(sides):
             remedy = "name two policies or groups, with the same seeds if both have seeds"
-            raise ConfigError(f"{benchmark.name} compares policies, and there is no pair of them", remedy=remedy)
+            raise ConfigError(f"{benchmark.name} needs two policies to compare", remedy=remedy)
     files = tuple(policy for policy in config.policy if policy.spec.lower().endswith(_ANSWER_SUFFIXES))
     for policy in files:
         if not Path(policy.spec).is_file():
@@ -287,9 +301,11 @@ def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
 
 
 async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
-    inputs = _open_inputs(config, run)
+    inputs, summary = _open_inputs(config, run), config.out / SUMMARY
     if config.only == "report":
-        _check_finished(config.out)
+        last = parse_json(summary.read_bytes()) if summary.is_file() else {}
+        if not last or last["unfinished"] or last["stopped"]:  # what is open would be left out without a word
+            raise ConfigError(f"{config.out}: holds no finished run", remedy="run the command without --only first")
     setting = Setting(
         verb="evaluate",
         config=config,
@@ -303,7 +319,7 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
         begin()
         for name in (TABLES, FIGURES):
             rmtree(config.out / name, ignore_errors=True)
-        write_json(config.out / DATA, _describe_data(inputs.loaded))
+        write_json(config.out / DATA, {one.benchmark.name: one.describe() for one in inputs.loaded})
         with stop_on_signals(run.stop):
             if config.only != "report":
                 unfinished += await _answer(config, inputs, run)
@@ -321,7 +337,6 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
             judges=inputs.judges,
             answers=(count_rows(config.out / ANSWERS) or 0) if (config.out / ANSWERS).exists() else 0,
             unfinished=tuple(unfinished),
-            not_taken={spec: tuple(sorted(used.refused)) for spec, used in run.gate.usage.items() if used.refused},
             left_out={one.benchmark.name: dict(one.left_out) for one in inputs.loaded if one.left_out},
             reject_kinds=dict(run.rejects.kinds.most_common()),
             comparisons=comparisons,
@@ -329,7 +344,7 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
             inspect_logs=await _write_inspect_logs(config, inputs) if is_whole and config.inspect_log else (),
             **run.describe(),
         )
-        write_json(config.out / SUMMARY, result.model_dump(mode="json"))
+        write_json(summary, result.model_dump(mode="json"))
         if comparisons is not None:
             write_evaluation_tables(config.out, comparisons)
             write_evaluation_figures(config.out, comparisons)
@@ -337,13 +352,6 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
     if run.stop.asked and not run.stop.reason:
         raise KeyboardInterrupt
     return result
-
-
-def _check_finished(folder: Path) -> None:
-    """Raise `ConfigError` if calls are open: a comparison of what there is would leave them out without a word."""
-    summary = parse_json((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).is_file() else {}
-    if not summary or summary["unfinished"] or summary["stopped"]:
-        raise ConfigError(f"{folder}: holds no finished run", remedy="run the command without --only first")
 
 
 async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
@@ -443,7 +451,11 @@ def _compare(config: EvaluateConfig, inputs: _Inputs) -> Comparisons:
     """Compare what the files of the folder hold."""
     scores = [ItemScore(**row) for row in _read_folder(config.out / SCORES, inputs)]
     games = [Game(**row) for row in _read_folder(config.out / GAMES, inputs)]
-    said = _read_verdicts(config.out / VERDICTS, inputs)
+    said: dict[tuple[str, str, str], dict[tuple[str, int], tuple[Verdict, ...]]] = defaultdict(dict)
+    for row in _read_folder(config.out / VERDICTS, inputs):
+        if not row.get("repeat"):
+            given = tuple(map(parse_verdict, row["verdicts"]))
+            said[row["benchmark"], row["judge"], row["policy"]][row["item"], row["sample"]] = given
     verdicts, labelled = _name_verdicts(said, inputs.loaded)
     found = compare_scores(
         scores,
@@ -493,21 +505,13 @@ def _read_folder(path: Path, inputs: _Inputs) -> Iterator[dict[str, Any]]:
             yield row.value
 
 
-_Said = Mapping[tuple[str, str, str], Mapping[tuple[str, int], tuple[Verdict, ...]]]
+def _name_verdicts(
+    said: Mapping[tuple[str, str, str], Mapping[tuple[str, int], tuple[Verdict, ...]]], benchmarks: Iterable[Loaded]
+) -> tuple[list[CriterionVerdict], list[LabelledVerdict]]:
+    """Verdicts with their criteria, for how far judges disagree, and those on answers that people have judged.
 
-
-def _read_verdicts(path: Path, inputs: _Inputs) -> _Said:
-    """The first verdicts, by benchmark, judge and policy, then by item and sample."""
-    found: dict[tuple[str, str, str], dict[tuple[str, int], tuple[Verdict, ...]]] = defaultdict(dict)
-    for row in _read_folder(path, inputs):
-        if not row.get("repeat"):
-            said = tuple(map(parse_verdict, row["verdicts"]))
-            found[row["benchmark"], row["judge"], row["policy"]][row["item"], row["sample"]] = said
-    return found
-
-
-def _name_verdicts(said: _Said, benchmarks: Iterable[Loaded]) -> tuple[list[CriterionVerdict], list[LabelledVerdict]]:
-    """Verdicts with their criteria, for how far judges disagree, and those on answers that people have judged."""
+    They are given by benchmark, judge and policy, then by item and sample.
+    """
     loaded = {
         one.benchmark.name: ({item.id: item for item in one.items}, one.benchmark.instrument) for one in benchmarks
     }
@@ -555,23 +559,6 @@ def _describe_settings(config: EvaluateConfig, inputs: _Inputs) -> dict[str, Any
         "prompts": prompts,
         "data": data,
         "items left out": left_out,
-    }
-
-
-def _describe_data(benchmarks: Iterable[Loaded]) -> dict[str, Any]:
-    """What was read: never its text."""
-    return {
-        one.benchmark.name: {
-            "items": len(one.items),
-            "pool": one.pool,
-            "left_out": dict(one.left_out),
-            "files": [
-                {"name": file.name, "path": str(file.path), "sha256": file.sha256, "rows": file.rows}
-                | {"published": file.is_published}
-                for file in one.files
-            ],
-        }
-        for one in benchmarks
     }
 
 

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from prorubric.aggregate.choose import AUTO, READS_WORDS, check_judging, choose_schemes, score_readings, split_by_words
 from prorubric.aggregate.schemes import list_readings
@@ -22,7 +22,6 @@ from prorubric.datasets.responses import EXAMPLE
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.write import open_rows, write_json
 from prorubric.judge.answer import View
-from prorubric.judge.cascade import DIGITS
 from prorubric.judge.checks import check_functions
 from prorubric.judge.judge import JudgeConfig, Judged
 from prorubric.judge.panel import Judges, identify_judges, list_judges, make_judge
@@ -35,12 +34,10 @@ from prorubric.rubric.base import config_record, render_config
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_tasks
 from prorubric.rubric.verdict import (
-    Evidence,
     NotApplicable,
     Unknown,
     UnknownCounts,
     are_boolean,
-    render_verdicts,
 )
 from prorubric.runs.engines import EngineOptions, Job, run_job
 from prorubric.runs.estimate import CHARACTERS_PER_TOKEN, Estimate, Questions, add_up, open_existing, replay_judge
@@ -49,7 +46,7 @@ from prorubric.runs.inputs import load_all_tasks, pair_responses
 from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run, RunResult
 from prorubric.runs.stop import stop_on_signals
-from prorubric.runs.verdicts import JUDGE_FILES, ROW_SCHEMA, SCORES, SHEET, VERDICTS, SchemeTally, render_verdict_row
+from prorubric.runs.verdicts import JUDGE_FILES, ROW_SCHEMA, SCORES, SHEET, VERDICTS, SchemeTally, render_judged
 from prorubric.runs.votes import VotedResult, VoteTally
 from prorubric.text.show import shorten
 from prorubric.verbs.score import ScoredResponse, ScoredRun, open_scores
@@ -176,14 +173,29 @@ async def _judge(config: JudgeRunConfig, run: Run) -> JudgeResult:
                         continue
                     verdicts = {name: found.verdicts for name, found in judged.judgements.items()}
                     scores = score_readings(verdicts, judged.task, inputs.schemes)
-                    write_verdicts(_render_verdicts(judged))
+                    write_verdicts(render_judged(judged))
                     for write in write_scores:
                         write(ScoredResponse(judged.task.id, judged.response.sample, scores))
                     tally.add(judged, scores)
-                    note = f"{tally.counts['unknown']:,} verdicts unknown, {run.count_failures():,} calls failed"
-                    run.tell(tally.counts["responses"], config.limit, note)
+                    if run.is_watched:
+                        note = f"{tally.counts['unknown']:,} verdicts unknown, {run.count_failures():,} calls failed"
+                        run.tell(tally.counts["responses"], config.limit, note)
         run.rejects.save(config.out / REJECTS)
-        result = _summarize(config, inputs, tally, run)
+        was_cut = run.stop.asked or tally.counts["responses"] == config.limit
+        only_probabilities = all(isinstance(model, YesNoModel) for model in inputs.models.values())
+        result = JudgeResult(
+            folder=str(config.out),
+            judge=", ".join(inputs.models),
+            unanswered=0 if was_cut else len(inputs.tasks) - len(tally.seen),
+            schemes=tally.scores.summarize(inputs.schemes),
+            left_out=inputs.left_out,
+            unread=inputs.unread,
+            view=config.judging.view,
+            reasks=None if only_probabilities else config.judging.reasks,
+            **tally.describe(),
+            **tally.votes.summarize(run.gate.usage, run.gate.prices),
+            **run.describe(),
+        )
         write_json(config.out / SUMMARY, result.model_dump(mode="json"))
     if run.stop.asked and not run.stop.reason:
         raise KeyboardInterrupt
@@ -259,7 +271,9 @@ class _Tally:
             unfounded = [(index, given) for index, given in judgement.evidence.items() if not given.founded]
             if unfounded and len(self.unfounded) < _SHOWN_UNFOUNDED:
                 place = f"{judged.task.id}, sample {judged.response.sample}, {reading}"
-                self.unfounded += [f"{place} {index}: {_show_evidence(given)}" for index, given in unfounded]
+                for index, given in unfounded:
+                    turn = "" if given.turn is None else f"turn {given.turn} "
+                    self.unfounded.append(f"{place} {index}: {turn}“{shorten(given.quote)}”")
             special = () if are_boolean(judgement.verdicts) else judgement.verdicts
             unknown = [verdict for verdict in special if isinstance(verdict, Unknown)]
             self._count(
@@ -282,81 +296,20 @@ class _Tally:
         for name, number in numbers.items():
             self.counts[name] += number
 
-
-def _show_evidence(given: Evidence) -> str:
-    turn = "" if given.turn is None else f"turn {given.turn} "
-    return f"{turn}“{shorten(given.quote)}”"
-
-
-def _render_verdicts(judged: Judged) -> dict[str, JsonValue]:
-    """The row of `verdicts.jsonl`, with what else is known of the verdicts."""
-    found = judged.judgements
-    probabilities: dict[str, JsonValue] = {
-        name: list(one.probabilities) for name, one in found.items() if one.probabilities is not None
-    }
-    reasons: dict[str, JsonValue] = {
-        name: {str(index): reason for index, reason in one.reasons.items()}
-        for name, one in found.items()
-        if one.reasons
-    }
-    evidence: dict[str, JsonValue] = {
-        name: {str(index): given.model_dump(mode="json", exclude_none=True) for index, given in one.evidence.items()}
-        for name, one in found.items()
-        if one.evidence
-    }
-    agreement: dict[str, JsonValue] = {
-        name: {str(index): round(share, DIGITS) for index, share in one.agreement.items()}
-        for name, one in found.items()
-        if one.agreement
-    }
-    judges: dict[str, JsonValue] = {
-        judge: {name: render_verdicts(one.judges[judge].verdicts) for name, one in found.items()}
-        for judge in next(iter(found.values())).judges
-    }
-    return render_verdict_row(
-        judged.task.id,
-        judged.response.sample,
-        {name: one.verdicts for name, one in found.items()},
-        probabilities=probabilities,
-        reasons=reasons,
-        evidence=evidence,
-        turns_left_out=max(one.turns_left_out for one in found.values()),
-        agreement=agreement,
-        addressing={**judged.addressing},
-        judges=judges,
-        sent_on={name: [*one.sent_on] for name, one in found.items() if one.sent_on},
-        meta=judged.response.meta,
-    )
-
-
-def _summarize(config: JudgeRunConfig, inputs: _Inputs, tally: _Tally, run: Run) -> JudgeResult:
-    was_cut = run.stop.asked or tally.counts["responses"] == config.limit
-    return JudgeResult(
-        folder=str(config.out),
-        judge=", ".join(inputs.models),
-        responses=tally.counts["responses"],
-        unanswered=0 if was_cut else len(inputs.tasks) - len(tally.seen),
-        schemes=tally.scores.summarize(inputs.schemes),
-        left_out=inputs.left_out,
-        unread=inputs.unread,
-        **{name: tally.counts[name] for name in ("transcripts", "cut_transcripts", "turns_left_out", "verdicts")},
-        view=config.judging.view,
-        addressed=tally.counts["addressed"],
-        addressed_kinds=dict(tally.addressing.most_common()),
-        quotations=tally.counts["quotations"],
-        unfounded=tally.counts["unfounded"],
-        first_unfounded=tuple(tally.unfounded[:_SHOWN_UNFOUNDED]),
-        not_applicable_verdicts=tally.counts["not_applicable"],
-        unknown_verdicts=tally.counts["unknown"],
-        unknown_reasons=tally.reasons.summarize(),
-        **tally.votes.summarize(run.gate.usage, run.gate.prices),
-        reasks=None
-        if all(isinstance(model, YesNoModel) for model in inputs.models.values())
-        else config.judging.reasks,
-        shareable_prompt_tokens=tally.counts["shareable"] // CHARACTERS_PER_TOKEN,
-        shareable_share=tally.counts["shareable"] / tally.counts["prompt"] if tally.counts["prompt"] else None,
-        **run.describe(),
-    )
+    def describe(self) -> dict[str, Any]:
+        """The fields of a `JudgeResult` that count something."""
+        counts = self.counts
+        same = ("responses", "transcripts", "cut_transcripts", "turns_left_out", "addressed", "verdicts", "quotations")
+        return {
+            **{name: counts[name] for name in (*same, "unfounded")},
+            "addressed_kinds": dict(self.addressing.most_common()),
+            "first_unfounded": tuple(self.unfounded[:_SHOWN_UNFOUNDED]),
+            "not_applicable_verdicts": counts["not_applicable"],
+            "unknown_verdicts": counts["unknown"],
+            "unknown_reasons": self.reasons.summarize(),
+            "shareable_prompt_tokens": counts["shareable"] // CHARACTERS_PER_TOKEN,
+            "shareable_share": counts["shareable"] / counts["prompt"] if counts["prompt"] else None,
+        }
 
 
 async def _estimate(config: JudgeRunConfig, run: Run) -> JudgeEstimate:

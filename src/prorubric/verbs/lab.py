@@ -33,7 +33,7 @@ from prorubric.lab.results import (
     load_runs,
 )
 from prorubric.lab.schemes import COMPARED, check_lab_scheme
-from prorubric.lab.summary import LabResult, summarize
+from prorubric.lab.summary import LabResult, summarize_lab
 from prorubric.lab.workers import LabFolder, make_runs
 from prorubric.lab.world import END, fill_rows, find_world, make_world
 from prorubric.rubric.base import Record, config_record, split_commas
@@ -111,7 +111,7 @@ def _make_tables(config: LabConfig, on_progress: OnProgress | None, name: str) -
     with claim_folder(config.out, setting) as begin:
         begin()
         base, runs = make_runs(LabFolder(config.out, config.world, config.steps), wanted, config.workers, on_progress)
-        result = summarize(base, runs)
+        result = summarize_lab(base, runs)
         write_json(config.out / name, result.model_dump(mode="json"))
     return result
 

@@ -16,7 +16,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from heapq import heappop, heappush
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import pyarrow as pa
 from pydantic import Field
@@ -27,10 +27,10 @@ from prorubric.aggregate.schemes import find_scheme
 from prorubric.datasets.load import TAKEN_ID, TaskOptions, load_tasks, open_tasks
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError, SourceError
-from prorubric.files.tables import open_csv
+from prorubric.files.tables import Tabular, open_csv
 from prorubric.files.write import open_rows
 from prorubric.rubric.base import Record, config_record
-from prorubric.rubric.lint import CHECKS, Severity, TaskLint, lint_task
+from prorubric.rubric.lint import CHECKS, SEVERITIES, TaskLint, lint_task
 from prorubric.rubric.records import Task
 from prorubric.runs.folder import TASKS
 from prorubric.runs.verdicts import StoredVerdicts, read_judge, read_training, read_verdicts
@@ -41,8 +41,6 @@ _DETAIL_SCHEMA = pa.schema(
     | dict.fromkeys(("presence", "formatting", "unread"), pa.int64())
     | dict.fromkeys(_FIGURES, pa.float64())
 )
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""Worst first."""
 _READING = "criteria"
 """The verdicts that figures of criteria are made of."""
 _REDUNDANT = 0.8
@@ -114,7 +112,7 @@ class ItemsResult(Record):
     """The suppressed ones first, then from the lowest discrimination to the highest."""
 
 
-class LintResult(Record):
+class LintResult(Tabular, Record):
     """What a whole file looks like."""
 
     tasks: int
@@ -149,6 +147,10 @@ class LintResult(Record):
     """With a run: the figures of the criteria."""
     passed: bool
 
+    def to_rows(self) -> list[dict[str, str | int]]:
+        """One row a check. Those of tasks are in the file of `out`, those of criteria in `items`."""
+        return [{"check": check, "severity": CHECKS[check], "found": number} for check, number in self.findings.items()]
+
 
 @dataclass(slots=True)
 class _Tally:
@@ -159,8 +161,28 @@ class _Tally:
     figures: dict[str, "array[float]"] = field(default_factory=lambda: {name: array("d") for name in _FIGURES})
     worst: list[tuple[list[int], int, TaskLint]] = field(default_factory=list)
     """A heap of the tasks to show: findings by severity, then the first that was read, with the least bad on top."""
-    items: list[ItemFigures] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
+
+    def add(self, task: Task, found: TaskLint, config: LintConfig) -> None:
+        limit = math.inf if config.max_compensation is None else config.max_compensation
+        self.counts.update(
+            tasks=1,
+            criteria=found.criteria,
+            negative=sum(weight < 0 for weight in task.rubric.weights),
+            presence=found.presence,
+            formatting=found.formatting,
+            unread=found.unread,
+            affected=bool(found.findings),
+            too_compensable=(found.compensation or 0) > limit,
+        )
+        self.checks.update(finding.check for finding in found.findings)
+        for name, values in self.figures.items():
+            if (value := getattr(found, name)) is not None:
+                values.append(value)
+        if found.findings:
+            severities = [finding.severity for finding in found.findings]
+            heappush(self.worst, ([*map(severities.count, SEVERITIES)], -self.counts["tasks"], found))
+            if len(self.worst) > config.show:
+                heappop(self.worst)
 
 
 def lint_tasks(config: LintConfig) -> LintResult:
@@ -170,147 +192,23 @@ def lint_tasks(config: LintConfig) -> LintResult:
             raise ConfigError(f"{path}: the findings would replace the tasks; choose another name")
         if path.is_file() and not config.overwrite:
             raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
-    stored = _read_run(config)
+    if config.run is None and (config.items or config.group_size or config.scheme):
+        needs = "--items, --group-size and --scheme are about the verdicts of a run"
+        raise ConfigError(f"{needs}; name its folder with --with")
+    stored = _StoredRun.read(config.run, config) if config.run else None
     rejects, tally = Rejects(config.show, keep=False), _Tally()
-    limit = math.inf if config.max_compensation is None else config.max_compensation
     with open_rows(config.out, _DETAIL_SCHEMA) if config.out else nullcontext() as write:
         for task in open_tasks(config, rejects.add):
             found = lint_task(task)
-            tally.counts.update(
-                tasks=1,
-                criteria=found.criteria,
-                negative=sum(weight < 0 for weight in task.rubric.weights),
-                presence=found.presence,
-                formatting=found.formatting,
-                unread=found.unread,
-                affected=bool(found.findings),
-                too_compensable=(found.compensation or 0) > limit,
-            )
-            tally.checks.update(finding.check for finding in found.findings)
-            for name, values in tally.figures.items():
-                if (value := getattr(found, name)) is not None:
-                    values.append(value)
-            if found.findings:
-                severities = [finding.severity for finding in found.findings]
-                heappush(tally.worst, ([*map(severities.count, _SEVERITIES)], -tally.counts["tasks"], found))
-                if len(tally.worst) > config.show:
-                    heappop(tally.worst)
+            tally.add(task, found, config)
             if write:
                 write(found.model_dump(mode="json"))
             if stored:
-                _add_items(task, stored, tally, config.group_size)
-    items = _summarize_items(config, stored, tally) if stored else None
-    return _summarize(config, tally, rejects, items)
-
-
-@dataclass(slots=True)
-class _StoredRun:
-    """The verdicts on criteria in a run folder, or in the file of a training."""
-
-    judge: str
-    scheme: str | None
-    """The scheme whose rewards are wanted; None for those of the training."""
-    tasks: dict[str, Task] = field(default_factory=dict)
-    """The tasks that were judged; a training does not keep them."""
-    rows: dict[str, list[StoredVerdicts]] = field(default_factory=dict)
-    """By task, which is removed when it has been used."""
-    responses: int = 0
-
-    @property
-    def readings(self) -> list[str]:
-        """What the rows must have verdicts on."""
-        own = [reading.name for reading in find_scheme(self.scheme).readings] if self.scheme else []
-        return [*dict.fromkeys([_READING, *own])]
-
-
-def _read_run(config: LintConfig) -> _StoredRun | None:
-    run = config.run
-    if run is None:
-        if config.items or config.group_size or config.scheme:
-            needs = "--items, --group-size and --scheme are about the verdicts of a run"
-            raise ConfigError(f"{needs}; name its folder with --with")
-        return None
-    if config.items and config.items.suffix.lower() != ".csv":
-        raise ConfigError(f"{config.items}: the figures of criteria are written as csv; name a file that ends in .csv")
-    if config.scheme:
-        check_alone(config.scheme)
-    rows: Iterable[StoredVerdicts]
-    if run.is_file():
-        found, rows = _StoredRun("not stored", config.scheme), read_training(run)
-    elif (run / TASKS).is_file():
-        found, rows = _StoredRun(read_judge(run), config.scheme or "additive"), read_verdicts(run)
-        found.tasks = {task.id: task for task in load_tasks(run / TASKS, "tasks", strict=True)}
-    else:
-        raise SourceError(f"{run}: not the folder of a finished run; name one that judge has written")
-    for row in rows:
-        if missing := [reading for reading in found.readings if reading not in row.verdicts]:
-            has = ", ".join(row.verdicts) or "none"
-            remedy = f"judge again with --scheme {'additive' if missing[0] == _READING else config.scheme}"
-            if run.is_file():
-                remedy = "add additive, or the scheme, to shadow in RewardConfig"
-            raise SourceError(f"{run}: the run has no verdicts on {missing[0]} (it has {has}); {remedy}")
-        found.rows.setdefault(row.task_id, []).append(row)
-        found.responses += 1
-    return found
-
-
-def _add_items(task: Task, stored: _StoredRun, tally: _Tally, group_size: int | None) -> None:
-    rows = stored.rows.pop(task.id, None)
-    judged = stored.tasks.get(task.id, task)
-    texts, judged_texts = ([one.text for one in each.rubric.criteria] for each in (task, judged))
-    if rows is None:
-        tally.left_out["tasks without verdicts in the run"] += 1
-    elif texts != judged_texts or len(texts) != len(rows[0].verdicts[_READING]):
-        tally.left_out["tasks with other criteria in the run"] += 1
-    else:
-        if stored.tasks:
-            rows.sort(key=attrgetter("sample"))
-        grouped = task.model_copy(update={"protocol": task.protocol or judged.protocol})
-        named = {name: number for number, name in enumerate(dict.fromkeys(row.group for row in rows))}
-        groups = [place // group_size if group_size else named[row.group] for place, row in enumerate(rows)]
-        verdicts, scheme = [row.verdicts[_READING] for row in rows], stored.scheme
-        if scheme is not None and stored.readings == [_READING]:
-            tally.items += describe_items(grouped, verdicts, groups, scheme)
-            return
-        rewards = [row.reward for row in rows]
-        if scheme is not None:
-            rewards = [score_readings(row.verdicts, grouped, [scheme])[scheme].value for row in rows]
-        tally.items += describe_items(grouped, verdicts, groups, rewards=rewards)
-
-
-def _summarize_items(config: LintConfig, stored: _StoredRun, tally: _Tally) -> ItemsResult:
-    if stored.rows:  # what no task of the file has taken
-        tally.left_out["tasks of the run that are not in the file"] += len(stored.rows)
-    items = rank_items(tally.items)
-    if config.items:
-        config.items.parent.mkdir(parents=True, exist_ok=True)
-        with open_csv(config.items, [*ItemFigures.model_fields]) as write:
-            for item in tally.items:
-                write(item.model_dump())
-    return ItemsResult(
-        run=str(config.run),
-        judge=stored.judge,
-        scheme=stored.scheme or "",
-        tasks=len({item.task_id for item in items}),
-        responses=stored.responses,
-        unknown=sum(item.unknown for item in items),
-        not_applicable=sum(item.not_applicable for item in items),
-        left_out=dict(tally.left_out),
-        always_met=sum(item.pass_rate == 1 for item in items),
-        never_met=sum(item.pass_rate == 0 for item in items),
-        never_moved=sum(item.moved_share == 0 for item in items),
-        redundant=sum((item.redundancy or 0) >= _REDUNDANT for item in items),
-        suppressed=sum(item.suppressed for item in items),
-        criteria=tuple(items),
-    )
-
-
-def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects, items: ItemsResult | None) -> LintResult:
-    severities: Counter[str] = Counter({"error": rejects.count, "warning": 0, "note": 0})
-    for check, found in tally.checks.items():
-        severities[CHECKS[check]] += found
-    failing = [] if config.fail_on == "never" else _SEVERITIES[: _SEVERITIES.index(config.fail_on) + 1]
-    counts = tally.counts
+                stored.take(task, config.group_size)
+    counts, severities = tally.counts, Counter({"error": rejects.count, "warning": 0, "note": 0})
+    for check, number in tally.checks.items():
+        severities[CHECKS[check]] += number
+    failing = [] if config.fail_on == "never" else SEVERITIES[: SEVERITIES.index(config.fail_on) + 1]
     spreads = {
         name: Spread(mean=math.fsum(values) / len(values), lowest=min(values), highest=max(values), tasks=len(values))
         if values
@@ -326,7 +224,108 @@ def _summarize(config: LintConfig, tally: _Tally, rejects: Rejects, items: Items
         substantive=counts["criteria"] - counts["presence"] - counts["formatting"] - counts["unread"],
         **{name: counts[name] for name in _COUNTS},
         **spreads,
-        worst=tuple(found for _, _, found in sorted(tally.worst, reverse=True)),
-        items=items,
+        worst=tuple(shown for _, _, shown in sorted(tally.worst, reverse=True)),
+        items=stored.summarize(config) if stored else None,
         passed=counts["tasks"] > 0 and not counts["too_compensable"] and not any(severities[name] for name in failing),
     )
+
+
+@dataclass(slots=True)
+class _StoredRun:
+    """The verdicts on criteria in a run folder, or in the file of a training, and the figures taken from them."""
+
+    judge: str
+    scheme: str | None
+    """The scheme whose rewards are wanted; None for those of the training."""
+    tasks: dict[str, Task] = field(default_factory=dict)
+    """The tasks that were judged; a training does not keep them."""
+    rows: dict[str, list[StoredVerdicts]] = field(default_factory=dict)
+    """By task, which is removed when it has been used."""
+    responses: int = 0
+    items: list[ItemFigures] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def readings(self) -> list[str]:
+        """What the rows must have verdicts on."""
+        own = [reading.name for reading in find_scheme(self.scheme).readings] if self.scheme else []
+        return [*dict.fromkeys([_READING, *own])]
+
+    @classmethod
+    def read(cls, run: Path, config: LintConfig) -> Self:
+        if config.items and config.items.suffix.lower() != ".csv":
+            raise ConfigError(
+                f"{config.items}: the figures of criteria are written as csv; name a file that ends in .csv"
+            )
+        if config.scheme:
+            check_alone(config.scheme)
+        rows: Iterable[StoredVerdicts]
+        if run.is_file():
+            found, rows = cls("not stored", config.scheme), read_training(run)
+        elif (run / TASKS).is_file():
+            found, rows = cls(read_judge(run), config.scheme or "additive"), read_verdicts(run)
+            found.tasks = {task.id: task for task in load_tasks(run / TASKS, "tasks", strict=True)}
+        else:
+            raise SourceError(f"{run}: not the folder of a finished run; name one that judge has written")
+        for row in rows:
+            if missing := [reading for reading in found.readings if reading not in row.verdicts]:
+                has = ", ".join(row.verdicts) or "none"
+                remedy = f"judge again with --scheme {'additive' if missing[0] == _READING else config.scheme}"
+                if run.is_file():
+                    remedy = "add additive, or the scheme, to shadow in RewardConfig"
+                raise SourceError(f"{run}: the run has no verdicts on {missing[0]} (it has {has}); {remedy}")
+            found.rows.setdefault(row.task_id, []).append(row)
+            found.responses += 1
+        return found
+
+    def take(self, task: Task, group_size: int | None) -> None:
+        """Add the figures of one task's criteria."""
+        rows = self.rows.pop(task.id, None)
+        judged = self.tasks.get(task.id, task)
+        texts, judged_texts = ([one.text for one in each.rubric.criteria] for each in (task, judged))
+        if rows is None:
+            self.left_out["tasks without verdicts in the run"] += 1
+            return
+        if texts != judged_texts or len(texts) != len(rows[0].verdicts[_READING]):
+            self.left_out["tasks with other criteria in the run"] += 1
+            return
+        if self.tasks:
+            rows.sort(key=attrgetter("sample"))
+        grouped = task.model_copy(update={"protocol": task.protocol or judged.protocol})
+        named = {name: number for number, name in enumerate(dict.fromkeys(row.group for row in rows))}
+        groups = [place // group_size if group_size else named[row.group] for place, row in enumerate(rows)]
+        verdicts, scheme = [row.verdicts[_READING] for row in rows], self.scheme
+        if scheme is not None and self.readings == [_READING]:
+            self.items += describe_items(grouped, verdicts, groups, scheme)
+            return
+        rewards = [row.reward for row in rows]
+        if scheme is not None:
+            rewards = [score_readings(row.verdicts, grouped, [scheme])[scheme].value for row in rows]
+        self.items += describe_items(grouped, verdicts, groups, rewards=rewards)
+
+    def summarize(self, config: LintConfig) -> ItemsResult:
+        """The figures of all criteria, which are also written to the file of `items`."""
+        if self.rows:  # what no task of the file has taken
+            self.left_out["tasks of the run that are not in the file"] += len(self.rows)
+        items = rank_items(self.items)
+        if config.items:
+            config.items.parent.mkdir(parents=True, exist_ok=True)
+            with open_csv(config.items, [*ItemFigures.model_fields]) as write:
+                for item in self.items:
+                    write(item.model_dump())
+        return ItemsResult(
+            run=str(config.run),
+            judge=self.judge,
+            scheme=self.scheme or "",
+            tasks=len({item.task_id for item in items}),
+            responses=self.responses,
+            unknown=sum(item.unknown for item in items),
+            not_applicable=sum(item.not_applicable for item in items),
+            left_out=dict(self.left_out),
+            always_met=sum(item.pass_rate == 1 for item in items),
+            never_met=sum(item.pass_rate == 0 for item in items),
+            never_moved=sum(item.moved_share == 0 for item in items),
+            redundant=sum((item.redundancy or 0) >= _REDUNDANT for item in items),
+            suppressed=sum(item.suppressed for item in items),
+            criteria=tuple(items),
+        )

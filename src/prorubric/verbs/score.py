@@ -14,7 +14,7 @@ from prorubric.aggregate.schemes import find_scheme
 from prorubric.aggregate.score import Score
 from prorubric.datasets.load import load_tasks
 from prorubric.errors import ConfigError, SchemeError, SourceError
-from prorubric.files.tables import open_csv, render_html
+from prorubric.files.tables import Tabular, open_csv, render_html
 from prorubric.files.write import COMPRESSIONS, SUFFIXES, open_rows, split_suffix
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.records import Task
@@ -62,7 +62,7 @@ class ScoredResponse:
         return {"task_id": self.task_id, "sample": self.sample, **values}
 
 
-class ScoredRun(Record):
+class ScoredRun(Tabular, Record):
     """A run folder and its scores, response by response."""
 
     folder: str
@@ -95,8 +95,14 @@ class ScoredRun(Record):
 
 def score_run(config: ScoreConfig) -> ScoredRun:
     """Score every response of a run again."""
-    if config.out:
-        _check_out(config.out, config.run, config.overwrite)
+    if path := config.out:
+        place = path.resolve()
+        if place.parent == config.run.resolve() and place.name in (CONFIG, *JUDGE_FILES, JOURNAL):
+            raise ConfigError(f"{path}: belongs to the run; choose another name")
+        if split_suffix(path, (_CSV, *SUFFIXES)) in {(_CSV, compression) for compression in COMPRESSIONS}:
+            raise ConfigError(f"{path}: csv is written without compression; choose another name")
+        if path.exists() and not config.overwrite:
+            raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
     tasks = _load_tasks(config.run)
     first = next(iter(read_verdicts(config.run)), None)
     if first is None:
@@ -147,16 +153,6 @@ def open_scores(path: Path, schemes: Sequence[str]) -> Iterator[Callable[[Scored
     else:
         with open_rows(path, ROW_SCHEMA) as write:
             yield lambda response: write(render_score_row(response.task_id, response.sample, response.scores))
-
-
-def _check_out(path: Path, run: Path, overwrite: bool) -> None:
-    """Raise if scores cannot be written to a file, or would replace one that is to be kept."""
-    if path.resolve().parent == run.resolve() and path.resolve().name in (CONFIG, *JUDGE_FILES, JOURNAL):
-        raise ConfigError(f"{path}: belongs to the run; choose another name")
-    if split_suffix(path, (_CSV, *SUFFIXES)) in {(_CSV, compression) for compression in COMPRESSIONS}:
-        raise ConfigError(f"{path}: csv is written without compression; choose another name")
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
 
 
 def _load_tasks(folder: Path) -> dict[str, Task]:

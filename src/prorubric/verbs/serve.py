@@ -75,7 +75,7 @@ class Serving(Record):
 
 
 def serve_rewards(config: ServeConfig, on_ready: Callable[[Serving], None] | None = None) -> None:
-    """Serve rewards until a signal says to stop. `on_ready` is told where, once the server listens."""
+    """Serve rewards until a signal says to stop. `on_ready` gets the address once the server listens."""
     try:
         from prorubric.reward.server.app import Service, make_app  # noqa: PLC0415 - needs the extra [serve]
         from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places  # noqa: PLC0415

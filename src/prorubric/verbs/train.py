@@ -5,14 +5,12 @@ is not made again, and seeds or values of a sweep that were added are trained.
 """
 
 import shlex
-import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from threading import current_thread, main_thread
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -35,11 +33,12 @@ from prorubric.rubric.records import Task
 from prorubric.rubric.save import save_responses, save_tasks
 from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
 from prorubric.runs.run import OnProgress, Progress
+from prorubric.runs.stop import count_signals
 from prorubric.runs.verdicts import ROW_SCHEMA
 from prorubric.text.show import shorten
 from prorubric.train.best_of import choose_best
 from prorubric.train.commands import render_command
-from prorubric.train.plan import Plan, brief_task, lay_rows, plan_training, read_held_out, read_tasks, split_tasks
+from prorubric.train.plan import brief_task, lay_rows, plan_training, read_held_out, read_tasks, split_tasks
 from prorubric.train.recipe import Recipe, TrainRun, choose_runs, list_runs, load_recipe
 from prorubric.train.run_folder import CHECKPOINTS, HELD_OUT, ROWS, RUN, STATE, State, read_state
 from prorubric.train.supervise import Supervisor
@@ -112,19 +111,31 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
     journal, rejects = out / JOURNAL, Rejects()
     tasks = {task.id: task for task in read_tasks(recipe, rejects.add)}
     check_functions(tasks.values(), python=recipe.judging.python_checks)
-    with claim_folder(out, _identify(config, recipe)) as begin, _count_signals() as interrupted:
-        runs = [_place(run, out) for run in runs]
+    split = split_tasks(recipe, map(brief_task, tasks.values()))
+    own = recipe.validate.tasks if recipe.validate else None
+    every = tasks if own is None else {task.id: task for task in read_held_out(own)}
+    held_out = {brief.id: every[brief.id] for brief in split.held_out}
+    steps = {run.name: run.steps for run in plan.runs}
+    places: dict[str, Any] = {"tasks": str((out / TASKS).absolute()), "journal": journal.absolute()}
+    reports = list[RunReport]()
+    with claim_folder(out, _identify(config, recipe)) as begin, count_signals() as interrupted:
+        planned = []
         for run in runs:
-            _check_run(run, out / run.name)
+            placed = replace(run, reward=replace(run.reward, **places)) if run.reward else run
+            folder = out / run.name
+            planned.append(_Run(recipe, placed, folder, steps[run.name], held_out, journal, interrupted, on_progress))
+            planned[-1].check()
         begin()
         rejects.save(out / REJECTS)
-        held_out = _write_inputs(recipe, plan, tasks, config.recipe, out)
-        reports, steps = [], {run.name: run.steps for run in plan.runs}
-        for run in runs:
-            made = _Made(recipe, run, out / run.name, steps[run.name], held_out, journal, interrupted, on_progress)
-            _write_run(made)
+        save_tasks(out / TASKS, (tasks[brief.id] for brief in split.training))
+        if held_out:
+            save_tasks(out / HELD_OUT, held_out.values())
+        (out / f"recipe{config.recipe.suffix}").write_bytes(config.recipe.read_bytes())
+        write_json(out / PLAN, plan.model_dump(mode="json"))
+        for each in planned:
+            each.write()
             try:
-                reports.append(_choose_best(made) if run.settings.kind == "best-of-n" else _train(made))
+                reports.append(each.choose_best() if each.run.settings.kind == "best-of-n" else each.train())
             except ProRubricError:
                 with suppress(ProRubricError):  # the run's own line is the one to show
                     _write_page(out)
@@ -148,7 +159,7 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Run:
     """One run of a recipe, and what it needs."""
 
     recipe: Recipe
@@ -160,19 +171,107 @@ class _Made:
     interrupted: Callable[[], int]
     on_progress: OnProgress | None
 
+    def check(self) -> None:
+        """Raise `ConfigError` if the folder holds the same run with another setting."""
+        run, folder = self.run, self.folder
+        path = folder / RUN
+        if not path.is_file():
+            if (folder / CHECKPOINTS).exists():
+                line = f"holds checkpoints and no {RUN}, which says what they are of"
+                raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
+            return
+        try:
+            before = parse_json(path.read_bytes())
+        except ValueError as error:
+            raise SourceError(f"not JSON ({shorten(str(error))})", remedy="put it back", place=path) from None
+        for name, (was, now) in _compare(before, parse_json(render_json(render_config(run)))).items():
+            line = f"holds this run with another {name} ({shorten(str(was))}, not {shorten(str(now))})"
+            raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
 
-def _write_inputs(recipe: Recipe, plan: Plan, tasks: Mapping[str, Task], source: Path, out: Path) -> dict[str, Task]:
-    """The recipe, its plan and its tasks, as the trainers read them; gives the held-out tasks."""
-    split = split_tasks(recipe, map(brief_task, tasks.values()))
-    save_tasks(out / TASKS, (tasks[brief.id] for brief in split.training))
-    own = recipe.validate.tasks if recipe.validate else None
-    every = tasks if own is None else {task.id: task for task in read_held_out(own)}
-    held_out = {brief.id: every[brief.id] for brief in split.held_out}
-    if held_out:
-        save_tasks(out / HELD_OUT, held_out.values())
-    (out / f"recipe{source.suffix}").write_bytes(source.read_bytes())
-    write_json(out / PLAN, plan.model_dump(mode="json"))
-    return held_out
+    def write(self) -> None:
+        """Write what the trainer reads."""
+        run, folder = self.run, self.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / RUN, render_config(run))
+        if run.settings.kind in ("grpo", "distillation"):
+            names = [task.id for task in load_tasks(folder.parent / TASKS)]
+            with open_rows(folder / ROWS, ROW_SCHEMA) as write:
+                for row in lay_rows(names, run.settings, run.seed):
+                    write(row)
+        command = render_command(run, folder, self.recipe.python)
+        (folder / COMMAND).write_text(shlex.join(command) + "\n", encoding="utf-8")
+
+    def train(self) -> RunReport:
+        """Train one run to its end, or report the one that has ended."""
+        recipe, run, folder = self.recipe, self.run, self.folder
+        validator = Validator(recipe, self.held_out, self.journal) if run.validate and self.held_out else None
+        seen, spent = (-1, -1), None
+
+        def tell(steps: Sequence[StepRecord], validations: Sequence[Validated]) -> str:
+            nonlocal seen, spent
+            if seen != (len(steps), len(validations)):
+                seen, spent = (len(steps), len(validations)), _count_cost(recipe, self.journal)[1]
+            if self.on_progress:
+                note = _describe(run.name, steps, validations, spent)
+                # Without a judge there are no records of steps.
+                self.on_progress(Progress(steps[-1].step if steps else read_state(folder).step, self.steps, note))
+            if recipe.budget is not None and spent is None:
+                return "the budget cannot be kept: a judge does not say how many tokens it uses"
+            is_used = recipe.budget is not None and spent is not None and spent >= recipe.budget
+            return f"the budget of {recipe.budget:g} $ is used up" if is_used else ""
+
+        command = render_command(run, folder, recipe.python)
+        follower = Supervisor(run, folder, command, validator, recipe.stop, tell, self.interrupted)
+        state = follower.follow()
+        curve = [follower.validations[step] for step in sorted(follower.validations)]
+        return RunReport(
+            name=run.name,
+            state=state.state,
+            step=state.step,
+            reason=state.reason,
+            validations=tuple(curve),
+            late=follower.late,
+        )
+
+    def choose_best(self) -> RunReport:
+        """Judge given answers and keep the best to each prompt, as data for `sft`."""
+        run, settings = self.run, self.run.settings
+        best = settings.best_of
+        if run.reward is None or best is None or best.samples is None:
+            raise ConfigError("best-of-n needs a judge and best_of.samples", place=run.name)
+        reward = RubricReward(run.reward)
+        seen, not_judged = Counter[str](), Counter[str]()
+        answers = []
+        for answer in load_responses(Path(best.samples), strict=True):
+            seen[answer.task_id] += 1
+            if answer.task_id not in reward.tasks:
+                not_judged["to a prompt that is not trained on"] += 1
+            elif seen[answer.task_id] > best.n:
+                not_judged[f"more than {best.n} to its prompt"] += 1
+            else:
+                answers.append(answer)
+        if not answers:
+            raise ConfigError("no answer is to one of the tasks", place=best.samples)
+        values: list[float | None] = []
+        for start in range(0, len(answers), _BATCH):
+            batch = answers[start : start + _BATCH]
+            values += [found.value for found in reward([one.task_id for one in batch], [one.answer for one in batch])]
+            if self.on_progress:
+                self.on_progress(Progress(len(values), len(answers), run.name))
+            if self.interrupted():
+                raise KeyboardInterrupt
+        found = choose_best(answers, values)
+        save_responses(self.folder / BEST, found.chosen)
+        write_json(self.folder / STATE, State(state="done").model_dump())
+        return RunReport(
+            name=run.name,
+            state="done",
+            step=0,
+            chosen=len(found.chosen),
+            left_out=len(found.left_out),
+            unknown=found.unknown,
+            not_judged=dict(not_judged),
+        )
 
 
 def _identify(config: TrainConfig, recipe: Recipe) -> Setting:
@@ -190,45 +289,6 @@ def _identify(config: TrainConfig, recipe: Recipe) -> Setting:
     return Setting(
         "train", config, parse_json(render_json(identity)), inputs, files=(TASKS, HELD_OUT, PLAN, SUMMARY), option="out"
     )
-
-
-def _place(run: TrainRun, out: Path) -> TrainRun:
-    """A run whose reward finds its tasks and its journal in the folder."""
-    if run.reward is None:
-        return run
-    places: dict[str, Any] = {"tasks": str((out / TASKS).absolute()), "journal": (out / JOURNAL).absolute()}
-    return replace(run, reward=replace(run.reward, **places))
-
-
-def _check_run(run: TrainRun, folder: Path) -> None:
-    """Raise `ConfigError` if the folder holds the same run with another setting."""
-    path = folder / RUN
-    if not path.is_file():
-        if (folder / CHECKPOINTS).exists():
-            line = f"holds checkpoints and no {RUN}, which says what they are of"
-            raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
-        return
-    try:
-        before = parse_json(path.read_bytes())
-    except ValueError as error:
-        raise SourceError(f"not JSON ({shorten(str(error))})", remedy="put it back", place=path) from None
-    for name, (was, now) in _compare(before, parse_json(render_json(render_config(run)))).items():
-        line = f"holds this run with another {name} ({shorten(str(was))}, not {shorten(str(now))})"
-        raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
-
-
-def _write_run(made: _Made) -> None:
-    """What the trainer of a run reads."""
-    run, folder = made.run, made.folder
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / RUN, render_config(run))
-    if run.settings.kind in ("grpo", "distillation"):
-        names = [task.id for task in load_tasks(folder.parent / TASKS)]
-        with open_rows(folder / ROWS, ROW_SCHEMA) as write:
-            for row in lay_rows(names, run.settings, run.seed):
-                write(row)
-    command = render_command(run, folder, made.recipe.python)
-    (folder / COMMAND).write_text(shlex.join(command) + "\n", encoding="utf-8")
 
 
 _MAY_DIFFER = (
@@ -255,39 +315,6 @@ def _compare(before: Any, now: Any, name: str = "") -> dict[str, tuple[Any, Any]
     return found
 
 
-def _train(made: _Made) -> RunReport:
-    """Train one run to its end, or report the one that has ended."""
-    recipe, run, folder = made.recipe, made.run, made.folder
-    validator = Validator(recipe, made.held_out, made.journal) if run.validate and made.held_out else None
-    seen, spent = (-1, -1), None
-
-    def tell(steps: Sequence[StepRecord], validations: Sequence[Validated]) -> str:
-        nonlocal seen, spent
-        if seen != (len(steps), len(validations)):
-            seen, spent = (len(steps), len(validations)), _count_cost(recipe, made.journal)[1]
-        if made.on_progress:
-            note = _describe(run.name, steps, validations, spent)
-            # Without a judge there are no records of steps.
-            made.on_progress(Progress(steps[-1].step if steps else read_state(folder).step, made.steps, note))
-        if recipe.budget is not None and spent is None:
-            return "the budget cannot be kept: a judge does not say how many tokens it uses"
-        is_used = recipe.budget is not None and spent is not None and spent >= recipe.budget
-        return f"the budget of {recipe.budget:g} $ is used up" if is_used else ""
-
-    command = render_command(run, folder, recipe.python)
-    follower = Supervisor(run, folder, command, validator, recipe.stop, tell, made.interrupted)
-    state = follower.follow()
-    curve = [follower.validations[step] for step in sorted(follower.validations)]
-    return RunReport(
-        name=run.name,
-        state=state.state,
-        step=state.step,
-        reason=state.reason,
-        validations=tuple(curve),
-        late=follower.late,
-    )
-
-
 def _describe(name: str, steps: Sequence[StepRecord], validations: Sequence[Validated], cost: float | None) -> str:
     """One line about how a run is doing."""
     said = [name]
@@ -301,47 +328,6 @@ def _describe(name: str, steps: Sequence[StepRecord], validations: Sequence[Vali
         found = validations[-1]
         said.append(f"appropriateness {found.appropriateness:.3f} at step {found.step}")
     return ", ".join([*said, *([f"{cost:.2f} $"] if cost else [])])
-
-
-def _choose_best(made: _Made) -> RunReport:
-    """Judge given answers and keep the best to each prompt, as data for `sft`."""
-    run, settings = made.run, made.run.settings
-    best = settings.best_of
-    if run.reward is None or best is None or best.samples is None:
-        raise ConfigError("best-of-n needs a judge and best_of.samples", place=run.name)
-    reward = RubricReward(run.reward)
-    seen, not_judged = Counter[str](), Counter[str]()
-    answers = []
-    for answer in load_responses(Path(best.samples), strict=True):
-        seen[answer.task_id] += 1
-        if answer.task_id not in reward.tasks:
-            not_judged["to a prompt that is not trained on"] += 1
-        elif seen[answer.task_id] > best.n:
-            not_judged[f"more than {best.n} to its prompt"] += 1
-        else:
-            answers.append(answer)
-    if not answers:
-        raise ConfigError("no answer is to one of the tasks", place=best.samples)
-    values: list[float | None] = []
-    for start in range(0, len(answers), _BATCH):
-        batch = answers[start : start + _BATCH]
-        values += [found.value for found in reward([one.task_id for one in batch], [one.answer for one in batch])]
-        if made.on_progress:
-            made.on_progress(Progress(len(values), len(answers), run.name))
-        if made.interrupted():
-            raise KeyboardInterrupt
-    found = choose_best(answers, values)
-    save_responses(made.folder / BEST, found.chosen)
-    write_json(made.folder / STATE, State(state="done").model_dump())
-    return RunReport(
-        name=run.name,
-        state="done",
-        step=0,
-        chosen=len(found.chosen),
-        left_out=len(found.left_out),
-        unknown=found.unknown,
-        not_judged=dict(not_judged),
-    )
 
 
 def _write_page(out: Path) -> TrainingFigures:
@@ -365,18 +351,3 @@ def _count_cost(recipe: Recipe, journal: Path) -> tuple[int, float | None]:
         usage.unmetered = int(not usage.prompt_tokens)
     costs = [estimate_cost(usage, prices) if usage.model in paid else 0.0 for usage in used]
     return sum(usage.calls for usage in used), None if None in costs else sum(cost or 0.0 for cost in costs)
-
-
-@contextmanager
-def _count_signals() -> Iterator[Callable[[], int]]:
-    """How often the user has asked to stop: the children have process groups of their own, and get no Ctrl-C."""
-    asked: list[int] = []
-    if current_thread() is not main_thread():
-        yield lambda: 0
-        return
-    before = {number: signal.signal(number, lambda *_: asked.append(1)) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: len(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -31,7 +31,7 @@ def main() -> None:
     said["channels"] = train_channels(folder, JUDGE, scale=scale, ddp_backend="gloo", scale_rewards="none")
     said["methods"] = share_between_processes(folder / "methods")
     (folder / f"rank{rank}.json").write_text(json.dumps(said))
-    worker_trl.train(Path(sys.argv[2]))
+    worker_trl.train_folder(Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

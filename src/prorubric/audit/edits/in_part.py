@@ -40,7 +40,7 @@ def _check(case: EditCase, edit: MadeEdit) -> None:
     # "and explains why" has no words to look for; then it counts how much of the criterion is covered.
     rest, most = (words, _WHOLE) if half is None else (words - stems_of(half), _LARGEST_HALF)
     if len(rest & edit.said) > most * len(rest):
-        raise NoEditError("the whole criterion is said")
+        raise NoEditError("the text says the whole criterion")
 
 
 IN_PART = EditKind(

@@ -6,12 +6,13 @@ is counted and never faked. A reason is short and names no particulars, so reaso
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any, Self
 
 from prorubric.audit.phrases import demand_of
+from prorubric.audit.place import insert
 from prorubric.rubric.base import Record
 from prorubric.rubric.records import Task
 from prorubric.text.sentences import diff_sentences, list_sentences, split_sentences
@@ -152,7 +153,7 @@ class EditCase:
             raise NoEditError(_CHANGED)
         paragraph = edit.text[len(self.answer) :]
         if self.answer.strip() and not (paragraph.startswith("\n") or self.answer.endswith("\n")):
-            raise NoEditError("the addition is no paragraph of its own")
+            raise NoEditError("the addition is not a separate paragraph")
         if edit.removed:  # a wrapped line would join the last sentence of the answer and the first new one
             raise NoEditError(_CHANGED)
         return paragraph
@@ -197,6 +198,21 @@ class EditReply:
             form = "the number of a sentence," if what == "sentence" else "a number"
             raise NoEditError(f"no such {what}", f'"{key}" must be {form} from 1 to {most}.')
         return value - 1
+
+    def rows(self, key: str) -> list[Self]:
+        """The objects of the list under a key, each as a reply."""
+        rows = self.found.get(key)
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+            raise NoEditError("no list", f'There is no list of objects under "{key}".')
+        return [replace(self, found=row) for row in rows]
+
+    def insert(self, *rows: Self) -> str:
+        """The answer with the sentence of each row after the one whose number it has."""
+        sentences: dict[int, list[str]] = {}
+        for row in rows:
+            sentence = row.text("sentence")
+            sentences.setdefault(row.place("after", len(self.case.pieces)), []).append(sentence)
+        return insert(self.case.pieces, sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ _MANY_WORDS = 6
 _WHOLE = 0.8
 """Above this share of a criterion's content words, the text says more than its name."""
 _MANY_TOPICS = 4
-_PARTS = re.compile(r",|;|\s(?:and|or|y|e|o|et|ou|und|oder)\s|[、，；和与或]")
+_PARTS = re.compile(r",|;|[.!?]\s|\s(?:and|or|y|e|o|et|ou|und|oder)\s|[、，；和与或]")
 _NUMBER_ALONE = re.compile(r"(?<![\w-])\d")
 
 

@@ -7,7 +7,6 @@ from prorubric.audit.edits.kind import (
     EditCase,
     Edited,
     EditKind,
-    EditReply,
     MadeEdit,
     NoEditError,
     Question,
@@ -40,11 +39,6 @@ def _insert_step(case: EditCase) -> Edited:
     return insert(pieces, {place: [step]}), ()
 
 
-def _read(reply: EditReply) -> Edited:
-    sentence, pieces = reply.text("sentence"), reply.case.pieces
-    return insert(pieces, {reply.place("after", len(pieces)): [sentence]}), ()
-
-
 def is_asked_for(case: EditCase, sentence: str) -> bool:
     """True if a criterion or the question speaks of the same step."""
     step = stems_of(sentence)
@@ -66,7 +60,7 @@ NEEDLESS_TEST = EditKind(
     by_rules=_insert_step,
     question=Question(
         reply={"after": int, "sentence": str},
-        read=_read,
+        read=lambda reply: (reply.insert(reply), ()),
         shown=lambda case: range(1, len(case.task.rubric) + 1),
         most=None,
         is_numbered=True,

@@ -6,7 +6,8 @@ exchanged. Numbers, names, code, tables and quotations are left alone.
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
 from prorubric.audit.edits.kind import NAME, EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
@@ -37,17 +38,24 @@ _PATTERN = re.compile(
 )
 
 
-def _reword(case: EditCase) -> Edited:
-    text = reword(case.pieces)
-    if text is None:
-        raise NoEditError("nothing can be worded differently")
-    return text, ()
+def reword(case: EditCase) -> Edited:
+    """The answer in slightly other words.
 
-
-def reword(pieces: Sequence[str]) -> str | None:
-    """The sentences in slightly other words, joined; None if nothing in them can be changed."""
-    after = "".join(_PATTERN.sub(_swap, piece) if is_prose(piece) else piece for piece in pieces)
-    return after if after != "".join(pieces) else _exchange_bullets(pieces)
+    If no word can be swapped, the first two neighbouring bullets of a list are: their order says nothing.
+    """
+    pieces = case.pieces
+    swapped = "".join(_PATTERN.sub(_swap, piece) if is_prose(piece) else piece for piece in pieces)
+    if swapped != "".join(pieces):
+        return swapped, ()
+    for place, (first, second) in enumerate(pairwise(pieces)):
+        bullet, after = bullet_of(first), pieces[place + 2 :]
+        if bullet is None or bullet != bullet_of(second) or first.rstrip() == second.rstrip():
+            continue
+        closed = not after or bullet_of(after[0]) == bullet or second.endswith("\n\n")
+        if closed and first.endswith("\n") and not first.endswith("\n\n"):
+            space = second[len(second.rstrip()) :]
+            return "".join((*pieces[:place], f"{second.rstrip()}\n{first.rstrip()}{space}", *after)), ()
+    raise NoEditError("nothing can be worded differently")
 
 
 def _swap(match: re.Match[str]) -> str:
@@ -57,20 +65,6 @@ def _swap(match: re.Match[str]) -> str:
     if other is None or found == "May" or (len(found) > 2 and found.isupper()):
         return found
     return other[0].upper() + other[1:] if found[0].isupper() else other
-
-
-def _exchange_bullets(pieces: Sequence[str]) -> str | None:
-    """The text with the first two neighbouring bullets of one list exchanged: their order says nothing."""
-    for place in range(len(pieces) - 1):
-        first, second, after = pieces[place], pieces[place + 1], pieces[place + 2 :]
-        bullet = bullet_of(first)
-        if bullet is None or bullet != bullet_of(second) or first.rstrip() == second.rstrip():
-            continue
-        closed = not after or bullet_of(after[0]) == bullet or second.endswith("\n\n")
-        if closed and first.endswith("\n") and not first.endswith("\n\n"):
-            space = second[len(second.rstrip()) :]
-            return "".join((*pieces[:place], f"{second.rstrip()}\n{first.rstrip()}{space}", *after))
-    return None
 
 
 def _check(case: EditCase, edit: MadeEdit) -> None:
@@ -94,7 +88,7 @@ PARAPHRASE = EditKind(
     name="paraphrase",
     meaning="says the same in other words: what changes here is noise",
     adds_text=False,
-    by_rules=_reword,
+    by_rules=reword,
     question=Question(
         reply={"answer": str}, read=lambda reply: (reply.text("answer"), ()), shown=lambda _: (), is_whole=True
     ),

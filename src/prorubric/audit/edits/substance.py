@@ -1,6 +1,6 @@
 """add-substance and integrate-substance: two or three more criteria are really met, at the end or inside."""
 
-from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditReply, MadeEdit, NoEditError, Question, stems_of
+from prorubric.audit.edits.kind import EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
 from prorubric.audit.phrases import statement_of
 from prorubric.audit.place import append, find_slots, insert
 
@@ -51,18 +51,6 @@ def _spread_statements(case: EditCase) -> Edited:
         )
         fitted.setdefault(best, []).append(statement)
     return insert(pieces, fitted), tuple(chosen)
-
-
-def _read_insertions(reply: EditReply) -> Edited:
-    rows = reply.found.get("insertions")
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise NoEditError("no list", 'There is no list of objects under "insertions".')
-    sentences: dict[int, list[str]] = {}
-    pieces = reply.case.pieces
-    for row in (EditReply(reply.case, reply.criteria, row) for row in rows):
-        sentence = row.text("sentence")
-        sentences.setdefault(row.place("after", len(pieces)), []).append(sentence)
-    return insert(pieces, sentences), reply.criteria
 
 
 def _check_substance(case: EditCase, edit: MadeEdit, words: int) -> None:
@@ -116,6 +104,10 @@ INTEGRATE_SUBSTANCE = EditKind(
     meaning="the same substance spread through the answer, at about the same length",
     pair=ADD_SUBSTANCE,
     by_rules=_spread_statements,
-    question=Question(reply={"insertions": [{"after": int, "sentence": str}]}, read=_read_insertions, is_numbered=True),
+    question=Question(
+        reply={"insertions": [{"after": int, "sentence": str}]},
+        read=lambda reply: (reply.insert(*reply.rows("insertions")), reply.criteria),
+        is_numbered=True,
+    ),
     check=_check_integrated,
 )

@@ -48,16 +48,29 @@ def load_questions(source: Source) -> list[Item]:
 def load_arena(source: Source) -> list[Item]:
     """The questions whose baseline has answered."""
     questions = load_questions(source)
-    answers = {category: _read_answers(source, file) for category, file in BASELINES.items()}
+    answers: dict[str, dict[str, str]] = {}
+    for category, file in BASELINES.items():
+        if file.name not in source.paths:
+            continue
+        known = answers[category] = {}
+        for place, row in source.read(file.name):
+            try:
+                name, last = f"arena-hard-v2/{read_text(row, 'uid')}", read_object(read_list(row, "messages")[-1])
+                if name in known:
+                    raise RubricError("an id comes twice", name, remedy="keep one of the rows")
+                content = last.get("content")
+                known[name] = read_text(content if isinstance(content, Mapping) else {"answer": content}, "answer")
+            except ProRubricError as error:
+                raise error.turn_into(SourceError, place) from None
     items = []
     for item in questions:
-        file, known = BASELINES[item.category], answers[item.category]
-        if known is None:
+        file = BASELINES[item.category]
+        if item.category not in answers:
             source.left_out[f"{item.category}: no {file.name}"] += 1
-        elif item.id not in known:
+        elif item.id not in answers[item.category]:
             raise SourceError(f"{source.paths[file.name]}: no answer to {item.id}; is this the published file?")
         else:
-            items.append(replace(item, baseline=known[item.id]))
+            items.append(replace(item, baseline=answers[item.category][item.id]))
     return items
 
 
@@ -67,23 +80,6 @@ def _parse_question(row: Mapping[str, Any]) -> Iterator[Item]:
         raise RubricError("unknown category", show(category), remedy=f"known are {', '.join(BASELINES)}")
     tags, asked = read_tags(row, subcategory="subcategory"), ask(read_text(row, "prompt"))
     yield Item(f"arena-hard-v2/{name}", asked, tags=tags, category=category)
-
-
-def _read_answers(source: Source, file: DataFile) -> dict[str, str] | None:
-    """The answers of a baseline by item, or None without its file."""
-    if file.name not in source.paths:
-        return None
-    answers: dict[str, str] = {}
-    for place, row in source.read(file.name):
-        try:
-            name, last = f"arena-hard-v2/{read_text(row, 'uid')}", read_object(read_list(row, "messages")[-1])
-            if name in answers:
-                raise RubricError("an id comes twice", name, remedy="keep one of the rows")
-            content = last.get("content")
-            answers[name] = read_text(content if isinstance(content, Mapping) else {"answer": content}, "answer")
-        except ProRubricError as error:
-            raise error.turn_into(SourceError, place) from None
-    return answers
 
 
 BENCHMARKS = (

@@ -97,13 +97,23 @@ class Loaded:
     left_out: Mapping[str, int]
     """What the benchmark has and an evaluation cannot use, by reason."""
 
+    def describe(self) -> dict[str, Any]:
+        """What was read: never its text."""
+        files = [
+            {"name": file.name, "path": str(file.path), "sha256": file.sha256, "rows": file.rows}
+            | {"published": file.is_published}
+            for file in self.files
+        ]
+        return {"items": len(self.items), "pool": self.pool, "left_out": dict(self.left_out), "files": files}
+
 
 def choose(items: Iterable[Item], limit: int | None) -> list[Item]:
     """The items whose ids have the smallest hashes, ordered by id."""
     ordered = sorted(items, key=lambda item: item.id)
     if limit is None:
         return ordered
-    kept = {item.id for item in sorted(ordered, key=_hash_id)[:limit]}
+    hashes = {item.id: hashlib.sha256(item.id.encode(errors="surrogatepass")).digest() for item in ordered}
+    kept = {*sorted(hashes, key=hashes.__getitem__)[:limit]}
     return [item for item in ordered if item.id in kept]
 
 
@@ -133,7 +143,3 @@ def read_tags(row: Mapping[str, Any], **keys: str) -> tuple[str, ...]:
 def ask(text: str) -> tuple[Message, ...]:
     """A prompt of one turn."""
     return (Message(role="user", content=text),)
-
-
-def _hash_id(item: Item) -> bytes:
-    return hashlib.sha256(item.id.encode(errors="surrogatepass")).digest()

@@ -34,18 +34,16 @@ def load_creative(source: Source) -> list[Item]:
 def _parse(prompts: Mapping[str, Any]) -> Iterator[Item]:
     for name, value in prompts.items():
         try:
-            yield from _parse_prompt(f"creative-v3/{name}", read_object(value))
+            entry = read_object(value)
+            text, modifiers = read_text(entry, "writing_prompt"), read_list(entry, "seed_modifiers")
         except RubricError as error:
             raise error.at(f"prompt {name}") from None
-
-
-def _parse_prompt(name: str, entry: Mapping[str, Any]) -> Iterator[Item]:
-    text, modifiers = read_text(entry, "writing_prompt"), read_list(entry, "seed_modifiers")
-    if len(modifiers) < ITERATIONS or not all(isinstance(each, str) for each in modifiers):
-        raise RubricError(f"not {ITERATIONS} modifiers", show(modifiers), remedy="is this the published file?")
-    tags = read_tags(entry, category="category")
-    for number, modifier in enumerate(modifiers[:ITERATIONS], 1):
-        yield Item(f"{name}/{number}", ask(text.replace(_PLACE, modifier)), cluster=name, tags=tags)
+        if len(modifiers) < ITERATIONS or not all(isinstance(each, str) for each in modifiers):
+            fault = RubricError(f"not {ITERATIONS} modifiers", show(modifiers), remedy="is this the published file?")
+            raise fault.at(f"prompt {name}")
+        cluster, tags = f"creative-v3/{name}", read_tags(entry, category="category")
+        for number, modifier in enumerate(modifiers[:ITERATIONS], 1):
+            yield Item(f"{cluster}/{number}", ask(text.replace(_PLACE, modifier)), cluster=cluster, tags=tags)
 
 
 BENCHMARKS = (

@@ -5,7 +5,7 @@ are left behind. Writing has all 96 of Creative Writing v3 and 104 of WritingBen
 `pairs-…-2048` are the same pairs with at most 2,048 tokens for every answer.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -42,17 +42,21 @@ def load_pool(parts: Iterable[Part], source: Source) -> list[Item]:
     return items
 
 
-def _make() -> Iterator[Benchmark]:
+BENCHMARKS = tuple(
+    Benchmark(
+        name.format(domain),
+        title.format(domain),
+        domain,
+        tuple(file for file, _, _ in parts),
+        partial(load_pool, parts),
+        instrument,
+        Sampling(max_tokens=budget) if budget else Sampling(),
+        budget=budget,
+    )
     for name, title, instrument, budget in (
         ("probe-{}", "Probe, {}", "probe", None),
         ("pairs-{}", "Blind pairs, {}", "pairs", None),
         (f"pairs-{{}}-{BUDGET}", f"Blind pairs, {{}}, {BUDGET:,} tokens", "pairs", BUDGET),
-    ):
-        sampling = Sampling(max_tokens=budget) if budget else Sampling()
-        for domain, parts in POOLS.items():
-            files, load = tuple(file for file, _, _ in parts), partial(load_pool, parts)
-            made = name.format(domain), title.format(domain)
-            yield Benchmark(*made, domain, files, load, instrument, sampling, budget=budget)
-
-
-BENCHMARKS = tuple(_make())
+    )
+    for domain, parts in POOLS.items()
+)

@@ -1,6 +1,5 @@
 """Every benchmark by name: where its files are looked for, whether they are the published ones, and its items."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,7 +52,7 @@ class ListedFile:
 
 
 def find_benchmark(name: str) -> Benchmark:
-    """The benchmark of this name, or of your own file."""
+    """The benchmark of this name, or one made from your file."""
     if ":" in name and name.partition(":")[0] in KINDS:
         return make_own(name)
     if name not in BENCHMARKS:
@@ -64,15 +63,24 @@ def find_benchmark(name: str) -> Benchmark:
 
 def find_files(benchmark: Benchmark, data_dir: Path) -> dict[str, Path | None]:
     """Where each file of a benchmark is, or None; a file may be compressed or have one of its other names."""
-    return {file.name: next(filter(Path.is_file, _list_places(file, data_dir)), None) for file in benchmark.files}
+    found = {}
+    for file in benchmark.files:
+        places = (data_dir / f"{name}{end}" for name in (file.name, *file.also) for end in ("", *COMPRESSIONS))
+        found[file.name] = next(filter(Path.is_file, places), None)
+    return found
 
 
 def load_benchmark(benchmark: Benchmark, data_dir: Path, limit: int | None = None) -> Loaded:
     """The items of a benchmark; with a limit, those whose ids have the smallest hashes."""
     source = Source(require_files(benchmark, data_dir))
     items = benchmark.load(source)
-    files = tuple(_describe_read(file, source) for file in benchmark.files if file.name in source.paths)
-    return Loaded(benchmark, tuple(choose(items, limit)), len(items), files, dict(sorted(source.left_out.items())))
+    files = []
+    for file in (file for file in benchmark.files if file.name in source.paths):
+        path = source.paths[file.name]
+        digest = hash_file(path) or ""
+        files.append(LoadedFile(file.name, path, digest, source.rows[file.name], _is_published(file, digest)))
+    left_out = dict(sorted(source.left_out.items()))
+    return Loaded(benchmark, tuple(choose(items, limit)), len(items), tuple(files), left_out)
 
 
 def require_files(benchmark: Benchmark, data_dir: Path) -> dict[str, Path]:
@@ -110,18 +118,6 @@ def describe_benchmarks(data_dir: Path) -> list[ListedFile]:
                 )
             )
     return listed
-
-
-def _list_places(file: DataFile, data_dir: Path) -> Iterator[Path]:
-    for name in (file.name, *file.also):
-        for ending in ("", *COMPRESSIONS):
-            yield data_dir / f"{name}{ending}"
-
-
-def _describe_read(file: DataFile, source: Source) -> LoadedFile:
-    path = source.paths[file.name]
-    digest = hash_file(path) or ""
-    return LoadedFile(file.name, path, digest, source.rows[file.name], _is_published(file, digest))
 
 
 def _is_published(file: DataFile, digest: str | None) -> bool | None:

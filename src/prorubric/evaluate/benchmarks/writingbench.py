@@ -49,10 +49,14 @@ def load_writingbench(source: Source) -> list[Item]:
         if len(entries) != _CRITERIA:
             detail = f"query {index} has {len(entries)}"
             raise RubricError(f"not {_CRITERIA} criteria", detail, remedy="is this the published file?")
-        criteria = tuple(_parse_criterion(read_object(entry), named, index) for entry in entries)
+        criteria = []
+        for entry in map(read_object, entries):
+            name, bands = read_text(entry, "name"), "\n".join(f"{band}: {read_text(entry, band)}" for band in BANDS)
+            text = f"{name}: {read_text(entry, 'criteria_description')}\n{bands}"
+            criteria.append(Criterion(text=text, weight=1.0, tags=named.pop((index, name), ())))
         domains = tuple(f"{key}:{read_text(row, key)}" for key in ("domain1", "domain2"))
         tags = domains + named.pop((index, None), ())
-        yield Item(f"writingbench/{index}", ask(read_text(row, "query")), criteria, tags=tags)
+        yield Item(f"writingbench/{index}", ask(read_text(row, "query")), tuple(criteria), tags=tags)
 
     items = source.read_items(FILE.name, parse)
     if named:
@@ -77,13 +81,6 @@ def _read_subsets(source: Source) -> _Named:
             for key in keys:
                 named[index, key] = (*named.get((index, key), ()), f"requirement:{requirement}")
     return named
-
-
-def _parse_criterion(entry: Mapping[str, Any], named: _Named, index: str) -> Criterion:
-    name = read_text(entry, "name")
-    bands = "\n".join(f"{band}: {read_text(entry, band)}" for band in BANDS)
-    text = f"{name}: {read_text(entry, 'criteria_description')}\n{bands}"
-    return Criterion(text=text, weight=1.0, tags=named.pop((index, name), ()))
 
 
 BENCHMARKS = (
