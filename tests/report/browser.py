@@ -6,6 +6,7 @@ the browser are skipped, with the reason, where there is none.
 
 import asyncio
 import base64
+import json
 import shutil
 import subprocess
 import tempfile
@@ -114,6 +115,21 @@ class Page:
         if "method" in message and message.get("sessionId") == self._session:
             self._events.append(message)
         return message
+
+
+def type_at_once(selector: str, *keys: str) -> str:
+    """A script that presses keys the moment an element is there, with no frame between them."""
+    return f"""(async () => {{
+      await new Promise((done) => {{
+        const look = () => document.querySelector({json.dumps(selector)}) && done();
+        new MutationObserver(look).observe(document, {{ childList: true, subtree: true }});
+        look();
+      }});
+      for (const key of {json.dumps(keys)}) {{
+        document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true, cancelable: true }}));
+        for (let turn = 0; turn < 20; turn++) await null; // what the page has queued is done, but no timer and no frame
+      }}
+    }})()"""
 
 
 @contextmanager

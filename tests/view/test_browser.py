@@ -10,7 +10,7 @@ import pytest
 
 from prorubric.files.lock import lock_path
 from tests.patience import PATIENCE
-from tests.report.browser import Page, open_browser
+from tests.report.browser import Page, open_browser, type_at_once
 from tests.view.folders import STRICT, copy_run, name_run, serve
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -161,6 +161,11 @@ class TestAnswers:
         press(page, "u")
         wait_for_text(page, "3 answers")
         assert page.evaluate("location.hash").endswith("?text=doctor")
+
+    def test_keys_faster_than_the_page_is_drawn_all_count(self, page: Page, address: str) -> None:
+        page.open(f"{address}/#/run/{STRICT_RUN}?text=doctor")
+        page.evaluate(type_at_once("[data-row]", "j", "j", "k", "j", "Enter"))
+        wait_for_text(page, "answer 2 of 3")
 
     def test_an_answer_has_verdicts_reasons_scores_and_the_quotation_in_its_text(
         self, page: Page, address: str

@@ -10,7 +10,7 @@ import pytest
 
 from prorubric.view.review import parse_operation
 from prorubric.view.review_file import ReviewFile
-from tests.report.browser import Page, open_browser
+from tests.report.browser import Page, open_browser, type_at_once
 
 from .review_browsing import Hands, serve
 from .reviewing import CRITERIA, PARTS, make_task, save, write_run
@@ -96,6 +96,14 @@ def test_groups_are_changed_with_the_keyboard(hands: Hands, path: Path, tmp_path
         hands.wait_for_text("[data-notice]", "Saved: split criteria 2, 3 off dimension 2.")
         assert hands.page.evaluate(ITEMS) == "[[1],[4],[2,3]]"
     assert [step["op"] for step in read_steps(path)] == ["merge", "split"]
+
+
+def test_keys_faster_than_the_page_is_drawn_all_count(hands: Hands, path: Path) -> None:
+    with serve(path) as url:
+        hands.url = url
+        hands.page.open(f"{url}#/review/c.jsonl/first")
+        hands.page.evaluate(type_at_once(".dimensions article", "j", "j", "k", "j", "j", "2", "Enter"))
+        hands.wait_for_text("[data-notice]", "Saved: move criterion 4 to dimension 2.")
 
 
 def test_texts_and_decisions_are_written_with_the_keyboard(hands: Hands, path: Path) -> None:

@@ -1,7 +1,7 @@
 // The answers of a run: a list with filters, and one answer with its criteria, verdicts and scores side by side.
 import { Fault, html, Link, Text, go, post, setQuery, useAsked, useState } from "./app.js";
 import {
-  Answer, Check, Choice, Conversation, count, Crumbs, Field, Notes, number, order, Pager, Paid, readVerdict, Score, State, useKeys, Verdict,
+  actBy, Answer, Check, Choice, Conversation, count, Crumbs, Field, Notes, number, order, Pager, Paid, readVerdict, Score, State, useKeys, Verdict,
 } from "./parts.js";
 
 const FILTERS = ["text", "task", "criterion", "verdict", "benchmark", "policy", "judge", "disputed", "first", "second", "sort"];
@@ -40,15 +40,15 @@ const List = ({ run, query }) => {
   const card = useAsked(`/api/run/${run}`, {}, 5000);
   const isLive = card.value?.state === "running";
   const { value, error, isLoading } = useAsked(`/api/run/${run}/answers`, { ...filters, page }, isLive ? 5000 : 0);
-  const [at, setAt] = useState(-1);
   const rows = value?.rows ?? [];
   const open = (row) => go("run", run, row.number, Object.fromEntries(query));
   const move = (by) => {
-    const next = Math.min(Math.max(at + by, 0), rows.length - 1);
-    setAt(next);
-    document.querySelector(`[data-row="${next}"] a`)?.focus();
+    const links = [...document.querySelectorAll("[data-row] a")];
+    links[Math.min(Math.max(links.indexOf(document.activeElement) + by, 0), links.length - 1)]?.focus();
   };
-  useKeys({ j: () => move(1), k: () => move(-1), Enter: () => document.activeElement?.click(), "/": () => document.querySelector('input[name="text"]')?.focus() });
+  useKeys(actBy({
+    j: () => move(1), k: () => move(-1), Enter: () => document.activeElement?.click(), "/": () => document.querySelector('input[name="text"]')?.focus(),
+  }));
   const judges = value?.about.judges ?? [];
   const schemes = [...new Set([filters.first, filters.second, filters.sort.replace(/^-/, ""), ...order(value?.about.schemes ?? [])])]
     .filter((name) => value?.about.schemes.includes(name)).slice(0, 3);
@@ -138,10 +138,10 @@ const One = ({ run, at, query }) => {
   const [asked, setAsked] = useState(null);
   const canAsk = card.value?.can_ask && value?.response && value?.task_record;
   const turn = (to) => { if (to !== null && to !== undefined) { setAsked(null); setChosen(null); go("run", run, to, kept); scrollTo(0, 0); } };
-  useKeys({
+  useKeys(actBy({
     j: () => turn(value?.next), ArrowRight: () => turn(value?.next), k: () => turn(value?.previous), ArrowLeft: () => turn(value?.previous),
     Escape: () => go("run", run, kept), u: () => go("run", run, kept),
-  });
+  }));
   const choose = (quote) => {
     setChosen(quote);
     requestAnimationFrame(() => document.querySelector("mark.chosen")?.scrollIntoView({ block: "center" }));

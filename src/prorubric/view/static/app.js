@@ -4,10 +4,10 @@
 // `path` (the arguments, decoded) and `query` (URLSearchParams). Preact escapes every text, so nothing that a run
 // contains becomes markup.
 import {
-  html, render, useState, useEffect, useRef, useMemo, useCallback, useErrorBoundary,
+  html, render, useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useErrorBoundary,
 } from "./vendor/preact-htm.js";
 
-export { html, render, useState, useEffect, useRef, useMemo, useCallback };
+export { html, render, useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback };
 
 const pages = {
   "": "./runs.js",

@@ -1,6 +1,6 @@
 // Two runs side by side, or two judges of one run: a list of the answers that both have, and one of them.
 import { Fault, html, Link, Text, go, setQuery, useAsked } from "./app.js";
-import { Answer, Check, Choice, Conversation, count, Field, Notes, number, order, Pager, readVerdict, useKeys, Verdict } from "./parts.js";
+import { actBy, Answer, Check, Choice, Conversation, count, Field, Notes, number, order, Pager, readVerdict, useKeys, Verdict } from "./parts.js";
 
 const FILTERS = ["text", "task", "criterion", "scheme", "different"];
 
@@ -60,7 +60,7 @@ const One = ({ a, b, at, query }) => {
   const kept = Object.fromEntries(query);
   const { value, error } = useAsked(`/api/compare/${at}`, sides(a, b, query));
   const turn = (to) => { if (value && to >= 0 && to < value.pairs) { go("compare", a, b, to, kept); scrollTo(0, 0); } };
-  useKeys({ j: () => turn(Number(at) + 1), k: () => turn(Number(at) - 1), u: () => go("compare", a, b, kept), Escape: () => go("compare", a, b, kept) });
+  useKeys(actBy({ j: () => turn(Number(at) + 1), k: () => turn(Number(at) - 1), u: () => go("compare", a, b, kept), Escape: () => go("compare", a, b, kept) }));
   if (!value) return html`<p class="over"><${Link} to=${["compare", a, b, kept]}>All answers<//></p><${Fault} error=${error} />${!error && html`<p class="note">Reading …</p>`}`;
   const { first, second } = value;
   const isSame = first.response?.text === second.response?.text;

@@ -1,5 +1,5 @@
 // What several pages show: verdicts, scores, states, pages of a list, questions and answers.
-import { html, Link, Text, setQuery, useEffect, useState } from "./app.js";
+import { html, Link, Text, setQuery, useEffect, useLayoutEffect, useRef, useState } from "./app.js";
 
 export const number = (value, digits = 3) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 export const count = (value, word, several = `${word}s`) => `${value.toLocaleString("en")} ${value === 1 ? word : several}`;
@@ -82,16 +82,27 @@ export const Answer = ({ response, chosen }) => {
   </section>`)}</div>`;
 };
 
-// Keys that move between answers; typing into a field is left alone.
-export const useKeys = (keys) => useEffect(() => {
-  const press = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
-    const act = keys[event.key];
-    if (act) { event.preventDefault(); act(); }
-  };
-  addEventListener("keydown", press);
-  return () => removeEventListener("keydown", press);
-});
+// Keys outside of text fields. Keys may follow each other faster than the page is drawn: the listener is there as soon
+// as its page is, and always asks the latest `act`.
+export const useKeys = (act) => {
+  const latest = useRef(act);
+  latest.current = act;
+  useLayoutEffect(() => {
+    const listen = (event) => {
+      const isTyping = event.target.closest?.("input, textarea, select");
+      if (isTyping && event.key !== "Escape" && !(event.key === "Enter" && (event.ctrlKey || event.metaKey))) return;
+      if (!event.altKey) latest.current(event.key, event);
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+};
+// Actions by key, without Ctrl or Meta.
+export const actBy = (keys) => (key, event) => {
+  if (event.ctrlKey || event.metaKey || !keys[key]) return;
+  event.preventDefault();
+  keys[key]();
+};
 
 export const Crumbs = ({ run, children }) => html`<p class="over">
   <${Link} to=${[]}>Runs<//> / ${run ? html`<${Link} to=${[run.page === "training" ? "training" : "run", run.id]}><${Text}>${run.path}<//><//>` : "…"}${children}</p>`;

@@ -3,6 +3,7 @@
 // A change is shown first, with its faults and what it does to stored scores, and saved when the reviewer says so. The
 // server refuses a change to a state that is no longer there; the page then shows the state that is.
 import { html, useState, useEffect, useRef, get, post, Link, route, go, setQuery, useAsked, Fault, Text } from "./app.js";
+import { actBy, count, useKeys } from "./parts.js";
 import Sortable from "./vendor/sortable.js";
 
 const PAGE = 50;
@@ -21,7 +22,6 @@ export default ({ path: [file, task], query }) => {
 const readFilter = (query) => Object.fromEntries(Object.keys(FILTER).map((key) => [key, query.get(key) ?? FILTER[key]]));
 const dropUsual = (filter) => Object.fromEntries(Object.entries(filter).map(([key, value]) => [key, value === FILTER[key] ? "" : value]));
 const percent = (share) => `${Math.round(share * 100)}%`;
-const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 
 const Files = () => {
   const { value, error } = useAsked("/api/review/files");
@@ -48,15 +48,16 @@ const QueuePage = ({ file, query }) => {
   const { value, error } = useAsked("/api/review/queue", { file, ...filter, offset, limit: PAGE }, isReading ? 1000 : 5000);
   if (progress.value && progress.value.reading !== isReading) setReading(progress.value.reading);
   const search = useRef(null);
-  useKeys((key, event) => {
-    if (key === "/") { event.preventDefault(); search.current?.focus(); return; }
+  const move = (by) => {
     const links = [...document.querySelectorAll(".queue a")];
-    const at = links.indexOf(document.activeElement);
-    if (key === "j" || key === "ArrowDown") { event.preventDefault(); links[Math.min(at + 1, links.length - 1)]?.focus(); }
-    if (key === "k" || key === "ArrowUp") { event.preventDefault(); links[Math.max(at - 1, 0)]?.focus(); }
-    if (key === "]" || key === "ArrowRight") if (value && offset + PAGE < value.total) set({ offset: offset + PAGE });
-    if (key === "[" || key === "ArrowLeft") if (offset) set({ offset: Math.max(0, offset - PAGE) || "" });
-  });
+    links[Math.min(Math.max(links.indexOf(document.activeElement) + by, 0), links.length - 1)]?.focus();
+  };
+  const [down, up] = [() => move(1), () => move(-1)];
+  const next = () => value && offset + PAGE < value.total && set({ offset: offset + PAGE });
+  const previous = () => offset && set({ offset: Math.max(0, offset - PAGE) || "" });
+  useKeys(actBy({
+    "/": () => search.current?.focus(), j: down, ArrowDown: down, k: up, ArrowUp: up, "]": next, ArrowRight: next, "[": previous, ArrowLeft: previous,
+  }));
   const set = (changes) => setQuery(dropUsual({ offset: "", ...changes }));
   const choose = (name) => (event) => set({ [name]: event.target.value });
   const faults = Object.entries(progress.value?.faults ?? {});
@@ -103,22 +104,6 @@ const Pager = ({ offset, total, set }) => total > PAGE && html`<p class="pager">
   <span>${offset + 1}–${Math.min(offset + PAGE, total)} of ${total.toLocaleString("en")}</span>
   <button disabled=${offset + PAGE >= total} onClick=${() => set({ offset: offset + PAGE })}>Next</button></p>`;
 
-// Keys outside of text fields.
-const useKeys = (act) => {
-  const latest = useRef(act);
-  latest.current = act;
-  useEffect(() => {
-    const listen = (event) => {
-      const isTyping = event.target.closest?.("input, textarea, select");
-      if (isTyping && event.key !== "Escape" && !(event.key === "Enter" && (event.ctrlKey || event.metaKey))) return;
-      if (event.altKey || ((event.ctrlKey || event.metaKey) && !["z", "Z", "y", "Enter"].includes(event.key))) return;
-      latest.current(event.key, event);
-    };
-    addEventListener("keydown", listen);
-    return () => removeEventListener("keydown", listen);
-  }, []);
-};
-
 const HELP = [
   ["j, k or ↓, ↑", "next, previous criterion"], ["1 … 5", "move the criterion to this dimension"], ["x", "mark the criterion, to split it off"],
   ["s", "split the marked criteria off"], ["m, then 1 … 5", "merge the criterion’s dimension into another"], ["r, w", "rename, reword the criterion’s dimension"],
@@ -146,6 +131,8 @@ const Editor = ({ file, task, query }) => {
   const [pending, setPending] = useState(null); // { operation, shown, error }: a change that is not saved
   const [notice, setNotice] = useState(null);
   const [selected, setSelected] = useState(1);
+  const latest = useRef(1); // what is selected when a reply of the server arrives
+  latest.current = selected;
   const [marked, setMarked] = useState([]);
   const [isMerging, setMerging] = useState(false);
   const [hasHelp, setHelp] = useState(false);
@@ -228,7 +215,7 @@ const Editor = ({ file, task, query }) => {
       setPending(null);
       setMarked([]);
       setNotice({ text: said, isGood: true });
-      if (path !== "do" || more.operation.op === "move") focus(`.dimensions [data-criterion="${selected}"]`);
+      if (path !== "do" || more.operation.op === "move") focus(`.dimensions [data-criterion="${latest.current}"]`);
       return true;
     } catch (refused) {
       if (refused.status === 409) {
@@ -253,7 +240,7 @@ const Editor = ({ file, task, query }) => {
   };
   const focus = (selector) => setTimeout(() => document.querySelector(selector)?.focus(), 0);
   const homeOf = (criterion) => state.dimensions.findIndex((part) => part.indices.includes(criterion)) + 1;
-  const select = (criterion) => { setSelected(criterion); focus(`.dimensions [data-criterion="${criterion}"]`); };
+  const select = (criterion) => { setSelected(criterion); document.querySelector(`.dimensions [data-criterion="${criterion}"]`)?.focus(); };
   const split = () => {
     const chosen = marked.length ? marked : [selected];
     const home = homeOf(chosen[0]);
@@ -263,7 +250,7 @@ const Editor = ({ file, task, query }) => {
   };
 
   useKeys((key, event) => {
-    if (!state) return;
+    if (!state || ((event.ctrlKey || event.metaKey) && !["z", "Z", "y", "Enter"].includes(key))) return undefined;
     const act = (work) => { event.preventDefault(); work(); };
     if (key === "?") return act(() => setHelp(!hasHelp));
     if (key === "Escape") return act(() => { hasHelp ? setHelp(false) : drop(); document.activeElement?.blur?.(); });
