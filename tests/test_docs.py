@@ -208,4 +208,4 @@ def test_the_readme_shows_an_audit_whole_and_what_rules_give_with_it() -> None:
     page = (ROOT / "docs/audit.md").read_text()
     (row,) = (line for line in page.splitlines() if line.startswith("| name-item (1,275 pairs"))
     summed, grouped = (cell.strip() for cell in row.split("|")[2:4])
-    assert f"naming pays {summed} under the sum and {grouped} under them" in readme
+    assert f"naming pays {summed} under the sum and {grouped} under those dimensions" in readme
