@@ -45,12 +45,12 @@ def test_an_unknown_verdict_gives_bounds_if_the_function_is_declared_monotone() 
 
 def test_an_unknown_verdict_leaves_any_other_function_open_and_says_why() -> None:
     found = score([True, Unknown("cut off"), True], TASK, SHARE)
-    why = f"{SHARE} gives no bounds: it does not say monotone = True"
+    why = f"{SHARE} gives no bounds: it does not set monotone = True"
     assert found == Score(value=None, low=0.0, high=1.0, unknown=(2,), reason=why)
 
 
 def test_a_function_that_is_declared_monotone_and_is_not_is_found_out() -> None:
-    with pytest.raises(SchemeError, match=r"falling says monotone = True and gives 0.6 .* 0 with them for it; remove"):
+    with pytest.raises(SchemeError, match=r"falling sets monotone = True but gives 0.6 .* 0 with them for it; remove"):
         score([True, Unknown("cut off"), Unknown("cut off")], TASK, f"{OWN}:falling")
 
 

@@ -154,9 +154,9 @@ class TestOwnHacks:
     @pytest.mark.parametrize(
         ("content", "line"),
         [
-            (b"\n \n# a comment\n", "hacks.txt: there is no phrase in the file; write one a line"),
+            (b"\n \n# a comment\n", "hacks.txt: there is no phrase in the file; write one per line"),
             (b"a\nb\na\n", "hacks.txt:3: the phrase is the same as in line 1; remove one of the two"),
-            (b"\xff\xfe", "hacks.txt: the file is not text in UTF-8; save it as UTF-8, a phrase a line"),
+            (b"\xff\xfe", "hacks.txt: the file is not text in UTF-8; save it as UTF-8, one phrase per line"),
             (None, "hacks.txt: the file of hacks cannot be read (No such file or directory); check the path"),
         ],
     )

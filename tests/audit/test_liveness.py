@@ -59,7 +59,7 @@ class TestChecks:
         assert (found.passed, found.tested) == (True, False)
         assert found.finding == (
             "leaving out the key advice lowers 0% of the rewards, judging twice changes 0%; "
-            "of 7 answers that says nothing, 8 are needed"
+            "7 answers prove nothing, 8 are needed"
         )
 
     def test_a_few_pairs_that_fall_speak_for_it(self) -> None:

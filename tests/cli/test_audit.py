@@ -226,7 +226,7 @@ class TestOneLine:
         assert run(arguments(tmp_path, "Failing", "--most-unknown", "0")) == 1
         shown = capsys.readouterr().out
         assert "never made: name-item, drop-key-advice (too many verdicts on the answers are unknown)\n" in shown
-        assert "hack: not looked for, because too many verdicts on the answers are unknown\n" in shown
+        assert "hack: not searched for, because too many verdicts on the answers are unknown\n" in shown
 
     def test_edits(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         tasks, responses = save_small(tmp_path, "presence", 1)

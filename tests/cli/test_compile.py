@@ -67,7 +67,7 @@ def test_an_output_that_exists_is_refused_before_the_tasks_are_read(folder: Path
     arguments = ["compile", "tasks.jsonl", "--generator", "http://127.0.0.1:9/v1#gpt-4.1", "--out", "out.jsonl"]
     done = run_program(*arguments, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "prorubric: out.jsonl: exists already; choose another name or pass --overwrite\n"
+    assert done.stderr == "prorubric: out.jsonl: already exists; choose another name or pass --overwrite\n"
 
 
 def test_two_compiled_files_are_compared(folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_suggestion_without_criteria_is_a_skeleton_with_what_the_rows_hold(
     monkeypatch.chdir(tmp_path)
     assert run(["convert", "in.jsonl", "map.yaml", "--suggest"]) == 1
     assert (tmp_path / "map.yaml").read_text() == (
-        "# no field looks like a list of criteria; the rows hold:\n"
+        "# no field looks like a list of criteria; the rows contain:\n"
         "#   question: text, about 4 words, 1 different\n"
         "#   answer: text, about 1 word, 1 different\n"
         "# write the path of the criteria here, and of their parts:\n"

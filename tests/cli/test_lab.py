@@ -46,7 +46,7 @@ def test_worlds_are_set_next_to_the_paper(folder: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "--scheme", "sum"], "the lab knows no scheme 'sum'; known: additive"),
+        (["run", "--scheme", "sum"], "the lab has no scheme 'sum'; known: additive"),
         (["run", "--scheme", ".x:f"], ".x:f cannot be imported: TypeError: "),
         (
             ["run", "--scheme", "no_such_module:f"],

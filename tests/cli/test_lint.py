@@ -139,7 +139,7 @@ class TestLayout:
             "duplicate id  error         1  an earlier task has the id; only the first is read"
         )
         assert not any("unreadable" in line for line in lines)
-        line = f"{tmp_path / 'a.jsonl'}:3: the id is taken already (got 'warned'); give each task its own"
+        line = f"{tmp_path / 'a.jsonl'}:3: the id is already taken (got 'warned'); give each task its own"
         assert f"rejected  {line}" in lines
 
     def test_a_file_of_rejects_is_shown_a_row_that_works(

@@ -179,14 +179,14 @@ def test_what_cannot_be_compared_is_left_out_with_its_reason(tmp_path: Path) -> 
     assert (result.compared, result.same_partition, result.only_in_a, result.only_in_b) == (2, 2, 1, 2)
     assert result.left_out == {
         "the rubrics differ": 2,
-        "the id comes again in A; the first was used": 2,
+        "the id appears again in A; the first was used": 2,
         "not compiled in B": 1,
         "not compiled in A": 1,
         "not compiled in A and B": 1,
-        "the id comes again in B; the first was used": 1,
+        "the id appears again in B; the first was used": 1,
     }
     assert result.examples[:2] == (
-        "task 'twice in b': the id comes again in B; the first was used",
+        "task 'twice in b': the id appears again in B; the first was used",
         "task 'excluded in b': not compiled in B",
     )
     assert len(result.examples) == 5

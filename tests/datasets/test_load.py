@@ -268,7 +268,7 @@ class TestRejects:
         rejects = Rejects()
         config = LintConfig(str(path), strict=True)
         assert [task.id for task in open_tasks(config, rejects.add)] == ["a", "b"]
-        assert rejects.show() == (f"{path}:3: the id is taken already (got 'a'); give each task its own",)
+        assert rejects.show() == (f"{path}:3: the id is already taken (got 'a'); give each task its own",)
         assert len(list(open_tasks(config, rejects.add, unique=False))) == 3
 
 
@@ -347,7 +347,7 @@ class TestSourceErrors:
 
     def test_a_json_array_that_is_cut_off_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "x.json").write_bytes(b"[" + line_of("a") + b",")
-        with pytest.raises(SourceError, match=r"x\.json: not a JSON array .*one object a line works too"):
+        with pytest.raises(SourceError, match=r"x\.json: not a JSON array .*one object per line works too"):
             load_tasks(tmp_path / "x.json")
 
     @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".zst", zstd)])

@@ -170,5 +170,5 @@ def test_a_transcript_with_an_image_is_a_reject(tmp_path: Path) -> None:
 @pytest.mark.parametrize("turns", [[], [{"role": "user", "content": "Can it wait?"}]])
 def test_a_transcript_without_a_turn_of_the_assistant_is_a_reject(tmp_path: Path, turns: list[Any]) -> None:
     row = {"task_id": "a", "messages": turns, "text": "No."}
-    said = "1: the transcript has no turn of the assistant (in messages); add its turns, or give the answer as response"
+    said = "1: the transcript has no assistant turn (in messages); add its turns, or give the answer as response"
     assert read_all(write_jsonl(tmp_path / "in.jsonl", row)) == ([], [said])

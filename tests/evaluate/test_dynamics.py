@@ -220,7 +220,7 @@ class TestDimensions:
 
     def test_a_run_without_its_untrained_policy_is_refused(self) -> None:
         with pytest.raises(
-            ConfigError, match="additive-seed-1 has no look at step 0; validate the untrained policy first"
+            ConfigError, match="additive-seed-1 has no validation at step 0; validate the untrained policy first"
         ):
             complete_dimensions([make_run("additive", 1, {50: {"fever": 1.0}})], TASKS)
 
@@ -331,10 +331,10 @@ class TestLoad:
     def test_rows_that_do_not_belong_together_are_refused(self, tmp_path: Path) -> None:
         look = write_look(tmp_path, 0, 0.5, 0.5, [True] * 4)
         write_rows(look / "answers.jsonl", [{"task_id": "rash", "response": "Wait."}])
-        with pytest.raises(SourceError, match=r"'fever', sample 0, was judged and is not in answers\.jsonl"):
+        with pytest.raises(SourceError, match=r"'fever', sample 0, was judged but is not in answers\.jsonl"):
             load_run(tmp_path, "additive", 1)
         write_rows(look / "answers.jsonl", [{"task_id": "fever", "response": "Wait.", "sample": 0}] * 2)
-        with pytest.raises(SourceError, match=r"answers\.jsonl: 'fever', sample 0, comes twice; keep one"):
+        with pytest.raises(SourceError, match=r"answers\.jsonl: 'fever', sample 0, appears twice; keep one"):
             load_run(tmp_path, "additive", 1)
 
     def test_a_score_that_is_none_is_refused_with_its_place(self, tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ class TestSeeds:
 
     def test_another_share_and_no_freedom(self) -> None:
         assert t_quantile(7, 0.99) == exactly(3.4994832973504924)
-        with pytest.raises(RubricError, match="0 degrees of freedom; an interval over seeds needs two seeds at least"):
+        with pytest.raises(RubricError, match="0 degrees of freedom; an interval over seeds needs at least two seeds"):
             t_quantile(0)
 
 
@@ -213,7 +213,7 @@ class TestSeedsAndItems:
 
     def test_an_unknown_value_or_a_single_seed_is_refused(self) -> None:
         for values in (np.array([[1.0, 2.0]]), np.array([[1.0, np.nan], [1.0, 2.0]])):
-            with pytest.raises(RubricError, match="give seeds × items, two of each at least, with every value known"):
+            with pytest.raises(RubricError, match="give seeds × items, at least two of each, with every value known"):
                 split_variance(values)
 
 

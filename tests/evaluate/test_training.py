@@ -82,7 +82,7 @@ def test_a_sweep_of_a_setting_makes_methods_of_their_own(folder: RecipeFolder) -
     assert found.gaps[0].points[0].over_seeds.low is None
     assert found.missing == {
         "rollouts": "no rollout has been recorded yet",
-        "seeds": "one seed says nothing about another training run",
+        "seeds": "one seed says nothing about other training runs",
     }
 
 
@@ -97,7 +97,7 @@ def test_a_folder_with_nothing_but_step_0_says_what_is_missing(folder: RecipeFol
     assert found.missing == {
         "pending": "1 validation not judged yet",
         "rollouts": "no rollout has been recorded yet",
-        "seeds": "one seed says nothing about another training run",
+        "seeds": "one seed says nothing about other training runs",
         "methods": "one method, so there is nothing to compare",
         "completions": "the held-out tasks have no dimensions",
         "disagreements": "there is no second judge",

@@ -73,13 +73,13 @@ class TestReading:
             f'{{"id": "a", "id": "b"{more}}}\n{{"id": "a:b", "in": {{"k": 1, "k" : 1}}}}\n{{"id": ": :"{more}}}\n'
         )
         first, second, third = read_rows(path)
-        assert (first.line, str(first.fault)) == (1, "a key comes twice in one object ('id'); keep one")
-        assert (second.line, str(second.fault)) == (2, "a key comes twice in one object ('k'); keep one")
+        assert (first.line, str(first.fault)) == (1, "a key appears twice in one object ('id'); keep one")
+        assert (second.line, str(second.fault)) == (2, "a key appears twice in one object ('k'); keep one")
         assert third.fault is None
 
     def test_a_key_that_comes_twice_in_an_array_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "t.json").write_text('[{"id": "a"}, {"id": "a", "id": "b"}]')
-        assert refusal(tmp_path / "t.json") == ": a key comes twice in one object ('id'); keep one"
+        assert refusal(tmp_path / "t.json") == ": a key appears twice in one object ('id'); keep one"
 
     def test_several_members_of_gzip_and_frames_of_zstd_are_read_through(self, tmp_path: Path) -> None:
         one, two = b'{"a":1}\n', b'{"a":2}\n'
@@ -281,7 +281,7 @@ class TestYaml:
         ("text", "said"),
         [
             ("a: 1\nb: &x [1]\nc: *x\n", ":3: not readable as yaml: an alias (*name) is not read; write the value out"),
-            ("a: 1\na: 2\n", ":2: not readable as yaml: the key 'a' comes twice; keep one"),
+            ("a: 1\na: 2\n", ":2: not readable as yaml: the key 'a' appears twice; keep one"),
             ("a: !!set {b}\n", ":1: not readable as yaml: the tag tag:yaml.org,2002:set is not read; leave it out"),
             (
                 "a: !!binary aGk=\n",
@@ -337,12 +337,12 @@ class TestLimits:
     @parametrize_sparingly(
         ("name", "said"),
         [
-            ("t.jsonl.zst", ":1: the line is larger than 64 MiB; if that is meant, set PRORUBRIC_MAX_LINE_MIB to more"),
-            ("t.jsonl.gz", ":1: the line is larger than 64 MiB; if that is meant, set PRORUBRIC_MAX_LINE_MIB to more"),
-            ("t.csv.zst", ":1: the line is larger than 64 MiB; if that is meant, set PRORUBRIC_MAX_LINE_MIB to more"),
-            ("t.json.gz", ": the file is larger than 100 MiB; if that is meant, set PRORUBRIC_MAX_FILE_MIB to more"),
-            ("t.json.zst", ": the file is larger than 100 MiB; if that is meant, set PRORUBRIC_MAX_FILE_MIB to more"),
-            ("t.yaml.zst", ": the file is larger than 100 MiB; if that is meant, set PRORUBRIC_MAX_FILE_MIB to more"),
+            ("t.jsonl.zst", ":1: the line is larger than 64 MiB; raise PRORUBRIC_MAX_LINE_MIB to read it"),
+            ("t.jsonl.gz", ":1: the line is larger than 64 MiB; raise PRORUBRIC_MAX_LINE_MIB to read it"),
+            ("t.csv.zst", ":1: the line is larger than 64 MiB; raise PRORUBRIC_MAX_LINE_MIB to read it"),
+            ("t.json.gz", ": the file is larger than 100 MiB; raise PRORUBRIC_MAX_FILE_MIB to read it"),
+            ("t.json.zst", ": the file is larger than 100 MiB; raise PRORUBRIC_MAX_FILE_MIB to read it"),
+            ("t.yaml.zst", ": the file is larger than 100 MiB; raise PRORUBRIC_MAX_FILE_MIB to read it"),
         ],
         3,
     )
@@ -363,7 +363,7 @@ class TestLimitsThatAreSet:
         assert len(values(tmp_path / "t.parquet")) == 3
         monkeypatch.setenv("PRORUBRIC_MAX_FILE_MIB", "2")
         assert refusal(tmp_path / "t.parquet") == (
-            ": row group 1 is larger than 2 MiB; if that is meant, set PRORUBRIC_MAX_FILE_MIB to more"
+            ": row group 1 is larger than 2 MiB; raise PRORUBRIC_MAX_FILE_MIB to read it"
         )
 
     def test_a_line_may_be_as_long_as_the_limit_says(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

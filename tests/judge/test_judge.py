@@ -198,7 +198,7 @@ async def test_a_model_that_gives_probabilities_is_asked_once_for_all_items() ->
             pass
 
     found = await Judge(Half(), JudgeConfig(unknown_band=0.1)).judge(TASK, "An answer.", "criteria")  # type: ignore[arg-type]
-    assert found.verdicts == (False, Unknown("the probability 0.55 is too near to the threshold 0.5"), True)
+    assert found.verdicts == (False, Unknown("the probability 0.55 is too close to the threshold 0.5"), True)
     assert found.probabilities == (0.2, 0.55, 0.9)
 
 

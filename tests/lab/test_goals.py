@@ -36,7 +36,7 @@ def test_a_fall_that_is_late_on_one_seed_misses_the_goal_though_the_mean_is_earl
 @pytest.mark.parametrize(
     ("curve", "finding"),
     [
-        ({0: 0.6, 300: 0.4}, "no look at step 50"),
+        ({0: 0.6, 300: 0.4}, "no measurement at step 50"),
         ({0: 0.6, 50: 0.5, 300: 0.6}, "additive lost nothing on some seed"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_function_of_ones_own_gets_the_verdicts_and_the_task(facts) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("addditive", "the lab knows no scheme 'addditive'; known: additive, "),
+        ("addditive", "the lab has no scheme 'addditive'; known: additive, "),
         (
             "tests.lab.nowhere:f",
             "tests.lab.nowhere:f cannot be imported: ModuleNotFoundError: No module named 'tests.lab.nowhere'; give",
@@ -165,7 +165,7 @@ def test_length_relative_to_the_group_and_dropout_work_as_in_the_reward(facts) -
             ]
             assert scorer(group, 0, step).tolist() == expected
     assert hash_own(f"dropout({own})") == hash_own(own)
-    with pytest.raises(ConfigError, match=r"the lab knows no scheme 'focused\(sum\)'"):
+    with pytest.raises(ConfigError, match=r"the lab has no scheme 'focused\(sum\)'"):
         find_lab_scheme("focused(sum)")
 
 

@@ -75,7 +75,7 @@ def test_a_setting_that_leaves_one_token_makes_sampling_greedy(asked: dict[str, 
 def test_a_prompt_that_is_longer_than_the_context_is_refused(asked: dict[str, Any]) -> None:
     assert asked["long"] == {
         "kind": "reply",
-        "reason": "the prompt has 5013 tokens, and the model takes 4096",
+        "reason": "the prompt has 5013 tokens, but the model accepts 4096",
         "attempts": 1,
         "status": 413,
         "is_refusal": True,

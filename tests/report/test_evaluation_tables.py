@@ -129,7 +129,7 @@ class TestHeadline:
         values: dict[str, list[float | None]] = {"old": [0.1] * 8 + [0.5] * 4, "new": [0.3] * 7 + [0.4] + [None] * 4}
         [told] = describe_result(compare(values))
         assert told.startswith("It is unclear whether new or old is better on 8 items")
-        assert told.endswith("Verdicts that the judge did not give could turn the sign.")
+        assert told.endswith("Unknown verdicts could flip the sign.")
 
     def test_averages_come_before_single_benchmarks(self, found: Comparisons) -> None:
         told = describe_result(found)

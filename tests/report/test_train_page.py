@@ -90,7 +90,7 @@ def test_with_nothing_but_step_0_it_says_what_is_not_known(folder: RecipeFolder)
     assert read_section(page, "completed") == "Completed dimensions Not known: the held-out tasks have no dimensions."
     assert read_section(page, "judges") == "Where the judges disagree Not known: there is no second judge."
     assert read_section(page, "training") == "What the training saw Not known: no rollout has been recorded yet."
-    assert "one seed says nothing about another training run" in page
+    assert "one seed says nothing about other training runs" in page
 
 
 def test_a_run_that_failed_is_named_with_its_reason_before_all_else(folder: RecipeFolder) -> None:

@@ -143,7 +143,7 @@ def test_a_length_that_is_wanted_and_not_given_is_refused_before_a_call(
 
 @pytest.mark.parametrize("tokens", [-1, 1.5, "9", True])
 def test_a_length_that_is_no_count_is_refused(judging_server: MisbehavingServer, tmp_path: Path, tokens: int) -> None:
-    with pytest.raises(ConfigError, match=r"task 'task 0': tokens is .*; give a whole number from 0 on"):
+    with pytest.raises(ConfigError, match=r"task 'task 0': tokens is .*; give a whole number of 0 or more"):
         rewarding.make_reward(judging_server, tmp_path)(["task 0"], ["answer 0"], tokens=[tokens])
 
 
@@ -441,5 +441,5 @@ def test_addressing_the_judge_costs_what_the_config_says_and_nothing_in_validati
     assert fined.value == fined.low == fined.high == known.value - 0.5
     (validated,) = RubricReward(config)([task], [pleading], validation=True)
     assert validated.value == known.value
-    with pytest.raises(ConfigError, match="addressing_penalty needs what addressing='ignore' does not look for"):
+    with pytest.raises(ConfigError, match="addressing_penalty needs detection, which addressing='ignore' turns off"):
         RewardConfig("lexical", addressing_penalty=0.5, judging=JudgeConfig(addressing="ignore"))

@@ -316,7 +316,7 @@ class TestBadRequests:
             ("/score", b"{", "the body is not JSON"),
             ("/score", b"\xff\xfe", "the body"),
             ("/score", b"[" * 100_000, "the body"),
-            ("/openrlhf", {"query": ["x"], "prompts": [], "labels": []}, "have 1, 0 and 0 entries; give as many"),
+            ("/openrlhf", {"query": ["x"], "prompts": [], "labels": []}, "have 1, 0 and 0 entries; give the same"),
             ("/openrlhf", {"query": ["x"], "prompts": ["x"], "labels": [None]}, "labels.0: does not name a task"),
             ("/openrlhf", {"query": "x", "prompts": "x", "labels": "task 0"}, "query: Input should be a valid list"),
             ("/slime", {"prompt": "x", "response": "x"}, "no task matches None"),

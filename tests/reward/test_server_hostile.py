@@ -175,9 +175,9 @@ class TestTwoMeanings:
     @pytest.mark.parametrize(
         ("before", "after", "reason"),
         [
-            ('"@"', '1, "task": 2, "task": 3', "the key 'task' comes twice in one object; send it once"),
-            ('"@"', '{"a": 1, "b": {"k": 1, "k": 1}}', "the key 'k' comes twice in one object; send it once"),
-            ('"@"', '{"a": 1, "\\u0061": 2}', "the key 'a' comes twice"),
+            ('"@"', '1, "task": 2, "task": 3', "the key 'task' appears twice in one object; send it once"),
+            ('"@"', '{"a": 1, "b": {"k": 1, "k": 1}}', "the key 'k' appears twice in one object; send it once"),
+            ('"@"', '{"a": 1, "\\u0061": 2}', "the key 'a' appears twice"),
             ('"@"', "NaN", "NaN is not a number in JSON; send a finite one, or null"),
             ('"@"', "-Infinity", "-Infinity is not a number in JSON"),
             ('"@"', "[1e999]", "1e999 is not a number in JSON"),
@@ -212,7 +212,7 @@ class TestTwoMeanings:
             "rubric": {**row, "rubric": rubric},
         }
         check_error(
-            server.post(*ASK[route]("an answer", carried[place])), 422, "comes twice in one object; send it once"
+            server.post(*ASK[route]("an answer", carried[place])), 422, "appears twice in one object; send it once"
         )
 
     def test_a_number_that_no_float_holds_is_not_a_bug(self, tasks: Path, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_check_holds_if_all_its_rules_are_kept(rules: dict[str, object], answe
         ({"regexp": "a"}, "no check has this name ('regexp'); did you mean regex?"),
         ({"max_words": -1}, "max_words: Input should be greater than or equal to 0 (got -1)"),
         ({"max_words": True}, "max_words: Input should be a valid integer (got True)"),
-        ({"min_words": 5, "max_words": 3}, "the least is more than the most (5 and 3 words)"),
+        ({"min_words": 5, "max_words": 3}, "the minimum is above the maximum (5 and 3 words)"),
         ({"contains": []}, "contains: a text to look for is blank (got []); give a text, or a list of texts"),
         ({"contains": ["a", " "]}, "contains: a text to look for is blank (got ['a', ' ']); give a text, or a list of texts"),
         ({"json": False}, "json: json is neither true nor a schema (got False); write true, or a JSON schema"),
@@ -134,7 +134,7 @@ def own_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     ("name", "verdict"),
     [
         ("is_short", True),
-        ("count", Unknown("the check own_checks:count gave 4, and not true or false")),
+        ("count", Unknown("the check own_checks:count gave 4, not true or false")),
         ("fail", Unknown("the check own_checks:fail raised KeyError: 'dose'")),
     ],
 )

@@ -91,7 +91,7 @@ def test_ms_swifts_own_normalisation_of_several_rewards_is_the_same_arithmetic_w
 def test_channels_are_refused_where_ms_swift_would_scale_them_again(run: dict[str, Any]) -> None:
     assert run["refused"] == {
         f"{estimator} {scale}": f"channels: advantage_estimator is {estimator!r} and scale_rewards is {scale!r}, and "
-        "ms-swift would not take their sum as it is; use grpo with --scale_rewards none, or batch"
+        "ms-swift would not use their sum unchanged; use grpo with --scale_rewards none, or batch"
         for estimator, scale in (("grpo", "group"), ("grpo", "gdpo"), ("rloo", "none"))
     }
 

@@ -165,8 +165,8 @@ def test_rows_that_cannot_be_read_and_taken_ids_are_left_out_and_counted(write: 
     with path.open("a") as stream:
         stream.write(json.dumps(row) + "\n{half")
     plan = plan_training(write(SMALL + "held_out: 0\n", method="rubric-rl", tasks=path))
-    assert (plan.tasks, plan.left_out["rejected, the id is taken already"], sum(plan.left_out.values())) == (2, 1, 3)
-    with pytest.raises(ProRubricError, match=r"tasks\.jsonl:3: the id is taken already"):
+    assert (plan.tasks, plan.left_out["rejected, the id is already taken"], sum(plan.left_out.values())) == (2, 1, 3)
+    with pytest.raises(ProRubricError, match=r"tasks\.jsonl:3: the id is already taken"):
         plan_training(write(SMALL + f"validate: {{tasks: {path}}}\n", method="rubric-rl"))
 
 
@@ -258,7 +258,7 @@ def test_best_of_n_judges_n_answers_to_each_prompt(write: Write, tmp_path: Path)
         (
             "rubric-rl",
             "budget: 9\n",
-            "a budget is set, and the price of a judge is not known; give prices, as in prices: ",
+            "a budget is set, but the price of a judge is not known; give prices, as in prices: ",
         ),
         (
             "rubric-rl",
@@ -268,7 +268,7 @@ def test_best_of_n_judges_n_answers_to_each_prompt(write: Write, tmp_path: Path)
         (
             "rubric-rl",
             "held_out: 1\nvalidate: {criteria: tasks, scheme: focused(additive)}\n",
-            "focused(additive) compares the length of an answer with the others of its group, and here there is no",
+            "focused(additive) compares the length of an answer with the others in its group, but there is no group",
         ),
         (
             "rubric-rl",

@@ -85,7 +85,7 @@ def test_validation_can_be_left_out_and_stop_can_be_a_word(write: Any) -> None:
         (NEEDED + "judging: {vote: 3}\n", "judging has no field 'vote'; did you mean votes?"),
         (NEEDED + "validate: no\nstop: {fall: 0.1}\n", "stop.fall needs validations; set validate and held_out, or "),
         ("method: [", "not readable as yaml"),
-        ("just text\n", "not a recipe; write one field to a line, for example method: prorubric"),
+        ("just text\n", "not a recipe; write one field per line, for example method: prorubric"),
     ],
 )
 def test_a_recipe_that_cannot_be_run_is_refused_in_one_line(write: Any, text: str, said: str) -> None:

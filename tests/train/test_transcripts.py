@@ -59,7 +59,7 @@ def test_a_transcript_without_a_turn_of_the_assistant_is_unknown_and_not_zero(
     parity: Path, pairs: list[Pair], view: str
 ) -> None:
     (found,) = RubricReward(make_config(parity, view))([pairs[0].task.id], [[{"role": "user", "content": "Hello?"}]])
-    assert (found.value, found.parts.unknown[0]) == (None, "the transcript has no turn of the assistant")
+    assert (found.value, found.parts.unknown[0]) == (None, "the transcript has no assistant turn")
 
 
 @pytest.mark.parametrize("view", VIEWS)

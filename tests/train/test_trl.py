@@ -149,14 +149,14 @@ def test_channels_are_refused_where_trl_would_scale_them_again(run: dict[str, An
         "again; set scale_rewards to 'none', or to 'batch'"
     )
     assert refused["again"].startswith("ConfigError: channels: multi_objective_aggregation is 'normalize_then_sum',")
-    said = "ConfigError: channels: RLOOTrainer does not take advantages as they are; use GRPOTrainer"
+    said = "ConfigError: channels: RLOOTrainer does not use advantages unchanged; use GRPOTrainer"
     assert refused["rloo"] == said
 
 
 def test_channels_need_a_scheme_that_adds_dimensions_and_a_trainer_that_can_be_seen() -> None:
     with pytest.raises(ConfigError, match=r"^channels: additive does not add dimensions by their weight; use one that"):
         TrlReward(RewardConfig("lexical", scheme="additive", tasks=str(SAMPLE_TASKS)), channels=True)
-    with pytest.raises(ConfigError, match=r"^channels: the groups are the trainer's, and check_trainer is off"):
+    with pytest.raises(ConfigError, match=r"^channels: groups come from the trainer, but check_trainer is off"):
         TrlReward(RewardConfig("lexical", tasks=str(SAMPLE_TASKS)), channels=True, check_trainer=False)
 
 
@@ -343,7 +343,7 @@ def test_a_second_opinion_is_given_on_every_nth_response_to_a_task_that_it_knows
     every_third = SecondOpinion(config, 3)
     assert every_third.ask(cases) == [alone[0], alone[3]]
     assert every_third.ask(cases) == [alone[1]]
-    with pytest.raises(ConfigError, match="second_every is 0; give a number from 1 on"):
+    with pytest.raises(ConfigError, match="second_every is 0; give 1 or more"):
         SecondOpinion(config, 0)
 
 

@@ -149,7 +149,7 @@ def test_misuse_is_refused_when_tasks_are_loaded(loaded: dict[str, Any]) -> None
     assert loaded["no such judge"].startswith("ConfigError: no model is called 'nobody'")
     assert loaded["no dimensions"].startswith("SchemeError: ")
     assert loaded["overlong"].startswith("ConfigError: ")
-    assert loaded["tool"].startswith("ConfigError: task 'tool': a tool's message needs the call that it answers")
+    assert loaded["tool"].startswith("ConfigError: task 'tool': a tool message needs the call it answers")
     assert loaded["judging"].startswith("ConfigError: RewardConfig: judging.reasks")
 
 

@@ -285,10 +285,10 @@ def test_misuse_is_refused_before_a_token_is_spent(parts: dict[str, Any]) -> Non
         "two charges": "ConfigError: reward.reward_kwargs.overlong_buffer_cfg belongs to verl's dapo manager; "
         "GroupRewardManager charges for length itself: set overlong in reward.custom_reward_function.reward_kwargs "
         "instead",
-        "gdpo": "ConfigError: algorithm.adv_estimator is gdpo, which has no place for an unknown dimension and counts "
+        "gdpo": "ConfigError: algorithm.adv_estimator is gdpo, which cannot represent an unknown dimension and counts "
         "its marker -1 as a reward; use channels=True with algorithm.adv_estimator=grpo",
         "scaled again": "ConfigError: channels: algorithm.adv_estimator is grpo and norm_adv_by_std_in_grpo True, and "
-        "verl would not take their sum as it is; set algorithm.adv_estimator=grpo and "
+        "verl would not use their sum unchanged; set algorithm.adv_estimator=grpo and "
         "algorithm.norm_adv_by_std_in_grpo=False",
         "no judge": "ConfigError: RewardConfig: judge: Field required",
         "misspelt": "ConfigError: RewardConfig: sheme: Unexpected keyword argument (got 'additive')",

@@ -183,10 +183,10 @@ SFT = {"method": "sft", "sft": {"data": "best.jsonl"}, "validate": False}
     [
         (
             {"method": "opsd"},
-            "opsd-seed-42: verl's teacher sees the prompt of the policy and no rubric; "
+            "opsd-seed-42: verl's teacher sees the policy's prompt but not the rubric; "
             "use TRL for this method: trainer: trl",
         ),
-        ({"method": "best-of-n"}, "best-of-n-seed-42: best-of-n trains nothing; it needs no trainer"),
+        ({"method": "best-of-n"}, "best-of-n-seed-42: best-of-n does not train; it needs no trainer"),
         (
             {"model": "tiny"},
             "prorubric-seed-42: verl cannot load the policy tiny; "
@@ -194,7 +194,7 @@ SFT = {"method": "sft", "sft": {"data": "best.jsonl"}, "validate": False}
         ),
         (
             {**SFT, "validate": {"limit": 3}},
-            "sft-seed-42: verl's SFT trainer samples no answers to validate; "
+            "sft-seed-42: verl's SFT trainer does not sample answers to validate; "
             "set validate: no, or use TRL: trainer: trl",
         ),
         (
@@ -405,7 +405,7 @@ def test_answers_to_other_tasks_are_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path, method="sft", sft={"data": str(tmp_path / "best.jsonl")}, validate=False)
     out = lay_out(tmp_path, run)
     save_responses(tmp_path / "best.jsonl", [Response(task_id="nobody's", text="no")])
-    with pytest.raises(Exception, match="no answer is to one of the tasks; check that the ids are the same"):
+    with pytest.raises(Exception, match="no answer belongs to any of the tasks; check that the ids are the same"):
         write_inputs(run, out)
 
 

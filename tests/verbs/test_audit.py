@@ -177,7 +177,7 @@ class TestAnswers:
 
     def test_without_a_file_answers_are_composed_and_the_result_says_so(self, files: Path) -> None:
         result = run_audit(make_config(files, responses=None, samples=2, edits=NAMING))
-        assert (result.answers_from, result.answers) == ("composed from the checklists, by no model", 24)
+        assert (result.answers_from, result.answers) == ("composed from the checklists, without a model", 24)
         assert result.composed
 
     def test_answers_can_be_sampled_and_those_that_fail_are_counted(self, files: Path) -> None:

@@ -65,7 +65,7 @@ def test_the_generator_is_asked_greedily_for_at_most_3000_tokens(folder: Path, s
 
 def test_a_finished_output_is_not_replaced_unless_asked(folder: Path, server: MisbehavingServer) -> None:
     first = compile_rubrics(make_config(folder, server))
-    with pytest.raises(ConfigError, match=r"out\.jsonl: exists already; choose another name or pass --overwrite"):
+    with pytest.raises(ConfigError, match=r"out\.jsonl: already exists; choose another name or pass --overwrite"):
         compile_rubrics(make_config(folder, server))
     again = compile_rubrics(make_config(folder, server, overwrite=True))
     assert (again.calls, again.cached, server.calls) == (30, 30, 30)
@@ -103,7 +103,7 @@ def test_rows_that_cannot_be_read_and_repeated_ids_are_rejected_with_their_lines
     assert (result.read, result.kept, result.rejected) == (5, 3, 2)
     rejects = [json.loads(line) for line in (folder / "out.rejects.jsonl").read_text().splitlines()]
     assert [row["line"] for row in rejects] == [4, 2] or [row["line"] for row in rejects] == [2, 4]
-    assert any("the id is taken already" in row["reason"] for row in rejects)
+    assert any("the id is already taken" in row["reason"] for row in rejects)
 
 
 def test_a_task_with_one_criterion_is_excluded_without_a_call(folder: Path, server: MisbehavingServer) -> None:
@@ -381,7 +381,7 @@ class TestReplacing:
         with pytest.raises(ModelError, match="401"):
             compile_rubrics(make_config(folder, server))
         (folder / "out.jsonl").write_text("precious")
-        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+        with pytest.raises(ConfigError, match=r"out\.jsonl: already exists"):
             compile_rubrics(make_config(folder, generator="rules"))
         assert (folder / "out.jsonl").read_text() == "precious"
 
@@ -393,7 +393,7 @@ class TestReplacing:
         server.always = "401"
         with pytest.raises(ModelError, match="401"):
             compile_rubrics(make_config(folder, server, overwrite=True))
-        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+        with pytest.raises(ConfigError, match=r"out\.jsonl: already exists"):
             compile_rubrics(make_config(folder, generator="rules"))
         assert (folder / "out.jsonl").read_bytes() == before
 
@@ -417,7 +417,7 @@ class TestReplacing:
             with pytest.raises((KeyboardInterrupt, OSError)):
                 compile_rubrics(make_config(folder, generator="rules"))
         assert (folder / "out.jsonl").exists()
-        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+        with pytest.raises(ConfigError, match=r"out\.jsonl: already exists"):
             compile_rubrics(make_config(folder, generator="rules", limit=3))
         assert compile_rubrics(make_config(folder, generator="rules")).kept == 30
         assert not list(folder.glob(".*"))
@@ -435,7 +435,7 @@ class TestReplacing:
                 yield
 
         monkeypatch.setattr(outputs, "lock_path", lock_late)
-        with pytest.raises(ConfigError, match=r"out\.jsonl: exists already"):
+        with pytest.raises(ConfigError, match=r"out\.jsonl: already exists"):
             compile_rubrics(make_config(folder, generator="rules"))
         assert (folder / "out.jsonl").read_text() == "of another run"
 

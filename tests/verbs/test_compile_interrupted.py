@@ -86,7 +86,7 @@ def test_a_run_killed_after_its_output_and_before_its_manifest_is_finished_by_th
     assert server.calls == seen == TASKS
     assert len(list(load_tasks(folder / "out.jsonl", strict=True))) == TASKS
     code, said = finish(start(folder, server.spec))
-    assert (code, "out.jsonl: exists already" in said) == (2, True)
+    assert (code, "out.jsonl: already exists" in said) == (2, True)
 
 
 def test_ctrl_c_finishes_the_calls_in_flight_and_says_how_to_continue(folder: Path, server: MisbehavingServer) -> None:

@@ -134,7 +134,7 @@ def test_a_verifier_that_never_answers_ends_the_run_with_the_reason(tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"group": "none", "texts": ("k1",)}, "--verify checks dimensions when they are made, and here none are"),
+        ({"group": "none", "texts": ("k1",)}, "--verify checks new dimensions, but none are made here"),
         ({"verify": "", "verify_strict": True}, "--verify-strict needs a model that verifies"),
         ({"verify": "lexical"}, r"lexical/3 gives probabilities and does not write text"),
         ({"verify": "rules"}, "no model is called 'rules'"),

@@ -300,7 +300,7 @@ class TestRefusals:
     @pytest.mark.parametrize("name", ["out.jsonl", "out.held-out.jsonl", "out.rejects.jsonl", "out.manifest.json"])
     def test_a_file_that_exists_is_not_replaced(self, tmp_path: Path, twenty: Path, name: str) -> None:
         (tmp_path / name).write_text("precious")
-        with pytest.raises(ConfigError, match=f"{name}: exists already; choose another name or pass --overwrite"):
+        with pytest.raises(ConfigError, match=f"{name}: already exists; choose another name or pass --overwrite"):
             convert(twenty, tmp_path / "out.jsonl", held_out=2)
         assert names(tmp_path) == {"twenty.jsonl", name}
         assert (tmp_path / name).read_text() == "precious"

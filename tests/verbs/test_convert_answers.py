@@ -138,6 +138,6 @@ def test_labels_by_person_are_read_in_the_order_of_their_names_and_others_counte
 @pytest.mark.parametrize(("name", "field"), [("labels", "label"), ("verdicts", "verdict")])
 def test_a_path_to_no_verdict_or_label_of_any_answer_is_refused(tmp_path: Path, name: str, field: str) -> None:
     fields = ("prompt=q", "criteria=items", "text=what", "response=a", f"{field}=nowhere")
-    with pytest.raises(ConfigError, match=f"--{name}: the mapping finds none of any answer; correct {field}"):
+    with pytest.raises(ConfigError, match=f"--{name}: the mapping finds none for any answer; correct {field}"):
         convert(tmp_path, LABELLED, map=fields, **{name: tmp_path / "said.jsonl"})
     assert not list(tmp_path.glob("*said*"))

@@ -750,7 +750,7 @@ def test_settings_that_an_endpoint_does_not_take_are_named(
     spec = name_model(server, "writes-rest")
     told = ["evaluate", "medqa", "--data-dir", str(data), "--out", str(data.parent / "run"), "--policy", f"one={spec}"]
     assert run_program(told) == 0
-    assert f"{spec} does not take top_k; its requests went without" in " ".join(capsys.readouterr().out.split())
+    assert f"{spec} does not take top_k; its requests were sent without" in " ".join(capsys.readouterr().out.split())
     assert json.loads((data.parent / "run/summary.json").read_text())["not_taken"] == {spec: ["top_k"]}
 
 

@@ -608,7 +608,7 @@ def test_responses_to_no_task_and_bad_rows_are_rejects_and_the_rest_is_judged(
     result = judge_responses(make_config(files, server))
     check_rows(files, result)
     assert result.rejected == 3
-    assert "the id is taken already (got 'task 0'); give each task its own" in result.rejects[0]
+    assert "the id is already taken (got 'task 0'); give each task its own" in result.rejects[0]
     assert "no task is called 'nobody'" in result.rejects[1]
 
 
@@ -681,7 +681,7 @@ class TestRescoring:
         before = answers.read_bytes()
         arguments = ["score", str(files / "run"), "--out", str(answers)]
         assert run_program(arguments) == 2
-        said = f"{answers}: exists already; choose another name or pass --overwrite\n"
+        said = f"{answers}: already exists; choose another name or pass --overwrite\n"
         assert capsys.readouterr().err == f"prorubric: {said}"
         assert answers.read_bytes() == before
         assert run_program([*arguments, "--overwrite"]) == 0
@@ -815,7 +815,7 @@ class TestProgram:
     ) -> None:
         server.always = "judge without the last item"
         assert run_program(self.arguments(files, server, "--reasks", "0")) == 1
-        hint = "the same command with --reasks 1 asks once more for these, and no others"
+        hint = "run the same command with --reasks 1 to ask again only for these"
         assert hint in capsys.readouterr().out
         server.always = "judge"
         assert run_program(self.arguments(files, server, "--reasks", "1")) == 0
@@ -826,7 +826,7 @@ class TestProgram:
     ) -> None:
         server.script("400")
         assert run_program(self.arguments(files, server, "--concurrency", "1")) == 1
-        assert "the same command again makes the calls that failed, and no others" in capsys.readouterr().out
+        assert "run the same command again to repeat only the failed calls" in capsys.readouterr().out
         assert run_program(self.arguments(files, server)) == 0
         assert "1 call (0 failed, 0 retries), 11 replies of earlier runs" in capsys.readouterr().out
 

@@ -96,8 +96,8 @@ class TestTotals:
         path = write(tmp_path / "tasks.jsonl", make_row("a", CLEAN), make_row("a", WRONG), make_row("b", CLEAN), "{")
         result = lint_tasks(LintConfig(path))
         assert (result.tasks, result.duplicate_ids, result.severities["error"], result.passed) == (2, 1, 2, False)
-        assert result.rejected == {"the id is taken already": 1, "not JSON": 1}
-        assert result.rejects[0] == f"{path}:2: the id is taken already (got 'a'); give each task its own"
+        assert result.rejected == {"the id is already taken": 1, "not JSON": 1}
+        assert result.rejects[0] == f"{path}:2: the id is already taken (got 'a'); give each task its own"
         assert sum(result.findings.values()) == 0
 
 
@@ -348,7 +348,7 @@ class TestWithRun:
     def test_the_table_has_a_row_for_each_criterion_in_the_order_of_the_file(self, run: Path, tmp_path: Path) -> None:
         lint_tasks(LintConfig(str(SAMPLE_TASKS), run=run, items=tmp_path / "new" / "items.csv"))
         again = LintConfig(str(SAMPLE_TASKS), run=run, items=tmp_path / "new" / "items.csv")
-        with pytest.raises(ConfigError, match=r"items.csv: exists already; choose another name or pass --overwrite"):
+        with pytest.raises(ConfigError, match=r"items.csv: already exists; choose another name or pass --overwrite"):
             lint_tasks(again)
         lint_tasks(replace(again, overwrite=True))
         with (tmp_path / "new" / "items.csv").open(newline="", encoding="utf-8") as file:
@@ -371,7 +371,7 @@ class TestWithRun:
         assert items is not None
         assert (items.tasks, len(items.criteria)) == (1, len(first["rubric"]))
         assert items.left_out == {
-            "tasks with other criteria in the run": 1,
+            "tasks with different criteria in the run": 1,
             "tasks without verdicts in the run": 1,
             "tasks of the run that are not in the file": 10,
         }
@@ -445,7 +445,7 @@ class TestWithRun:
             lint_tasks(LintConfig(tasks, run=run, items=tmp_path / "items.jsonl"))
         with pytest.raises(SourceError, match="not the folder of a finished run; name one that judge has written"):
             lint_tasks(LintConfig(tasks, run=tmp_path))
-        with pytest.raises(SchemeError, match="compares the length of an answer with the others of its group"):
+        with pytest.raises(SchemeError, match="compares the length of an answer with the others in its group"):
             lint_tasks(LintConfig(tasks, run=run, scheme="focused(additive)"))
         (tmp_path / "tasks.jsonl").write_bytes((run / "tasks.jsonl").read_bytes())
         lines = [json.loads(line) for line in (run / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]

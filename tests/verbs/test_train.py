@@ -173,7 +173,7 @@ def test_a_folder_is_left_as_it_is_if_it_is_of_another_training_or_damaged(trial
         trial.train(held_out=2)
     path.unlink()
     (path.parent / "checkpoints").mkdir()
-    with pytest.raises(ConfigError, match=r"holds checkpoints and no run\.json"):
+    with pytest.raises(ConfigError, match=r"has checkpoints but no run\.json"):
         trial.train()
     path.write_bytes(before[path])
     assert {path: path.read_bytes() for path in trial.out.rglob("*.json*")} == before
@@ -196,7 +196,7 @@ def test_files_of_the_user_are_not_overwritten(trial: Trial) -> None:
     ("python", "said"),
     [
         ("/no/such/python", "/no/such/python: no such program; python names the Python of the trainer"),
-        ("/bin/true", "run rubric-rl-seed-42: the trainer ended with its work not done (no output); see "),
+        ("/bin/true", "run rubric-rl-seed-42: the trainer ended with its work unfinished (no output); see "),
     ],
 )
 @pytest.mark.extended

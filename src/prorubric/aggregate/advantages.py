@@ -1,8 +1,8 @@
-"""Advantages within a group of responses to the same prompt, as GRPO takes them, and how many groups carry no signal.
+"""Advantages within a group of responses to the same prompt, as in GRPO, and how many groups carry no signal.
 
 `drop_tied` leaves the groups without signal out of a batch and counts them. `channel_advantages` centres and scales
-each dimension's reward by itself before they are added by weight, so a dimension that is met by all, or by none, takes
-nothing from the others.
+each dimension's reward by itself before they are added by weight, so a dimension that all responses meet, or none, does
+not dilute the others.
 
 An unknown reward (NaN) is left out of its group's mean and spread and gets advantage 0: it has no effect on the
 update or on the other advantages. A group whose known rewards are all equal, or that has a single one, gets exactly 0.
@@ -57,7 +57,7 @@ class KeptGroups:
     """What is left of a batch without the groups that carry no signal."""
 
     keep: npt.NDArray[np.bool_]
-    """For each response whether it stays; one without a reward leaves by itself."""
+    """For each response, whether it stays; one without a reward is dropped on its own."""
     groups: int
     equal: int
     """Groups that leave because their known rewards, two or more, are all equal."""

@@ -63,7 +63,7 @@ def choose_schemes(
         return readable, left_out | unread
     chosen = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not chosen:
-        raise ConfigError("no scheme is named; give one or several with commas between them, all, or auto")
+        raise ConfigError("no scheme is named; give one or more separated by commas, all, or auto")
     for name in chosen:
         check_alone(name)
         for task in tasks:

@@ -1,4 +1,4 @@
-"""What the verdicts of a run say about each criterion: how often it is met, and whether it tells answers apart.
+"""Statistics of each criterion over the verdicts of a run: how often it is met, and whether it separates answers.
 
 A response *complies* with a criterion if the verdict is true, or false for a negative weight. Verdicts that are unknown
 or not applicable are left out and counted. Rewards are those of the sum (`additive`), of another scheme that reads the

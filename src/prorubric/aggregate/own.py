@@ -63,7 +63,7 @@ class OwnPlan:
         if not 0 <= value <= 1:
             raise SchemeError(
                 f"{self.function.path} returned {value:g} for task {task.id!r}; return a number from 0 to 1 "
-                "(only the lab takes others)"
+                "(only the lab accepts others)"
             )
         return value
 

@@ -1,8 +1,8 @@
 """What each criterion pays at the margin: how much the expected reward rises when the policy meets it more often.
 
 Under a sum a criterion has a fixed price. Among criteria that must hold together it pays in proportion to how likely
-the rest of its group is to hold: `W_k/ΣW · Π_{j≠i} p_j`. A criterion that others depend on also pays for what it opens.
-The rates `p` are measured, so the list shows what this reward pays this policy for.
+the rest of its group is to hold: `W_k/ΣW · Π_{j≠i} p_j`. A criterion that others depend on also pays for what it
+unlocks. The rates `p` are measured, so the list shows what this reward pays this policy for.
 
 For the schemes whose verdicts are on text other than the criteria (`raw-and`, `prorubric`, `graded`, `k1`,
 `implicit`), the price assumes a judge that reads the checklist to the letter: a dimension holds when all of its

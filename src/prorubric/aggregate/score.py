@@ -93,11 +93,11 @@ def share_for_length(scheme: Scheme, length: float | None) -> float:
     """What `focused(…)` leaves of a score; `length` is a multiple of the group's mean."""
     if length is None:
         raise SchemeError(
-            f"{scheme.name} compares the length of an answer with the others of its group, and here there is no group; "
+            f"{scheme.name} compares the length of an answer with the others in its group, but there is no group here; "
             "it works in a reward, in the lab, or with length=…"
         )
     if not 0 <= length < math.inf:
-        raise SchemeError(f"{scheme.name}: length is {length}; give a multiple of the group's mean, from 0 on")
+        raise SchemeError(f"{scheme.name}: length is {length}; give a multiple of the group's mean, 0 or more")
     return 1 / (1 + scheme.focus * length)
 
 
@@ -112,13 +112,13 @@ def _score_whole(verdicts: Sequence[Verdict], plan: ScoringPlan) -> Score:
     if left_out and not plan.has_left(left_out):
         return Score(value=None, low=0.0, high=1.0, **about, reason=NOTHING_LEFT)
     if unknown and plan.own is not None and not plan.own.function.is_monotone:
-        reason = f"{plan.scheme.name} gives no bounds: it does not say monotone = True"
+        reason = f"{plan.scheme.name} gives no bounds: it does not set monotone = True"
         return Score(value=None, low=0.0, high=1.0, **about, reason=reason)
     low = plan.value(_settle(verdicts, plan, in_favour=False), left_out)
     high = plan.value(_settle(verdicts, plan, in_favour=True), left_out) if unknown else low
     if low > high:
         raise SchemeError(
-            f"{plan.scheme.name} says monotone = True and gives {low:g} with the unknown verdicts against the answer, "
+            f"{plan.scheme.name} sets monotone = True but gives {low:g} with the unknown verdicts against the answer, "
             f"{high:g} with them for it; remove that or fix the function",
             place=f"task {plan.task_id!r}",
         )

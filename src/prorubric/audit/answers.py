@@ -27,7 +27,7 @@ from prorubric.text.words import is_english
 
 COMPOSED = "composed"
 """The model of answers that no model wrote."""
-FROM_CHECKLISTS = "composed from the checklists, by no model"
+FROM_CHECKLISTS = "composed from the checklists, without a model"
 FEWEST_STATEMENTS = 2
 _GIVE_ANSWERS = "give a file of answers, or --answers-from MODEL"
 _LONGEST = 2048

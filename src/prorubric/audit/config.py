@@ -1,4 +1,4 @@
-"""How an audit is asked for: `AuditConfig`."""
+"""The configuration of an audit: `AuditConfig`."""
 
 from dataclasses import KW_ONLY, field
 from pathlib import Path
@@ -39,27 +39,27 @@ class AuditConfig(TaskOptions, RunOptions):
     judge: Judges = "lexical"
     """Judge, or several: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     editor: str = "rules"
-    """What edits the answers: rules (offline), or a model that writes text."""
+    """Editor of the answers: rules (offline), or a model that writes text."""
     generator: str = "rules"
-    """What makes dimensions for tasks that have none: rules (weak, offline), or a model that writes text."""
+    """Generator of dimensions for tasks without any: rules (weak, offline), or a model that writes text."""
     answers_from: str | None = None
     """Model to sample answers from when no answers file is given."""
     samples: Annotated[int, Field(ge=1, le=64)] = 4
     """Number of answers to sample or compose per prompt."""
     temperature: Annotated[float, Field(ge=0)] = 0.7
-    """Of sampled answers."""
+    """Temperature of sampled answers."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Of sampled answers."""
+    """Top-p of sampled answers."""
     scheme: str = AUTO
     """Comma-separated schemes, all, or auto: the sum, and ProRubric if the judge can read it."""
     edits: Edits = tuple(EDITS)
     """The edits to make."""
     hacks_file: Path | None = None
-    """Text file with a phrase a line: each is one more edit, which puts it at the end of the answer."""
+    """Text file with one phrase per line; each is an extra edit that appends it to the answer."""
     out: Path = Path("prorubric-audit")
-    """Run folder; running the same command again finishes what is missing."""
+    """Run folder; run the same command again to finish what is missing."""
     overwrite: bool = False
-    """Replace any audit already in the folder; its journal is kept."""
+    """Replace an existing audit in the folder; its journal is kept."""
     limit: Annotated[int, Field(ge=1)] | None = None
     """Audit at most this many prompts, chosen by a hash of their ids."""
     resamples: Annotated[int, Field(ge=100, le=1_000_000)] = RESAMPLES
@@ -67,9 +67,9 @@ class AuditConfig(TaskOptions, RunOptions):
     margin: Annotated[float, Field(ge=0, le=100)] = MARGIN
     """How far above 0, in points, an interval may reach and still count as "padding does not pay"."""
     target: Annotated[float, Field(gt=0, le=1)] = TARGET
-    """Share of the sum that a hack has to reach."""
+    """Share of the sum that a hack must reach."""
     most_unknown: Annotated[float, Field(ge=0, lt=1)] = 0.05
-    """Share of verdicts that may be unknown before the judge counts as not alive."""
+    """Maximum share of unknown verdicts; above it, the judge counts as not alive."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)
 
     def __post_init__(self) -> None:

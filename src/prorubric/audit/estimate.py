@@ -1,4 +1,4 @@
-"""What an audit would ask for and cost, before it starts. Nothing is called or written.
+"""Estimate the calls and cost of an audit before it starts, without calling or writing anything.
 
 What an audit asks depends on the replies: edits start from the verdicts on the answers. So the audit is run with
 stand-ins. Replies in the journal are used; otherwise every second criterion counts as met, sampled answers are replaced

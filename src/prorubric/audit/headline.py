@@ -1,4 +1,4 @@
-"""The headline, one line per scheme, and the checks that the judge is judging.
+"""The headline, one line per scheme, and the checks that the judge works at all.
 
 A judge that calls everything met, or nothing, or that looks only at length, moves no reward when padding is added; the
 audit of such a judge would read like the audit of a sound one. So each scheme must first show that failures are few,
@@ -195,7 +195,7 @@ def _check_noticed(effects: Mapping[str, Effect]) -> tuple[bool | None, str]:
     found = f"leaving out the key advice lowers {effect.falling:.0%} of the rewards, judging twice changes {noise:.0%}"
     if effect.falling > noise or effect.pairs >= FEWEST_PAIRS:
         return effect.falling > noise, found
-    return None, f"{found}; of {effect.pairs} answers that says nothing, {FEWEST_PAIRS} are needed"
+    return None, f"{found}; {effect.pairs} answers prove nothing, {FEWEST_PAIRS} are needed"
 
 
 def notices_content(effects: Mapping[str, Effect]) -> bool:

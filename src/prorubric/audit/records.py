@@ -171,7 +171,7 @@ class Hack(Record):
     possible: bool
     """Judged as a whole, the text earns the target under the sum and does not meet the criterion that it leaves out."""
     reason: str = ""
-    """Why there is no hack."""
+    """Why no hack was found."""
     earns: float | None = None
     """What the text earns under the sum, in [0, 1]."""
     criteria: tuple[int, ...] = ()
@@ -263,7 +263,7 @@ class AuditResult(Tabular, RunResult, VotedResult):
     cheapest: tuple[NamingPrice, ...]
     """The criteria that naming buys for the fewest tokens."""
     hacks_sought: int = 0
-    """Tasks for which a hack was looked for; none if the judge failed on too many answers."""
+    """Tasks that were searched for a hack; none if the judge failed on too many answers."""
     hacks_claimed: int
     """Tasks for which single verdicts promised a hack."""
     hacks_possible: int

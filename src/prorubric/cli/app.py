@@ -1,4 +1,4 @@
-"""`prorubric VERB …`: exit code 0 done, 1 done and what was checked failed, 2 could not run (one line says why)."""
+"""`prorubric VERB …`: exit code 0 done, 1 done but a check failed, 2 could not run (one line says why)."""
 
 import io
 import os
@@ -30,16 +30,16 @@ app = App(
 
 # A verb's module is imported when the verb is used; the help lines are here so `--help` imports none of them.
 _VERBS = {
-    "lint": "Check a file of rubrics before spending a token.",
+    "lint": "Check a rubric file without calling a model.",
     "check": "Check rubric files in a repository: what is wrong, and what got more hackable since a commit.",
     "convert": "Convert a rubric file of any supported format into a tasks file or a trainer's format.",
     "compile": "Group each checklist into two to five dimensions that must hold together.",
     "judge": "Judge a file of responses and score them under one or more schemes.",
     "score": "Score the stored verdicts of a run again, without calling a model.",
     "audit": "Measure what a reward pays for before you train on it.",
-    "calibrate": "Compare a judge with people on statements and pairs of answers that people have labelled.",
+    "calibrate": "Compare a judge with people on labelled statements and pairs of answers.",
     "serve": "Serve rewards over HTTP: for OpenRLHF, slime, NeMo Gym and any other client.",
-    "train": "Plan and run a training from one recipe file: every method of the paper, resumable and watched.",
+    "train": "Plan and run training from one recipe file: every method of the paper, resumable and monitored.",
     "evaluate": "Compare policies on benchmarks, with paired statistics.",
     "study": "Compile, train, audit, evaluate and report everything that one study file describes.",
     "report": "Redraw the tables, figures and page of a study, or the page of another run, from its folder.",

@@ -42,7 +42,7 @@ def audit(
         counts = f"{count(planned.tasks, 'prompt')}, {count(planned.answers, 'answer')}"
         notes = [Text("which edits can be made depends on the verdicts: expect a few calls more or less")]
         if planned.leaves_out_sent:
-            notes.append(Text("not counted: what the first judge is not sure of and sends on to the second", "yellow"))
+            notes.append(Text("not counted: items that the first judge sends on to the second", "yellow"))
         about = (judge, f"{counts}, schemes: {', '.join(planned.schemes)}")
         show_estimate(planned, about, notes=notes, json=json)
         return 0
@@ -123,7 +123,7 @@ def print_findings(result: AuditResult, console: Console) -> None:
         console.print(Text.assemble(f"{line.scheme}: would pay for padding: ", answer), soft_wrap=True)
         print_hanging(console, Text("  "), Text(line.because))
         found = forecasts[line.scheme]
-        ties = "no prompt has two answers of known reward, so ties are not known"
+        ties = "no prompt has two answers with known rewards, so ties are not known"
         if found.tied is not None and found.levels is not None:
             number = count(found.groups, "group")
             ties = f"{found.tied:.0%} of {number} tied, {found.levels:.1f} distinct rewards in a group"
@@ -163,7 +163,7 @@ def _make_effect_table(result: AuditResult, schemes: Sequence[str]) -> Table:
 def print_hack(result: AuditResult, console: Console) -> None:
     """The shortest hack that earns more than the answer, or else the shortest, spelled out."""
     if not result.hacks_sought:
-        console.print("hack: not looked for, because too many verdicts on the answers are unknown")
+        console.print("hack: not searched for, because too many verdicts on the answers are unknown")
         return
     claims = f"{result.hacks_claimed:,} promised by single phrases, each judged as a whole"
     if not result.hacks:

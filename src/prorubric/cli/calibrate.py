@@ -23,7 +23,7 @@ flatten(CalibrateConfig)
 
 
 def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
-    """Compare a judge with people on statements and pairs of answers that people have labelled."""
+    """Compare a judge with people on labelled statements and pairs of answers."""
     result = calibrate_judge(read_http(config))
     code = 1 if result.unknown or result.unknown_votes else 0
     if json:
@@ -37,7 +37,7 @@ def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: 
         items = f"{count(result.items, 'item')} labelled by {people}; {unknown:,} without a verdict"
         print_line(console, f"{judge} on {items}")
         said, labelled = (show_figure(share, ".0%") for share in (result.said_true, result.labelled_true))
-        console.print(f"says true of {said}, people of {labelled}")
+        console.print(f"says true for {said}, people for {labelled}")
         rows = {"judge against each label": result.judge_agreement, "people against each other": result.human_agreement}
         for tag, both in result.by_tag.items():
             rows |= {f"{tag}: judge": both["judge"], f"{tag}: people": both["human"]}

@@ -92,7 +92,7 @@ def _print_result(result: CompileResult, console: Console) -> None:
             shown = ", ".join(f"{number:,} x {name}" for name, number in counts.items())
             print_line(console, f"{title}: {shown}", style)
     if result.failures:
-        console.print("the same command with --overwrite asks again for what got no reply, and for nothing else")
+        console.print("run the same command with --overwrite to ask again only for what got no reply")
     if result.calls:
         print_calls(result, console)
     for name, path in result.files.items():

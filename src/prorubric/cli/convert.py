@@ -32,7 +32,7 @@ def convert(
         if out is not None and out.suffix not in (".yaml", ".yml"):
             raise ConfigError(f"{out}: --suggest writes a mapping; give a name that ends in .yaml")
         if out is not None and out.exists() and not config.overwrite:
-            raise ConfigError(f"{out}: exists already; choose another name or pass --overwrite")
+            raise ConfigError(f"{out}: already exists; choose another name or pass --overwrite")
         found = suggest_mapping(Path(config.tasks))
         if out is not None:
             with open_whole(out) as stream:
@@ -59,10 +59,10 @@ def _print_result(result: ConvertResult, console: Console) -> None:
 
 def _render(found: Suggestion) -> str:
     """The mapping; with what the rows hold as comments if something could not be decided."""
-    comments = [f"{found.note}; the rows hold:"] if found.note else []
+    comments = [f"{found.note}; the rows contain:"] if found.note else []
     comments += [f"  {place}: {held}" for place, held in found.places.items()] if found.note else []
     if found.fields["prompt"] == "=":
-        comments.append("write the prompt after the =, or the path of one instead")
+        comments.append("write the prompt after the =, or give its path")
     if "criteria" not in found.fields:
         comments += ["write the path of the criteria here, and of their parts:", "criteria:", "text:", "weight:"]
     text: str = yaml.safe_dump(found.fields, sort_keys=False, allow_unicode=True, width=100)

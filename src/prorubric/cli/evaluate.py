@@ -47,7 +47,7 @@ def evaluate(
     config: Annotated[EvaluateConfig, Parameter(name="*")] = _USUAL,
     *,
     dry_run: DryRun = False,
-    list: Annotated[bool, Parameter(help="List the benchmarks and where their files are looked for.")] = False,  # noqa: A002 - the name of the option
+    list: Annotated[bool, Parameter(help="List the benchmarks and where their files are expected.")] = False,  # noqa: A002 - the name of the option
     json: JsonFlag = False,
 ) -> int:
     """Compare policies on benchmarks, with paired statistics."""
@@ -113,7 +113,7 @@ def _print_result(result: EvaluationResult, console: Console) -> None:
         print_line(console, f"unfinished {part.stage}: {count(part.open, 'answer')} open:", "red")
         for reason, number in part.reasons.items():
             print_line(console, f"  {number:,} x {reason}")
-        print_line(console, "  the same command makes these calls again, and no others")
+        print_line(console, "  run the same command again to make only these calls")
     for judge in (judge for judge in result.judges if describe_judge(judge) != judge):
         print_line(console, f"judge: {describe_judge(judge)}")
     if result.comparisons is not None:
@@ -152,7 +152,7 @@ def _print_table(table: Table, console: Console) -> None:
             interval = "–" if one.low is None or one.high is None else f"{one.low:+.1f} … {one.high:+.1f}"
             name = literal(f"{one.first} − {one.second}")
             if one.could_flip:
-                name.append(" (unknowns could turn it)", "yellow")
+                name.append(" (unknown verdicts could flip it)", "yellow")
             p, least = show_figure(one.p_holm, ".3f"), show_figure(one.smallest_found, ".1f")
             shown.add_row(name, show_figure(one.mean, "+.1f"), interval, p, least)
         console.print(shown)

@@ -100,7 +100,7 @@ def _print_faults(result: JudgeResult, console: Console) -> None:
         if len(reasons) > _SHOWN_REASONS:
             console.print(f"  and {count(len(reasons) - _SHOWN_REASONS, 'more reason')}, in summary.json")
         if result.failed_calls:
-            console.print("  the same command again makes the calls that failed, and no others")
+            console.print("  run the same command again to repeat only the failed calls")
         # If every vote was read, what is unknown is a tie, and asking again would not change it.
         elif (
             result.reasks is not None
@@ -108,7 +108,7 @@ def _print_faults(result: JudgeResult, console: Console) -> None:
             and (result.agreement is None or result.unknown_votes)
         ):
             more = f"--reasks {result.reasks + 1}"
-            console.print(f"  the same command with {more} asks once more for these, and no others")
+            console.print(f"  run the same command with {more} to ask again only for these")
     for reject in result.rejects:
         print_line(console, f"rejected {reject}", "red")
     if result.rejected > len(result.rejects):

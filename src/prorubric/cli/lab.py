@@ -71,7 +71,7 @@ def read(config: Annotated[ReadConfig, Parameter(name="*")] = _READ, *, json: Js
 
 @lab.command
 def mini(config: Annotated[MiniConfig, Parameter(name="*")] = _MINI, *, json: JsonFlag = False) -> int:
-    """Write what a small language model needs to be trained in a world: tasks, demonstrations, recipes."""
+    """Write the tasks, demonstrations and recipes for training a small language model in a world."""
     show_result(make_mini_files(config), print_files, json=json)
     return 0
 

@@ -31,7 +31,7 @@ _MEANING = {
     "contradiction": "criteria that cannot both be met",
     "polarity": "text and sign point in opposite directions",
     "duplicate": "the same criterion twice",
-    "other-points": "the same criterion twice, with other points",
+    "other-points": "the same criterion twice, with different points",
     "near-duplicate": "criteria that say nearly the same",
     "outlier": "a weight far from the others",
     "no-positive-weight": "nothing is asked for, only forbidden",
@@ -46,7 +46,7 @@ LintConfig.__annotations__["run"] = Annotated[Path | None, Parameter(name="--wit
 
 
 def lint(config: Annotated[LintConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:
-    """Check a file of rubrics before spending a token."""
+    """Check a rubric file without calling a model."""
     result = lint_tasks(config)
     code = 0 if result.passed else 1
     if json:

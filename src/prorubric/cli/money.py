@@ -79,7 +79,7 @@ def show_estimate(
 
 
 def print_calls(result: RunResult, console: Console) -> None:
-    """What was asked, what did not have to be, what it cost, and why the run stopped early."""
+    """Calls made, replies reused, the cost, and why the run stopped early."""
     if result.stopped:
         print_line(console, f"stopped: {result.stopped}; the same command with a larger budget continues", "yellow")
     failed = f"{sum(result.failed_calls.values()):,} failed, {count(result.retries, 'retry')}"
@@ -88,7 +88,7 @@ def print_calls(result: RunResult, console: Console) -> None:
     if result.damaged:
         print_line(console, f"damaged in the journal and asked for again: {result.damaged:,}", "yellow")
     for model, names in result.not_taken.items():
-        print_line(console, f"{model} does not take {', '.join(names)}; its requests went without", "yellow")
+        print_line(console, f"{model} does not take {', '.join(names)}; its requests were sent without", "yellow")
     if result.prompt_tokens or result.unmetered:
         tokens = f"{result.prompt_tokens:,} + {result.completion_tokens:,} tokens"
         print_line(console, f"{tokens}, {_show_cost(result.cost, result.unmetered)}")
@@ -100,7 +100,7 @@ def _describe_cached(cached: int, repeated: int) -> str:
 
 
 def _show_cost(cost: float | None, unmetered: int = 0) -> str:
-    """A cost, or why there is none and what to do."""
+    """A cost, or why it is unknown and what to do about it."""
     if cost is not None:
         return f"about {_dollars(cost)}"
     if unmetered:

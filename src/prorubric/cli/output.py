@@ -42,7 +42,7 @@ def make_console(plain_width: int = _PLAIN_WIDTH) -> Console:
 
 
 def literal(text: str, style: str = "") -> Text:
-    """Foreign text exactly as it is, on one line; what cannot be printed is shown by its code."""
+    """Untrusted text unchanged, on one line; characters that cannot be printed are shown by their code."""
     return Text(_visible(text), style)
 
 

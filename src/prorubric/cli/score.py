@@ -11,7 +11,7 @@ from prorubric.text.show import count
 from prorubric.verbs.cascade import replay_cascade
 from prorubric.verbs.score import ScoreConfig, score_run
 
-_CASCADE = "Run of a dearer judge on the same responses: show what a cascade of the two would send on to it."
+_CASCADE = "Run of a more expensive judge on the same responses: show what a cascade would send on to it."
 
 
 def score(

@@ -33,7 +33,7 @@ def train(
     *,
     set: Annotated[tuple[str, ...], _SET] = (),  # noqa: A002 - the name of the option
     only: Annotated[tuple[str, ...], _ONLY] = (),
-    dry_run: Annotated[bool, Parameter(help="Only plan: runs, judge calls, money, memory, time, commands.")] = False,
+    dry_run: Annotated[bool, Parameter(help="Only plan: runs, judge calls, cost, memory, time, commands.")] = False,
     list: Annotated[bool, Parameter(help="List the methods.")] = False,  # noqa: A002 - the name of the option
     show: Annotated[str | None, Parameter(help="Show all settings of a method.")] = None,
     json: JsonFlag = False,
@@ -101,9 +101,7 @@ def print_plan(plan: Plan, console: Console) -> None:
         sizes = ("–", "–") if found is None else (f"{found.gigabytes:,.0f}", f"{found.hours:,.1f}")
         table.add_row(run.name, f"{run.steps:,}", f"{run.calls:,}", f"{run.validation_calls:,}", *sizes)
     console.print(table)
-    how = (
-        "exact, unless replies have to be asked for again" if plan.is_exact else "the second judge is asked if need be"
-    )
+    how = "exact, unless replies have to be asked for again" if plan.is_exact else "the second judge is asked if needed"
     print_line(console, f"{'' if plan.is_exact else 'at most '}{count(plan.calls, 'judge call')} in all ({how})")
     for name, money in (("short", plan.low), ("usual", plan.usual), ("longest", plan.high)):
         tokens = f"{money.prompt_tokens / 1e6:,.1f} M tokens in, {money.completion_tokens / 1e6:,.1f} M out"

@@ -1,4 +1,4 @@
-"""What is to be known of the judges and the judged of a run, printed the same way by every verb."""
+"""Agreement of judges and notes on the responses of a run, printed the same way by every verb."""
 
 from collections.abc import Mapping
 

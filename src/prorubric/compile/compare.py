@@ -141,7 +141,7 @@ def compare_tasks(path_a: Path, path_b: Path) -> CompareTasksResult:
     outlines: dict[str, Outline | None] = {}
     for task in b.read():
         if task.id in outlines:
-            leave_out(task, "the id comes again in B; the first was used")
+            leave_out(task, "the id appears again in B; the first was used")
         else:
             outlines[task.id] = outline_task(task)
     agreement: list[float] = []
@@ -152,7 +152,7 @@ def compare_tasks(path_a: Path, path_b: Path) -> CompareTasksResult:
         if not is_known:
             only_in_a += 1
         elif other is None:
-            leave_out(task, "the id comes again in A; the first was used")
+            leave_out(task, "the id appears again in A; the first was used")
         elif mine.rubric != other.rubric:
             leave_out(task, "the rubrics differ")
         elif mine.figures is None or other.figures is None:

@@ -62,7 +62,7 @@ class GeneratorConfig:
     prompt_file: Path | None = None
     """Your own prompt instead of the built-in one, with the same sections."""
     reasks: Annotated[int, Field(ge=0, le=2)] = 2
-    """How often the generator is asked again, with the faults of its last reply."""
+    """How many times to ask the generator again, with the faults of its last reply."""
     max_tokens: Annotated[int, Field(ge=1)] = 3000
     """Longest reply in tokens."""
     text_checks: Annotated[tuple[TextCheck, ...], BeforeValidator(split_commas)] = TEXT_CHECKS
@@ -70,7 +70,7 @@ class GeneratorConfig:
     retry_on_text: bool = True
     """Also ask again when only the text is at fault; otherwise report such faults and keep the draft."""
     repaired: Literal["keep", "exclude"] = "keep"
-    """What to do with a task whose draft had to be repaired."""
+    """Keep or exclude a task whose draft had to be repaired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class Compiler:
         )
 
     def _repair(self, candidate: _Candidate, n: int) -> _Candidate | Fault:
-        """A candidate whose structure is right or was put right, or why it cannot be."""
+        """A candidate whose structure is right or was repaired, or why it cannot be."""
         if not candidate.structure:
             return candidate
         if counts_from_zero(candidate.draft, n) and not is_whole_from_zero(candidate.draft, n):

@@ -60,7 +60,7 @@ class CompileOutputs:
             if path.is_dir():
                 raise ConfigError(f"{path}: is a folder; name a file")
             if name != "journal" and path.exists() and not may_replace:
-                raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
+                raise ConfigError(f"{path}: already exists; choose another name or pass --overwrite")
 
     @contextmanager
     def claim(self, source: str, overwrite: bool) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 One call for each dimension. A reply counts only if it is one JSON object with true or false for every criterion of the
 dimension and a list of those that are contradicted. Anything else, and a call without a reply, leaves the dimension
-*not verified*, with the reason: it is never taken for fine.
+*not verified*, with the reason.
 """
 
 import hashlib

@@ -1,1 +1,1 @@
-"""Rubric files of every origin become tasks; what cannot be read is a reject with its reason."""
+"""Turn rubric files of any format into tasks; rows that cannot be read become rejects with a reason."""

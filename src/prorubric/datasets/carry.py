@@ -1,4 +1,4 @@
-"""A task inside a row of a foreign form: what the form has no place for travels as JSON text.
+"""A task inside a row of another format: anything without a field there is stored as JSON text.
 
 As objects, readers that give every column a type (parquet, `datasets`) would fill it up with the keys of other rows.
 What a row holds twice, because the foreign reader looks in another place, has to agree, or the row is refused.

@@ -1,7 +1,7 @@
 """`export_tasks`: tasks into a file that another tool reads; `load_tasks` gives the same tasks back.
 
-The forms are those of the sources that can render a task. A task that a file cannot hold is refused by its name, and
-then no file appears: nothing is left out or changed to make it fit.
+The forms are those of the sources that can render a task. If a file cannot hold a task, the error names it and nothing
+is written: tasks are never changed to make them fit.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Rubrics in prose: one text with an item to a line, numbered or not, and with its points in it or not."""
+"""Rubrics in prose: one text with one item per line, with or without numbers and points."""
 
 import re
 from itertools import pairwise
@@ -34,7 +34,7 @@ def split_listed(text: str) -> list[tuple[str, float]]:
     if not marks:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
-            raise RubricError("the rubric is text without items", shorten(repr(text)), remedy="give one item a line")
+            raise RubricError("the rubric is text without items", shorten(repr(text)), remedy="give one item per line")
         return _take_points([_weigh_listed(line, None) for line in lines])
     ends = [after.start() for _, after in pairwise(marks)] + [len(text)]
     items = []

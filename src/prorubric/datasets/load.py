@@ -32,7 +32,7 @@ from prorubric.text.show import shorten
 Subset = Literal["all", "consensus", "example"]
 OnReject = Callable[[Reject], None]
 
-TAKEN_ID = "the id is taken already"
+TAKEN_ID = "the id is already taken"
 """The kind of a reject whose id an earlier task has."""
 
 _ROWS_TO_RECOGNISE = 20
@@ -52,7 +52,7 @@ class TaskOptions:
     subset: Subset = "all"
     """HealthBench: only the physician-consensus criteria, or only the others."""
     split: str = "train"
-    """The split of a dataset on the hub."""
+    """Split of a dataset on the hub."""
     tiers: bool = False
     """RaR: the paper's weight for each tier (1, 0.7, 0.3, -0.9) instead of the file's."""
     strict: bool = False
@@ -100,7 +100,7 @@ class Stream(Generic[RecordT]):
     """That row."""
     loaded: int = 0
     skipped: int = 0
-    """Rows that are fine and hold nothing of the chosen subset."""
+    """Valid rows without a criterion of the chosen subset."""
     rejects: list[Reject] = field(default_factory=list)
     """What could not be read; stays empty if `on_reject` takes the rejects."""
     _taken: set[bytes] = field(default_factory=set)

@@ -98,12 +98,12 @@ class MappedSource:
         return make_meta(rest | kept)
 
     def list_answers(self, row: Mapping[str, Any], task: Task) -> Iterator["Answer"]:
-        """The answers that a row carries, each with what a judge and people said of every criterion."""
+        """The answers in a row, each with a judge's verdicts and people's labels on every criterion."""
         mapping = self.mapping
         entries = _list_entries(row, self._parts) if mapping.verdict or mapping.label else []
 
         def list_said(path: str | None, key: str | None) -> list[Any]:
-            """What was said of each criterion; if there are several answers, of the one with this key."""
+            """The values for each criterion; if there are several answers, for the one with this key."""
             found = [_find(*_resolve(path, entry, row)) for entry in entries] if path else []
             return [
                 next((one.value for one in said if not one.keys or key is None or one.keys[-1] == key), None)
@@ -192,9 +192,9 @@ class Answer:
     text: str
     model: str | None
     verdicts: list[Any]
-    """What a judge said of each criterion, as the row has it."""
+    """A judge's verdict on each criterion, as given in the row."""
     labels: list[Any]
-    """What people said of each criterion, as the row has it: one value, or a list of them."""
+    """People's labels on each criterion, as given in the row: one value, or a list of them."""
 
 
 @dataclass(frozen=True, slots=True)

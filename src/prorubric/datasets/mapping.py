@@ -64,7 +64,7 @@ def _refuse_unknown(value: Any, known: Collection[str]) -> None:
 
 
 class CriteriaAt(Record):
-    """One place with criteria; what it says of them replaces what the mapping says of all."""
+    """One place with criteria; its settings override those of the mapping."""
 
     at: str
     text: _Paths | None = None
@@ -89,29 +89,29 @@ def _list_places(value: Any) -> Any:
 
 
 class RowMapping(Record):
-    """Where a row has what a task needs."""
+    """Where the parts of a task are in a row."""
 
     rows: str | None = None
-    """Where the file has its rows, if it is one object that holds them: a list, or an object by name (its `key`)."""
+    """Where the rows are, if the file is one object: a list, or an object by name (its `key`)."""
 
     prompt: _Paths
     """The prompt: text or messages; several are joined, with an empty line between them."""
     system: str | None = None
     """Text that becomes a system message in front of the prompt."""
     criteria: Annotated[tuple[CriteriaAt, ...], BeforeValidator(_list_places), Field(min_length=1)]
-    """The criteria: a list, lists or criteria by name (`rubric.*`), or text with one item to a line; or several."""
+    """The criteria: a list, lists or criteria by name (`rubric.*`), or text with one item per line; or several."""
     split_at: Annotated[str, Field(min_length=1)] | None = None
-    """What separates the criteria in a text that holds several, such as `;`."""
+    """Separator of the criteria in a text with several, such as `;`."""
     text: _Paths = (".",)
     """The parts of a criterion's text, joined by a colon."""
     weight: _Paths = ()
     """The weight; several numbers are multiplied, without one each criterion weighs 1. `weight?` may be missing."""
     words: _Words = Field(default_factory=dict)
-    """What words that stand for a weight are worth."""
+    """Weights of words, such as `high: 3`."""
     shares: bool = False
-    """Siblings share the weight of what they belong to, so the weights of a task add up to 1."""
+    """Siblings share the weight of their parent, so the weights of a task add up to 1."""
     children: str | None = None
-    """In a tree of criteria, the field with what a node consists of; its leaves are the criteria."""
+    """In a tree of criteria, the field with the children of a node; the leaves are the criteria."""
     polarity: _Polarity = "sign"
     """What makes a criterion a behaviour to avoid: a negative weight, its wording, a field; `negative`: all are."""
     group: str | None = None
@@ -131,15 +131,15 @@ class RowMapping(Record):
     meta: _Paths = ()
     """Fields of the row that are kept in `meta` and not counted as unused."""
     response: _Paths = ()
-    """Answers that the row carries, for `convert --responses`; what `*` stands for names their model."""
+    """Answers in the row, for `convert --responses`; what `*` matches is the name of the model."""
     verdict: str | None = None
-    """What a judge said of a criterion, for `convert --verdicts`; with several answers, by the same `*`."""
+    """A judge's verdict on a criterion, for `convert --verdicts`; with several answers, by the same `*`."""
     label: str | None = None
-    """What people said of a criterion, one or a list, for `convert --labels`; with several answers, by the same `*`."""
+    """People's labels on a criterion, one or a list, for `convert --labels`; with several answers, by the same `*`."""
     drop: _Paths = ()
     """Fields of the row, or of a criterion, that are left out on purpose."""
     fits: _Paths = ()
-    """Paths that a row must have for this mapping to be chosen by itself."""
+    """Paths that a row must have for this mapping to be chosen automatically."""
 
     @model_validator(mode="before")
     @classmethod

@@ -39,7 +39,7 @@ _ENTAILED = {"entailment": True, "neutral": False, "contradiction": False}
 
 @dataclass(frozen=True, slots=True)
 class LabelledItem:
-    """A statement about a response, with what each person said of it."""
+    """A statement about a response, with each person's label."""
 
     messages: tuple[Message, ...]
     """The conversation that the response replies to; empty if none was recorded."""

@@ -31,7 +31,7 @@ class Preparation:
     def __post_init__(self) -> None:
         if not 1 <= self.min_criteria <= self.max_criteria:
             wrong = f"criteria from {self.min_criteria} to {self.max_criteria}: no rubric can have that"
-            raise ConfigError(wrong, remedy="give a smallest number from 1 on and a largest that is not below it")
+            raise ConfigError(wrong, remedy="give a minimum of 1 or more and a maximum that is not below it")
 
     def refuse(self, task: Task) -> str | None:
         """Why this task is left out, or None."""

@@ -46,7 +46,7 @@ def parse_response(row: Mapping[str, Any], seen: Counter[str]) -> Response:
     turns = None if is_text else parse_transcript(unwrap_json(row[keys["messages"]]))
     if turns is not None and not any(turn.role == "assistant" for turn in turns):
         remedy = "add its turns, or give the answer as response"
-        raise RubricError("the transcript has no turn of the assistant", f"in {keys['messages']}", remedy=remedy)
+        raise RubricError("the transcript has no assistant turn", f"in {keys['messages']}", remedy=remedy)
     response = Response(
         task_id=task_id,
         text=row[keys["response"]] if is_text else None,

@@ -1,4 +1,4 @@
-"""The answers of every policy: asked for, or read from a file, and all there before a judge sees the first of them."""
+"""The answers of every policy, sampled or read from a file; all are collected before a judge sees the first one."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ class AnswerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One answer that has to be asked for."""
+    """One answer to ask for."""
 
     key: AnswerKey
     messages: tuple[Message, ...]

@@ -1,4 +1,4 @@
-"""`compare_scores`: who is better, by how much, over what, and whether another judge would agree.
+"""`compare_scores`: which policy is better, by how much, on which items, and whether another judge would agree.
 
 Pure arithmetic over rows. Values come in as a benchmark counts them and leave in points (× 100). An item counts in a
 table only if every policy has a value for it under that judge; what kept the others out is counted. Nothing is clipped

@@ -38,7 +38,7 @@ class Case:
     other: PolicyAnswer | None = None
     """The answer of the baseline, or of the policy that it is compared with."""
     repeat: int = 0
-    """1 if it is judged a second time, to see whether the judge repeats itself."""
+    """1 if it is judged a second time, to measure the consistency of the judge."""
 
 
 @dataclass(frozen=True, slots=True)

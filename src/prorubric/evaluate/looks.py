@@ -78,7 +78,7 @@ class TrainingRun:
         for look in self.looks:
             if look.step == 0:
                 return look
-        raise ConfigError(f"{self.name} has no look at step 0; validate the untrained policy first")
+        raise ConfigError(f"{self.name} has no validation at step 0; validate the untrained policy first")
 
 
 def load_run(folder: Path, method: str, seed: int) -> TrainingRun:
@@ -106,7 +106,7 @@ def _load_answers(folder: Path) -> tuple[JudgedAnswer, ...]:
     verdicts, second = said
     for task_id, sample in (*scores, *verdicts, *second):
         if (task_id, sample) not in answers:
-            raise SourceError(f"{folder}: {task_id!r}, sample {sample}, was judged and is not in {ANSWERS}")
+            raise SourceError(f"{folder}: {task_id!r}, sample {sample}, was judged but is not in {ANSWERS}")
     found = []
     for key, answer in answers.items():
         own = {name: score.value for name, score in scores[key].scores.items()} if key in scores else {}
@@ -129,6 +129,6 @@ def _by_answer(rows: Iterable[RowT], path: Path) -> dict[tuple[str, int], RowT]:
     for row in rows:
         key = (row.task_id, row.sample)
         if key in found:
-            raise SourceError(f"{path}: {row.task_id!r}, sample {row.sample}, comes twice; keep one")
+            raise SourceError(f"{path}: {row.task_id!r}, sample {row.sample}, appears twice; keep one")
         found[key] = row
     return found

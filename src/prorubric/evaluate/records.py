@@ -52,17 +52,17 @@ class Sampling:
     temperature: Annotated[float, Field(ge=0)] = 0.7
     """Temperature of the policies."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Nucleus of the policies."""
+    """Top-p of the policies."""
     top_k: Annotated[int, Field(ge=1)] | None = 20
-    """Most likely tokens that the policies choose from."""
+    """Top-k of the policies."""
     min_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Smallest probability of a token, relative to the likeliest."""
+    """Min-p of the policies: smallest probability of a token, relative to the likeliest."""
     max_tokens: Annotated[int, Field(ge=1)] = 8192
-    """Longest answer."""
+    """Maximum length of an answer, in tokens."""
     seed: int | None = None
-    """Seed that is sent to the policies' endpoints."""
+    """Seed to send to the policies' endpoints."""
     thinking: bool = False
-    """Let the policies think before they answer; what they think is not judged."""
+    """Let the policies think before they answer; their thinking is not judged."""
 
 
 class PolicyAnswer(Record):
@@ -136,7 +136,7 @@ class DataFile:
     """A file of a benchmark."""
 
     name: str
-    """Where it is looked for below the data folder."""
+    """Where it is expected below the data folder."""
     rows: int
     """Of the published file; 0 if it is not known."""
     licence: str

@@ -391,7 +391,7 @@ def t_quantile(freedom: int, inside: float = 0.95) -> float:
     For whole degrees of freedom the share is a finite sum in the angle whose tangent is t/√freedom.
     """
     if freedom < 1:
-        raise RubricError(f"{freedom} degrees of freedom; an interval over seeds needs two seeds at least")
+        raise RubricError(f"{freedom} degrees of freedom; an interval over seeds needs at least two seeds")
     odd = freedom % 2
     steps = np.arange(2 if odd else 1, freedom - 1, 2)
     factors = np.cumprod(np.concatenate([[1.0], steps / (steps + 1)]))
@@ -442,7 +442,7 @@ def _list_clusters(items: Sequence[ItemT], clusters: Mapping[ItemT, Cluster]) ->
 def _check_table(values: Floats) -> tuple[int, int]:
     if values.ndim != 2 or min(values.shape) < 2 or np.isnan(values).any():
         raise RubricError(
-            f"a table of shape {values.shape}; give seeds × items, two of each at least, with every value known"
+            f"a table of shape {values.shape}; give seeds × items, at least two of each, with every value known"
         )
     return values.shape[0], values.shape[1]
 

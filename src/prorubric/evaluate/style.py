@@ -125,4 +125,4 @@ def _fit(places: _Array, won: _Array, weights: _Array, differences: _Array) -> t
         strengths, coefficients = strengths + move, coefficients + step
         if max(np.abs(move).max(), np.abs(step).max()) < 1e-9:
             return strengths, coefficients
-    raise RubricError(f"the fit did not settle in {_MOST_STEPS} steps; are there enough questions for each model?")
+    raise RubricError(f"the fit did not converge in {_MOST_STEPS} steps; are there enough questions for each model?")

@@ -343,7 +343,7 @@ def _explain(found: TrainingAnalysis, runs: Sequence[_Run]) -> dict[str, str]:
         ("pending", bool(pending and measured), f"{count(pending, 'validation')} not judged yet"),
         ("means", bool(fewer), f"of fewer seeds at some steps: {', '.join(fewer)}"),
         ("rollouts", not found.rollouts, "no rollout has been recorded yet"),
-        ("seeds", len({run.seed for run in runs}) < 2, "one seed says nothing about another training run"),
+        ("seeds", len({run.seed for run in runs}) < 2, "one seed says nothing about other training runs"),
         ("methods", one_method, "one method, so there is nothing to compare"),
     ]
     if measured:

@@ -58,7 +58,7 @@ class Limit(NamedTuple):
     def refuse(self, place: str) -> SourceError:
         """The error for what is larger."""
         most = self.read() >> 20
-        return SourceError(f"{place} is larger than {most:,} MiB; if that is meant, set {self.variable} to more")
+        return SourceError(f"{place} is larger than {most:,} MiB; raise {self.variable} to read it")
 
 
 MAX_LINE = Limit("PRORUBRIC_MAX_LINE_MIB", 64)
@@ -204,7 +204,7 @@ def _read_json(path: Path, stream: IO[bytes]) -> Iterator[Row]:
             return
         if isinstance(error, UnicodeDecodeError):
             raise
-        raise SourceError(f"{path}: not a JSON array ({shorten(str(error))}); one object a line works too") from error
+        raise SourceError(f"{path}: not a JSON array ({shorten(str(error))}); one object per line works too") from error
     try:
         _refuse_repeated_keys(text, value)
     except RowError as error:
@@ -232,7 +232,7 @@ def _refuse_repeated_keys(text: bytes, value: object) -> None:
     def check(pairs: list[tuple[str, Any]]) -> None:
         for key, count in Counter(key for key, _ in pairs).items():
             if count > 1:
-                raise RowError("a key comes twice in one object", show(key), remedy="keep one")
+                raise RowError("a key appears twice in one object", show(key), remedy="keep one")
 
     json.loads(text, object_pairs_hook=check)
 

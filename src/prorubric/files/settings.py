@@ -24,7 +24,7 @@ def read_settings(path: Path, what: str, example: str) -> dict[str, Any]:
             raise SourceError(f"{path}: not readable as toml ({error}); check the text") from None
     rows = list(read_yaml(path, text))
     if len(rows) != 1 or rows[0].value is None:
-        raise SourceError(f"{path}: not a {what}; write one field to a line, for example {example}")
+        raise SourceError(f"{path}: not a {what}; write one field per line, for example {example}")
     return dict(rows[0].value)
 
 

@@ -1,8 +1,8 @@
 """Rows out of yaml: a list of tasks, one task, or several documents.
 
 Only the types of JSON are read. `No`, `12:30`, `007` and `2026-01-02` are text, as their author meant them, and not
-false, 750, 7 and a date; `true`, `null` and plain numbers are what they look like. A key that comes twice and an alias
-are refused: the first would lose a value, the second can make gigabytes out of a few lines.
+false, 750, 7 and a date; `true`, `null` and plain numbers are what they look like. Duplicate keys and aliases are
+refused: the first would lose a value, the second can make gigabytes out of a few lines.
 """
 
 import re
@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             if not isinstance(key, yaml.ScalarNode):
                 raise _refuse("a key is not text; give each value a name", key)
             if key.value in seen:
-                raise _refuse(f"the key {key.value!r} comes twice; keep one", key)
+                raise _refuse(f"the key {key.value!r} appears twice; keep one", key)
             key.tag = "tag:yaml.org,2002:str"
             seen.add(key.value)
         return super().construct_mapping(node, deep)

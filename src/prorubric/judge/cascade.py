@@ -1,6 +1,6 @@
 """What a cascade of two judges does with an item: the first decides if it is sure, and the second decides the rest.
 
-How sure a judge is of a verdict is the probability that it gave for it, or the agreement of its votes. A live run and
+A judge's confidence in a verdict is the probability it gave, or the agreement of its votes. A live run and
 the replay of two stored runs measure it here, so they agree on every item.
 """
 

@@ -1,4 +1,4 @@
-"""The judge: one call a response and reading, and no verdict that the model did not give.
+"""The judge: one call per response and reading, and no verdict that the model did not give.
 
 Items that a reply leaves open are asked about again, and only those, as a fresh draw; what is still open then is
 `Unknown` with its reason. With several votes, all of this is done once for each of them, and the majority counts. A
@@ -57,7 +57,7 @@ _SIDES: dict[tuple[Any, Any], Comparison] = {
 _CANARY_MET = Unknown("the judge called an item true that no answer can meet", kind="canary")
 _CANARY_LEFT_OUT = Unknown("the judge gave no verdict on the item that no answer can meet", kind="canary")
 _UNFOUNDED = Unknown("the judge quotes what the answer does not say", kind="unfounded")
-_SILENT = Unknown("the transcript has no turn of the assistant", kind="no answer")
+_SILENT = Unknown("the transcript has no assistant turn", kind="no answer")
 _CUT = ("length", "content_filter")
 _INDEX = attrgetter("index")
 _NOTES = {"reason": {"type": "string"}, "quote": {"type": "string"}, "turn": {"type": "integer", "minimum": 0}}
@@ -78,47 +78,47 @@ class JudgeConfig:
     show_weights: bool = True
     """Show the judge the weights, as in the paper."""
     max_items: Annotated[int, Field(ge=1)] | None = None
-    """The most items to ask about in one call."""
+    """Maximum number of items in one call."""
     reasons: bool = False
     """Ask for a short reason before each verdict."""
     evidence: bool = False
-    """With reasons: ask for a quotation too, in transcripts also for its turn, and check that it occurs there."""
+    """With reasons: also ask for a quotation (in transcripts, with its turn) and check that it occurs."""
     unfounded: Literal["flag", "unknown"] = "flag"
-    """A verdict whose quotation does not occur in the answer is flagged, or asked for again and else unknown."""
+    """If a quotation does not occur in the answer: flag the verdict, or ask again and then make it unknown."""
     reasks: Annotated[int, Field(ge=0, le=MOST_REASKS)] = 2
-    """How often items without a readable verdict are asked again."""
+    """How many times to ask again about items without a readable verdict."""
     canary: bool = False
-    """Slip in an item that no answer can meet, and void replies that call it true or leave it out."""
+    """Add an item that no answer can meet, and void replies that call it true or leave it out."""
     votes: Annotated[int, Field(ge=1, le=MOST_VOTES)] = 1
-    """How often each item is asked about, as separate draws; the majority counts. Levels and marks are averaged."""
+    """Ask about each item this many times, as separate draws; the majority counts. Levels and marks are averaged."""
     permute: bool = False
-    """Show the items in another order in every vote after the first."""
+    """Show the items in a different order in every vote after the first."""
     min_agreement: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Votes and panels: a verdict with a smaller share of the votes is unknown."""
     cascade: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Two judges: the first decides, and items of which it is less sure than this go on to the second."""
+    """Two judges: items that the first is less sure of than this go to the second."""
     not_applicable: bool = False
     """Let the judge say that an item does not apply to the answer."""
     addressing: Addressing = "flag"
-    """An answer with text addressed to the judge is flagged, gets unknown verdicts without a call, or passes."""
+    """If an answer addresses the judge: flag it, make its verdicts unknown without a call, or ignore it."""
     draws: Annotated[int, Field(ge=1)] = 2
-    """Levels: how many draws are averaged, unless there are more votes."""
+    """Levels: number of draws to average, unless there are more votes."""
     draw_temperature: Annotated[float, Field(ge=0)] = 0.7
-    """The temperature of levels' draws, of votes after the first and of asking again; everything else is greedy."""
+    """Temperature for draws of levels, votes after the first, and re-asks; everything else is greedy."""
     max_tokens: Annotated[int, Field(ge=1)] = 1024
-    """The longest reply."""
+    """Maximum length of a reply, in tokens."""
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """Models that give probabilities: the probability at or above which a verdict is true."""
     unknown_band: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
     """Models that give probabilities: a verdict closer to the threshold than this is unknown."""
     python_checks: bool = False
-    """Let checks call the Python functions that the tasks file names; only for files that you trust."""
+    """Let checks call the Python functions that the tasks file names; only for files you trust."""
     view: View = "last"
     """Show the judge only the last turn of a transcript, or all of it."""
     max_transcript_characters: Annotated[int, Field(ge=1)] | None = 100_000
     """Longer transcripts are cut by whole turns: the first and the most recent ones are kept."""
     prompt_file: Annotated[dict[str, Path], BeforeValidator(_name_prompt)] = field(default_factory=dict)
-    """Your prompt in place of ours; --prompt-file.graded and so on for prompts other than binary."""
+    """Your own prompt instead of the built-in one; --prompt-file.graded and so on for prompts other than binary."""
 
     def __post_init__(self) -> None:
         if self.evidence and not self.reasons:
@@ -421,7 +421,7 @@ class Judge:
         self, rendered: Rendered, schema: dict[str, Any] | None, draw: int, is_sampled: bool, found: Judgement
     ) -> Reply | Failure:
         if self._text is None:
-            raise ConfigError(f"{self.model.name} gives probabilities and no text; use another judge for this")
+            raise ConfigError(f"{self.model.name} gives probabilities but no text; use another judge for this")
         found.calls += 1
         found.prompt_characters += sum(len(message.content) for message in rendered.messages)
         found.shared_characters += rendered.shared_characters
@@ -483,7 +483,7 @@ class Judge:
         if form.from_probability is not None:
             return form.from_probability(probability)
         if abs(probability - threshold) < self.config.unknown_band:
-            reason = f"the probability {probability:.2f} is too near to the threshold {threshold:g}"
+            reason = f"the probability {probability:.2f} is too close to the threshold {threshold:g}"
             return Unknown(reason, kind="too close")
         return probability >= threshold
 

@@ -1,6 +1,6 @@
 """Several judges: a panel, where each judges every response and more than half decide, or a cascade of two.
 
-A call of one judge of a panel that fails is an unknown vote, and the others decide. A judge that cannot be used at all
+If one judge's call in a panel fails, its vote is unknown and the others decide. A judge that cannot be used at all
 is not asked again, and its votes are unknown; the error is raised once no judge is left. In a cascade it is raised at
 once, because nothing can replace it.
 """
@@ -34,7 +34,7 @@ def _check_judges(judge: str | tuple[str, ...]) -> str | tuple[str, ...]:
     """One judge as text, several as a tuple; `ConfigError` if there is none, or one twice."""
     names = list_judges(judge)
     if not names:
-        raise ConfigError("no judge is named; name one, or several with commas between them")
+        raise ConfigError("no judge is named; name one, or several separated by commas")
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"the judge {twice[0]} is named twice; to ask one judge several times, set votes")
     return names if len(names) > 1 else names[0]
@@ -93,13 +93,13 @@ class Cascade(Panel):
         super().__init__(judges)
         if len(self.judges) != 2:
             named = f"{len(self.judges)} {'is' if len(self.judges) == 1 else 'are'} named"
-            raise ConfigError(f"a cascade has two judges, and {named}; name the cheap one first, then the dear one")
+            raise ConfigError(f"a cascade has two judges, and {named}; name the cheap one, then the expensive one")
         self._first, self._second = self.judges.items()
         self._threshold = threshold
         name, first = self._first
         if first.config.votes == 1 and not isinstance(first.model, YesNoModel):
             line = f"a cascade needs to know how sure {name} is of its verdicts, and it gives no probabilities"
-            raise ConfigError(line, remedy="set votes to 3 or more: how far they agree is how sure it is")
+            raise ConfigError(line, remedy="set votes to 3 or more, to use their agreement instead")
 
     async def judge(self, task: Task, response: Answer, reading: str | Reading) -> Judgement:
         """The verdicts of one reading on one response, with those of each judge."""

@@ -1,4 +1,4 @@
-"""Several votes on one item become one verdict: what more than half of the known votes say.
+"""Several votes on one item become one verdict: the majority of the known votes.
 
 A tie is unknown, and so is an item on which fewer than half of the votes are known. Unknown votes count in the
 agreement, which is the share of all votes that say what most of them say.

@@ -82,7 +82,7 @@ def _collapse_is_early(table: _Table) -> tuple[bool, str]:
         if fall <= 0:
             raise _OpenError("additive lost nothing on some seed")
         if 50 not in curve:
-            raise _OpenError("no look at step 50")
+            raise _OpenError("no measurement at step 50")
         early.append((curve[0] - curve[50]) / fall)
     shown = ", ".join(f"{share:.0%}" for share in early)
     return min(early) > 0.5, f"{shown} of the fall by step 50, seed by seed (paper: 62% on its training curve)"

@@ -87,7 +87,7 @@ def find_lab_scheme(name: str) -> LabScheme:
     inner = unwrap_name(base)
     if ":" not in inner and inner not in SCHEMES:
         raise ConfigError(
-            f"the lab knows no scheme {name!r}; known: {', '.join(SCHEMES)}, {LENGTH_MATCHED}, <scheme>-kl-0.01, "
+            f"the lab has no scheme {name!r}; known: {', '.join(SCHEMES)}, {LENGTH_MATCHED}, <scheme>-kl-0.01, "
             "focused(<scheme>), dropout(<scheme>), or your own function as pkg.module:function"
         )
     return LabScheme(name, base, kl=kl)

@@ -1,7 +1,7 @@
 """A model in the folder of a checkpoint, as training leaves it, through transformers: one request at a time.
 
-It is meant for looking at a small policy where it was trained. For many answers of a large one, serve the folder with
-vLLM or SGLang and name the endpoint.
+Use it to look at a small policy where it was trained. For many answers of a large one, serve the folder with vLLM or
+SGLang and name the endpoint.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ class CheckpointModel:
         tokens = tokenizer(shown, return_tensors="pt", add_special_tokens=False).to(model.device)
         length, most = tokens["input_ids"].shape[1], getattr(model.config, "max_position_embeddings", None)
         if most is not None and length >= most:
-            return Failure("reply", f"the prompt has {length} tokens, and the model takes {most}", status=413)
+            return Failure("reply", f"the prompt has {length} tokens, but the model accepts {most}", status=413)
         sampling: dict[str, Any] = {"do_sample": False}
         if request.temperature > 0:
             sampling = {"do_sample": True, "temperature": request.temperature, "top_p": request.top_p}

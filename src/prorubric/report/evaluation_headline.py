@@ -1,4 +1,4 @@
-"""The result of an evaluation in sentences: who is better, by how much, over what, or that it cannot be told."""
+"""The result of an evaluation in sentences: which policy is better, and by how much, or that it is unclear."""
 
 from prorubric.evaluate.compare import AverageDifference, Comparisons, DifferenceResult
 from prorubric.report.evaluation_tables import name_judge
@@ -9,7 +9,7 @@ Ends = tuple[float | None, float | None]
 _WIDTH = 1.96
 _LEVEL = 0.05
 _UNCLEAR = "It is unclear"
-_TURNED = "Verdicts that the judge did not give could turn the sign."
+_TURNED = "Unknown verdicts could flip the sign."
 
 
 def describe_result(found: Comparisons) -> tuple[str, ...]:
@@ -52,4 +52,4 @@ def _judge(
         return f"{told} {_TURNED}" if row.could_flip else told
     better, worse = (row.first, row.second) if mean > 0 else (row.second, row.first)
     told = f"{better} is better than {worse} by {plain(abs(mean))} points {where}{inside}"
-    return f"{told}." if all(clear) else f"{told}, but another training could say otherwise."
+    return f"{told}." if all(clear) else f"{told}, but another training run could say otherwise."

@@ -1,4 +1,4 @@
-"""What became of each dimension of a task, whatever the scheme read: to watch a training by, not to score it."""
+"""Whether each dimension of a task holds, whatever the scheme read: for monitoring a training run, not for scoring."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -60,7 +60,7 @@ class RewardConfig:
     """Judge, or several: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     _: KW_ONLY
     scheme: str = "prorubric"
-    """The scheme that turns verdicts into the score."""
+    """Scheme that turns verdicts into the score."""
     tasks: str | None = None
     """The file of tasks (or a Hugging Face dataset by its id), looked up by id; None if rows carry their task."""
     format: Format = "auto"
@@ -87,7 +87,7 @@ class RewardConfig:
 
     def __post_init__(self) -> None:
         if self.addressing_penalty and self.judging.addressing == "ignore":
-            raise ConfigError("addressing_penalty needs what addressing='ignore' does not look for; use 'flag'")
+            raise ConfigError("addressing_penalty needs detection, which addressing='ignore' turns off; use 'flag'")
 
 
 class RewardParts(Record):
@@ -255,7 +255,7 @@ class RubricReward:
         for one in asked:
             groups[one.request.task.id].append(one.request)
         if alone := next((name for name, group in groups.items() if len(group) == 1), None):
-            line = f"{compared} is about the responses to one prompt together, and this call has only one of them"
+            line = f"{compared} compares the responses to one prompt, but this call has only one of them"
             raise ConfigError(line, remedy="reward all of them in one call", place=f"task {alone!r}")
         number = next(self._steps) if step is None else step
         lengths: dict[str, list[float]] = {}
@@ -281,7 +281,7 @@ class RubricReward:
                 tokens = -1
             if tokens < 0 or isinstance(request.tokens, bool):
                 shown = shorten(repr(request.tokens))
-                raise ConfigError(f"task {task.id!r}: tokens is {shown}; give a whole number from 0 on, or None")
+                raise ConfigError(f"task {task.id!r}: tokens is {shown}; give a whole number of 0 or more, or None")
         charge, penalty = self.config.overlong, 0.0
         if charge is not None and not validation:
             if tokens is None:

@@ -48,7 +48,7 @@ def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise RubricError(f"the key {shorten(repr(key))} comes twice in one object; send it once")
+        raise RubricError(f"the key {shorten(repr(key))} appears twice in one object; send it once")
     return value
 
 

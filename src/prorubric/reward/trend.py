@@ -1,4 +1,4 @@
-"""The alarm: the score that is trained on rises while a curve that should rise with it falls.
+"""The alarm: the training score rises while a curve that should rise with it falls.
 
 A straight line is fitted to each curve over the last `window` recorded steps. The proxy's must rise by `rise` and three
 standard errors, the other's fall by `fall` and five: proxies rise in every training that works, so the fall has to be

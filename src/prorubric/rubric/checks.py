@@ -1,4 +1,4 @@
-"""Checks: what can be said about an answer without a judge, such as its length or whether it is JSON.
+"""Checks: what a program can decide about an answer without a judge, such as its length or whether it is JSON.
 
 A check is an object of rules, all of which must hold: `{"min_words": 50, "max_words": 100}`. A rule that is not known,
 or has a value that it cannot have, is refused on entry. No rule takes long: patterns are RE2's, whose time grows with
@@ -96,7 +96,7 @@ class Check(Record):
         for unit in ("words", "sentences"):
             least, most = getattr(self, f"min_{unit}"), getattr(self, f"max_{unit}")
             if least is not None and most is not None and least > most:
-                raise InvalidValueError("the least is more than the most", f"{least} and {most} {unit}")
+                raise InvalidValueError("the minimum is above the maximum", f"{least} and {most} {unit}")
         return self
 
     @property
@@ -149,7 +149,7 @@ def _call(name: str, answer: str) -> bool | Unknown:
         return Unknown(f"the check {name} raised {type(error).__name__}: {shorten(str(error))}", kind=FAILED)
     if isinstance(said, bool):
         return said
-    return Unknown(f"the check {name} gave {shorten(repr(said))}, and not true or false", kind=FAILED)
+    return Unknown(f"the check {name} gave {shorten(repr(said))}, not true or false", kind=FAILED)
 
 
 def _matches(pattern: str, answer: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is wrong with a checklist, and how hackable its sum is, found before a token is spent.
+"""Problems in a checklist, and how hackable its sum is, found without calling a model.
 
 `lint_task` looks at one task. Each finding names its check, how bad it is, the criteria it is about and what to do.
 An *error* makes the reward wrong (nothing can be judged, or two criteria cannot both be met); a *warning* makes it
@@ -80,7 +80,7 @@ _WHOLE_ANSWER = _FILLER | _NEGATION | load_words("length")
 
 _FAULT_ADDS = "reads as a fault and adds; should the weight be negative?"
 _UNDECIDED = "may describe a mistake or ask to avoid one, so its sign is a guess; reword it"
-_DEMAND_SUBTRACTS = "reads as a demand and subtracts when met; turn one around"
+_DEMAND_SUBTRACTS = "reads as a demand but subtracts when met; reverse one of them"
 
 _Found = tuple[str, tuple[int, ...], str]
 """A check, the criteria it is about, and the message."""
@@ -288,13 +288,13 @@ def _check_weights(rubric: Rubric) -> Iterator[_Found]:
     """No positive weight, or one far from the others."""
     sizes = [abs(weight) for weight in rubric.weights]
     if not any(weight > 0 for weight in rubric.weights):
-        yield "no-positive-weight", (), "no weight is positive, so the sum cannot be normalised; add what is asked for"
+        yield "no-positive-weight", (), "no weight is positive, so the sum cannot be normalised; add a positive one"
     if len(sizes) < 5:
         return
     middle, total = median(sizes), rubric.total_weight
     for position, (weight, size) in enumerate(zip(rubric.weights, sizes, strict=True), 1):
         if size > _OUTLIER_TIMES_MEDIAN * middle or size > _OUTLIER_SHARE * total:
-            message = f"criterion {position} weighs {weight:+g}, the median is {middle:g}; is that meant?"
+            message = f"criterion {position} weighs {weight:+g}, the median is {middle:g}; is that intended?"
             yield "outlier", (position,), message
 
 

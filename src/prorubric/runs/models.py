@@ -1,4 +1,4 @@
-"""The models of a run: each made once, counted under its own name, kept in the journal, and held to the budget."""
+"""The models of a run: each created once, counted under its own name, journaled, and kept within the budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -128,7 +128,7 @@ class Models:
         return self._made[spec]
 
     def open(self, spec: str, journal: Keeper, draw: int = 0) -> AnyModel:
-        """The model with its calls counted, kept in a journal and held to the budget; `draw` asks it afresh."""
+        """The model with its calls counted, journaled and kept within the budget; `draw` asks it afresh."""
         model, usage = self.make(spec), self._gate.usage[spec]
         text: Model | None = None
         if isinstance(model, Model):

@@ -30,7 +30,7 @@ class RunOptions:
     max_calls: Annotated[int, Field(ge=1)] | None = None
     """Stop after this many calls; replies from the journal do not count."""
     max_cost: Annotated[float, Field(gt=0)] | None = None
-    """Stop when this many US dollars are spent; calls that have begun are finished, so it can be a little more."""
+    """Stop when this many US dollars are spent; calls in flight are finished, so it can be slightly more."""
     http: HttpConfig = field(default_factory=HttpConfig)
 
 
@@ -105,7 +105,7 @@ class Run:
 
     @property
     def is_watched(self) -> bool:
-        """True if somebody is shown the progress."""
+        """True if progress is displayed."""
         return self._on_progress is not None
 
     def tell(self, done: int, total: int | None = None, note: str = "") -> None:

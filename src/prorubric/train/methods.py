@@ -53,10 +53,10 @@ class Sft:
     """Answers to train on: a responses file, such as `best.jsonl` of a best-of-n run."""
     epochs: _Positive = 3
     batch: _Positive = 64
-    """Rows of one update; the last short batch of an epoch is left out."""
+    """Rows per update; the last short batch of an epoch is left out."""
     warmup_share: _Share = 0.05
     schedule: Literal["constant", "cosine", "linear"] = "constant"
-    """What the rate does after the warm-up; the paper does not say."""
+    """Schedule of the learning rate after the warm-up; the paper does not state it."""
     row_limit: _Positive = 20_000
     """In tokens, prompt and answer together; longer rows are left out."""
 
@@ -69,7 +69,7 @@ class BestOfN:
     samples: str | None = None
     """Answers of a policy, several to a prompt: a responses file."""
     n: _Positive = 6
-    """Answers to a prompt that take part; more are left out and counted."""
+    """Answers per prompt to consider; more are left out and counted."""
 
 
 @config_record
@@ -79,14 +79,14 @@ class Settings:
     _: KW_ONLY
     kind: Kind = "grpo"
     scheme: str | None = "prorubric"
-    """The scheme of the reward; None where nothing is judged."""
+    """The scheme of the reward; None if nothing is judged."""
     rollouts: _Positive = 300
     prompts: _Positive = 64
-    """In one rollout."""
+    """Prompts per rollout."""
     responses: _Positive = 8
-    """To each prompt."""
+    """Responses per prompt."""
     mini_batch: _Positive = 32
-    """Prompts of one update."""
+    """Prompts per update."""
     rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1e-6
     warmup: Annotated[int, Field(ge=0)] = 10
     """Rollouts until the learning rate is reached; it is constant after that."""

@@ -75,7 +75,7 @@ class ProRubricORM:
             if estimator != "grpo" or scale not in ("none", "batch"):
                 raise ConfigError(
                     f"channels: advantage_estimator is {estimator!r} and scale_rewards is {scale!r}, and ms-swift "
-                    "would not take their sum as it is; use grpo with --scale_rewards none, or batch"
+                    "would not use their sum unchanged; use grpo with --scale_rewards none, or batch"
                 )
         self.args = args
         self.channels = channels

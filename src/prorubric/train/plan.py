@@ -1,4 +1,4 @@
-"""The plan of a recipe: its runs, the rows of each, and what the judge will be asked, before anything is spent.
+"""The plan of a recipe: its runs, their rows, and the calls to the judge, before anything is spent.
 
 Calls are exact: one for every question that the judge has to be asked, if no reply has to be asked for again and no
 two responses are the same. Tokens are an estimate from the prompts of some of the tasks, and a stated length of the
@@ -133,7 +133,7 @@ def plan_training(
     questions = [_count_questions(loaded, run, split, last) for run, last in zip(runs, steps, strict=True)]
     low, usual, high = _price(loaded, runs, list(chain.from_iterable(questions)))
     if loaded.budget is not None and usual.cost is None:
-        line = "a budget is set, and the price of a judge is not known"
+        line = "a budget is set, but the price of a judge is not known"
         raise ConfigError(line, remedy="give prices, as in prices: 0.15,0.60")
     if loaded.budget is not None and usual.cost is not None and usual.cost > loaded.budget:
         line = f"the plan costs about {usual.cost:.2f} $, and the budget is {loaded.budget:g} $"

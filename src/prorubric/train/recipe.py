@@ -1,7 +1,7 @@
-"""A recipe: one file that describes a training, or several that differ in their seed, method or settings.
+"""A recipe: one file that describes a training run, or several that differ in their seed, method or settings.
 
-`method`, `model` and `tasks` are needed, and `judge` where responses are judged. Every field of `Settings` may be given
-as well; what is not given is the method's. `seeds` and `sweep` make several runs of one file.
+`method`, `model` and `tasks` are required, and `judge` if responses are judged. Every field of `Settings` is optional
+and defaults to the method's value. `seeds` and `sweep` make several runs of one file.
 """
 
 import re
@@ -50,7 +50,7 @@ class Validation:
     the tasks' if they come from a separate file and have their own judge, and the four otherwise."""
     scheme: str = "additive"
     limit: _Positive = 300
-    """The most prompts to answer."""
+    """Maximum number of prompts to answer."""
     every: _Positive | None = None
     """Rollouts between two validations; by default those between two checkpoints."""
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -73,7 +73,7 @@ class StopRule:
 
 @config_record
 class Recipe:
-    """A recipe as it is read, apart from the fields of `Settings`."""
+    """A training recipe, apart from the fields of `Settings`."""
 
     method: str
     model: str
@@ -83,7 +83,7 @@ class Recipe:
     judge: Judges | None = None
     format: Format = "auto"
     held_out: Annotated[int, Field(ge=0)] | None = None
-    """How many tasks are left out of training, chosen by seed 42; by default 300 or a tenth (at least one), whichever
+    """Number of tasks to leave out of training, chosen by seed 42; by default 300 or a tenth (at least one), whichever
     is less, and none if `validate` has tasks."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
@@ -94,10 +94,10 @@ class Recipe:
     python: str | None = None
     """The Python of the trainer's environment; by default this one."""
     processes: _Positive = 1
-    """Processes (graphics cards) on each node."""
+    """Processes (GPUs) per node."""
     nodes: _Positive = 1
     per_device: _Positive | None = None
-    """Responses that a process passes through the model at once; by default up to 8, as many as divide an update."""
+    """Responses per process in one forward pass; by default up to 8, as many as divide an update."""
     validate: Annotated[Validation | None, BeforeValidator(read_switch)] = field(default_factory=Validation)
     stop: Annotated[
         StopRule | None, BeforeValidator(lambda value: {"alarm": True} if value == "alarm" else read_switch(value))
@@ -110,7 +110,7 @@ class Recipe:
     sweep: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """Lists of values by field; their product is run."""
     set: dict[Trainer, dict[str, Any]] = field(default_factory=dict)
-    """The trainer's own settings; they win over everything else."""
+    """The trainer's own settings; they override everything else."""
     prices: str | None = None
     """US dollars per million prompt and completion tokens, as in 0.15,0.60, or a JSON file of prices by model."""
     budget: Annotated[float, Field(gt=0)] | None = None

@@ -35,7 +35,7 @@ class Distillation:
     beta: Annotated[float, Field(ge=0, le=1)] = 0.5
     """The teacher's share in the mixture; 0 is KL(teacher‖student), 1 is KL(student‖teacher)."""
     clip: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.05
-    """The most that one token, or one entry of the vocabulary, adds to the loss."""
+    """Maximum that one token, or one entry of the vocabulary, adds to the loss."""
     clip_mode: ClipMode = "token"
     """What is clipped: a token's loss, each entry of the vocabulary before they are added up, or nothing.
 
@@ -44,11 +44,11 @@ class Distillation:
     support: Support = "teacher"
     """The tokens compared: the teacher's or the student's most likely ones, renormalised, or the whole vocabulary."""
     top_k: Annotated[int, Field(ge=1)] = 128
-    """How many most likely tokens those are."""
+    """Number of most likely tokens to compare."""
     teacher: Teacher = "base"
     """The policy before training, a moving average of it, or the policy itself."""
     temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    """Of sampling; the logits of both are divided by it."""
+    """Sampling temperature; the logits of both are divided by it."""
 
 
 def render_teacher_text(task: Task) -> str:

@@ -209,7 +209,7 @@ class Supervisor:
             return state
         reason = state.reason
         if state.state != "failed":  # the child did not say why it ended: the last line of its output may
-            how = f"exit code {code}" if code else "its work not done"
+            how = f"exit code {code}" if code else "its work unfinished"
             how = f"signal {signal.Signals(-code).name}" if code < 0 else how
             lines = (self.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
             last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")

@@ -59,7 +59,7 @@ class TrlReward:
         if channels:
             check_channels(config.scheme)
             if not check_trainer:
-                raise ConfigError("channels: the groups are the trainer's, and check_trainer is off; leave it on")
+                raise ConfigError("channels: groups come from the trainer, but check_trainer is off; leave it on")
         self.reward = RubricReward(config)
         self.check_trainer = check_trainer
         self.channels = channels
@@ -134,7 +134,7 @@ def _check_scaling(trainer: Any) -> None:
     """Refuse a trainer that would not take the sum over channels as the advantage."""
     name = type(trainer).__name__
     if not hasattr(trainer, "scale_rewards"):
-        raise ConfigError(f"channels: {name} does not take advantages as they are; use GRPOTrainer")
+        raise ConfigError(f"channels: {name} does not use advantages unchanged; use GRPOTrainer")
     if trainer.scale_rewards not in ("none", "batch"):
         raise ConfigError(
             f"channels: scale_rewards is {trainer.scale_rewards!r}, and {name} would scale their sum within each group "
@@ -180,7 +180,7 @@ class GrpoScale:
     mini_batch: _Positive | None = None
     rollouts: _Positive | None = None
     per_device: _Positive | None = None
-    """Responses that a process passes through the model at once; by default up to 8, as many as divide an update."""
+    """Responses per process in one forward pass; by default up to 8, as many as divide an update."""
     processes: _Positive | None = None
     """Processes that train together; by default the launcher's number."""
 
@@ -321,7 +321,7 @@ class SecondOpinion:
 
     def __init__(self, config: RewardConfig, every: int) -> None:
         if every < 1:
-            raise ConfigError(f"second_every is {every}; give a number from 1 on")
+            raise ConfigError(f"second_every is {every}; give 1 or more")
         self._reward = RubricReward(replace(config, max_unknown=1.0))
         self._every = every
         self._seen = 0

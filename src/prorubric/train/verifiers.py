@@ -127,7 +127,7 @@ def _make_data(task: Task) -> RubricData:
     if len(turns) == 1 and turns[0].role == "user":
         prompt = turns[0].content
     elif any(message.role == "tool" for message in turns):
-        raise ConfigError(f"task {task.id!r}: a tool's message needs the call that it answers; leave the task out")
+        raise ConfigError(f"task {task.id!r}: a tool message needs the call it answers; leave the task out")
     else:
         roles = ["system" if message.role in _SYSTEM_ROLES else message.role for message in turns]
         prompt = [{"role": role, "content": turn.content} for role, turn in zip(roles, turns, strict=True)]

@@ -218,14 +218,14 @@ class GroupRewardManager:
         self._centred = estimator in _CENTRED
         if estimator == "gdpo":
             raise ConfigError(
-                "algorithm.adv_estimator is gdpo, which has no place for an unknown dimension and counts its marker -1 "
+                "algorithm.adv_estimator is gdpo, which cannot represent an unknown dimension and counts its marker -1 "
                 "as a reward; use channels=True with algorithm.adv_estimator=grpo"
             )
         takes_sums = estimator in ("grpo", "grpo_vectorized")
         if self._rewarder.options.channels and (not takes_sums or algorithm.norm_adv_by_std_in_grpo):
             raise ConfigError(
                 f"channels: algorithm.adv_estimator is {estimator} and norm_adv_by_std_in_grpo "
-                f"{algorithm.norm_adv_by_std_in_grpo}, and verl would not take their sum as it is; set "
+                f"{algorithm.norm_adv_by_std_in_grpo}, and verl would not use their sum unchanged; set "
                 "algorithm.adv_estimator=grpo and algorithm.norm_adv_by_std_in_grpo=False"
             )
         monitor, keep = self._rewarder.options.monitor, self._rewarder.options.keep_rollouts

@@ -90,7 +90,7 @@ def _write_answers(run: TrainRun, folder: Path, tasks: Mapping[str, Task]) -> No
         raise ConfigError(f"{run.name}: sft.data is missing", remedy="name a file of responses, such as best.jsonl")
     answers = [answer for answer in load_responses(data, strict=True) if answer.task_id in tasks]
     if not answers:
-        raise SourceError(f"{data}: no answer is to one of the tasks; check that the ids are the same")
+        raise SourceError(f"{data}: no answer belongs to any of the tasks; check that the ids are the same")
     answers.sort(key=lambda it: hashlib.sha256(f"{run.seed}/{it.task_id}/{it.sample}".encode()).digest())
     with open_rows(folder / ROWS, _ANSWERS) as write:
         for answer in answers:

@@ -84,9 +84,9 @@ def check_run(run: TrainRun) -> None:
     """Refuse, in one line, a run that verl cannot train."""
     settings, cards = run.settings, run.processes * run.nodes
     if settings.kind == "best-of-n":
-        raise ConfigError(f"{run.name}: best-of-n trains nothing", remedy="it needs no trainer")
+        raise ConfigError(f"{run.name}: best-of-n does not train", remedy="it needs no trainer")
     if settings.kind == "distillation":
-        reason = "verl's teacher sees the prompt of the policy and no rubric"
+        reason = "verl's teacher sees the policy's prompt but not the rubric"
         raise ConfigError(f"{run.name}: {reason}", remedy="use TRL for this method: trainer: trl")
     if run.model.startswith(_OWN_POLICIES):
         remedy = "give a name on the Hugging Face hub or a folder, or use TRL: trainer: trl"
@@ -95,7 +95,7 @@ def check_run(run: TrainRun) -> None:
         return
     if run.validate is not None:
         remedy = "set validate: no, or use TRL: trainer: trl"
-        raise ConfigError(f"{run.name}: verl's SFT trainer samples no answers to validate", remedy=remedy)
+        raise ConfigError(f"{run.name}: verl's SFT trainer does not sample answers to validate", remedy=remedy)
     if settings.sft.schedule not in _SCHEDULES:
         allowed = f"choose {' or '.join(_SCHEDULES)}, or use TRL: trainer: trl"
         raise ConfigError(f"{run.name}: verl has no schedule {settings.sft.schedule}", remedy=allowed)

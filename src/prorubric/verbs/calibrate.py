@@ -39,14 +39,14 @@ class CalibrateConfig:
     """Which labels, which judge, and how it is asked."""
 
     labels: Path
-    """Labels file: jsonl in our form, or one of the formats below."""
+    """Labels file: jsonl in our own format, or one of the formats below."""
     _: KW_ONLY
     judge: Judges
     """Judge, or several, as for a run."""
     format: LabelFormat = "auto"
-    """The form of the labels."""
+    """Format of the labels."""
     journal: Path | None = None
-    """Keep the judge's replies here, so a run that was stopped continues where it was."""
+    """File to keep the judge's replies in, so a stopped run can continue."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     http: HttpConfig = field(default_factory=HttpConfig)
 
@@ -78,7 +78,7 @@ def calibrate_judge(config: CalibrateConfig) -> CalibrateResult:
     """Judge every labelled item and compare."""
     rows = list(load_labels(config.labels, config.format))
     if not rows:
-        raise SourceError(f"{config.labels}: no labels in it; there is nothing to compare with")
+        raise SourceError(f"{config.labels}: no labels found; there is nothing to compare with")
     items = [row for row in rows if isinstance(row, LabelledItem)]
     pairs = [row for row in rows if isinstance(row, LabelledPair)]
     if pairs and (config.judging.votes > 1 or len(list_judges(config.judge)) > 1):

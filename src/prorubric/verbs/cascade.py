@@ -1,8 +1,8 @@
 """`replay_cascade`: what a cascade of two judges would do, from two stored runs on the same responses, without a call.
 
-In a cascade the first judge decides, and only items of which it is unsure go to the second, dearer one. How sure it is
-of a verdict is the probability that it gave for it, or the agreement of its votes. Items that it left unknown go to
-the second judge in any case. Items without a verdict of the second judge are in no share of agreement.
+In a cascade the first judge decides, and only items it is unsure of go to the second, more expensive one. Its
+confidence in a verdict is the probability it gave, or the agreement of its votes. Unknown items always go to the second
+judge. Items without a verdict of the second judge are in no share of agreement.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ class CascadeStep(Record):
     """A cascade with one threshold."""
 
     threshold: float
-    """Items of which the first judge is less sure than this go to the second."""
+    """Items that the first judge is less sure of than this go to the second."""
     sent: int
     share_sent: float
     agreement: float | None

@@ -79,13 +79,13 @@ class CompileConfig(TaskOptions, EngineOptions):
     out: Path | None = None
     """File to write: .jsonl, .json (also .gz, .zst) or .parquet. The same command finishes an interrupted run."""
     generator: str = ""
-    """The generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
+    """Generator: rules (no model), http://host:port/v1#name, gguf:PATH, scripted:FILE, pkg.module:object."""
     verify: str = ""
     """Model that checks every new dimension against its criteria, with one call for each; named as for --generator."""
     verify_strict: bool = False
     """Exclude a task if a dimension still has a fault, or is not verified, after the last retry."""
     group: Group | None = None
-    """Which tasks get new dimensions: by default all, or none if only --transform is given."""
+    """Tasks that get new dimensions: by default all, or none if only --transform is given."""
     texts: Annotated[tuple[TextName, ...], BeforeValidator(split_commas)] = ()
     """Extra texts for the generator to write: k1, rewritten, labels, for the schemes k1, rewritten and weighted;
     required, for licensed, required-first and veto."""
@@ -199,15 +199,15 @@ def make_compile_plan(config: CompileConfig) -> CompilePlan:
         needs_dimensions = any(name in NEEDS_DIMENSIONS for name in transforms)
         group = "missing" if generator and needs_dimensions else "none"
     if group != "none" and not generator:
-        raise ConfigError(f"--generator is missing; name a model, or {RULES} to do without one")
+        raise ConfigError(f"--generator is missing; name a model, or {RULES} to run without one")
     if config.texts and not config.has_model:
         raise ConfigError(f"--texts {','.join(config.texts)} needs a model that writes them; name it with --generator")
     if config.verify and group == "none":
-        raise ConfigError("--verify checks dimensions when they are made, and here none are; leave it or --group out")
+        raise ConfigError("--verify checks new dimensions, but none are made here; leave out --verify or --group")
     if config.verify_strict and not config.verify:
         raise ConfigError("--verify-strict needs a model that verifies; name it with --verify")
     if config.engine == "ray" and not config.models:
-        raise ConfigError("--engine ray spreads the calls to a model, and there is none; leave it out")
+        raise ConfigError("--engine ray spreads the calls to a model, but there is none; leave it out")
     for position, name in enumerate(transforms):
         if conflict := find_conflict(transforms[:position], name):
             order = f"name each once: at most one of {', '.join(DESCRIBING)}, then the others, weighted last"

@@ -43,30 +43,30 @@ class ConvertConfig(TaskOptions):
     """What to convert, into what, and how to prepare it."""
 
     tasks: str
-    """The file to read, or a Hugging Face dataset by its id."""
+    """Rubric file, or the id of a Hugging Face dataset."""
     out: Path | None = None
-    """The file to write: .jsonl, .json (both also .gz, .zst) or .parquet."""
+    """File to write: .jsonl, .json (both also .gz, .zst) or .parquet."""
     _: KW_ONLY
     to: Target = "tasks"
-    """The form of the output: our own, or the rows that verl, TRL or readers of HealthBench take."""
+    """Output format: our own, or rows for verl, TRL or HealthBench tools."""
     prepare: bool = False
     """Keep each prompt once, 5 to 60 criteria, positive total weight."""
     min_criteria: int = _FEWEST
-    """With --prepare: the fewest criteria a task may have."""
+    """With --prepare: minimum number of criteria in a task."""
     max_criteria: int = _MOST
-    """With --prepare: the most criteria a task may have."""
+    """With --prepare: maximum number of criteria in a task."""
     held_out: Annotated[int, Field(ge=0)] = 0
-    """How many prompts to hold out, into a separate file next to the output."""
+    """Number of prompts to hold out, in a separate file next to the output."""
     seed: int = 42
-    """Which prompts are held out."""
+    """Seed that selects the held-out prompts."""
     responses: Path | None = None
-    """Write the answers that the rows carry to this file."""
+    """Write the answers in the rows to this file."""
     verdicts: Path | None = None
-    """Write what a judge said of these answers, as the `verdicts.jsonl` of a run."""
+    """Write a judge's verdicts on these answers to this file, like the `verdicts.jsonl` of a run."""
     labels: Path | None = None
-    """Write what people said of these answers, for calibrate."""
+    """Write people's labels on these answers to this file, for calibrate."""
     overwrite: bool = False
-    """Replace an output that exists."""
+    """Replace an existing output."""
 
 
 class ConvertResult(Record):
@@ -83,7 +83,7 @@ class ConvertResult(Record):
     rejected: dict[str, int]
     """Rows that could not be read, by reason."""
     left_out: dict[str, int]
-    """Tasks that preparation left out, or that hold nothing of the subset, by reason."""
+    """Tasks left out by preparation or without a criterion of the subset, by reason."""
     files: dict[str, str]
     unused: dict[str, int]
     """Fields that were not used and that no judge sees, with the number of rows, or of criteria, that have them."""
@@ -155,12 +155,12 @@ def _name_outputs(config: ConvertConfig) -> dict[str, Path]:
         if path.resolve() == Path(config.tasks).resolve():
             raise ConfigError(f"{path}: the output would replace the input; choose another name")
         if path.exists() and not config.overwrite:
-            raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
+            raise ConfigError(f"{path}: already exists; choose another name or pass --overwrite")
     return outputs
 
 
 class _Answers:
-    """Writes the answers that rows carry, with what a judge and people said of them."""
+    """Writes the answers in rows, with a judge's verdicts and people's labels on them."""
 
     def __init__(self, outputs: dict[str, Path], stream: Stream[Task], stack: ExitStack) -> None:
         wanted, source = [name for name in ANSWER_FILES if name in outputs], stream.source
@@ -208,11 +208,11 @@ class _Answers:
             self.samples[task.id] += len(found)
 
     def check(self) -> None:
-        """Raise if answers were found, and nothing that was said of them."""
+        """Raise if there are answers but no verdicts or labels on them."""
         for name in ("verdicts", "labels"):
             if name in self._write and self.count and not self._said[name]:
                 remedy = f"correct {ANSWER_FILES[name]} in the mapping, or leave --{name} out"
-                raise ConfigError(f"--{name}: the mapping finds none of any answer", remedy=remedy)
+                raise ConfigError(f"--{name}: the mapping finds none for any answer", remedy=remedy)
 
 
 def _finish(

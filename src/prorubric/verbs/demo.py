@@ -39,9 +39,9 @@ class DemoConfig:
 
     _: KW_ONLY
     out: Path = Path("prorubric-demo")
-    """Folder to write. A folder with anything but an earlier demo in it is left alone."""
+    """Folder to write; it must be new, empty or from an earlier demo."""
     judge: str = "lexical"
-    """The judge of the audit: lexical, or a real model such as http://host:port/v1#name."""
+    """Judge for the audit: lexical, or a real model such as http://host:port/v1#name."""
     http: HttpConfig = field(default_factory=HttpConfig)
 
 

@@ -1,7 +1,7 @@
 """`evaluate_policies`: answers, then verdicts, then scores, comparisons and a page, all in one folder.
 
-Every answer is there before a judge is asked. What a stage has paid for is in the journal, so the same command goes on
-where it stopped, and policies, benchmarks and judges can be added to a folder later.
+All answers are collected before a judge is asked. Every reply is in the journal, so the same command continues where it
+stopped, and policies, benchmarks and judges can be added to a folder later.
 """
 
 from collections import Counter, defaultdict
@@ -118,35 +118,34 @@ class EvaluateConfig(EngineOptions):
     policy: Annotated[tuple[Policy, ...], BeforeValidator(read_policies)] = ()
     """NAME=SPEC, once for each policy: a file of answers, an endpoint, gguf:PATH or the folder of a checkpoint."""
     judge: Judges | None = None
-    """Judge, or several: each judges everything by itself."""
+    """Judge, or several: each judges everything independently."""
     data_dir: Path = Path("data")
-    """Folder with the files of the benchmarks."""
+    """Folder with the benchmark files."""
     out: Path = Path("prorubric-evaluate")
-    """Run folder; running the same command again finishes what is missing."""
+    """Run folder; run the same command again to finish what is missing."""
     profile: Literal["shared", "upstream"] = "shared"
-    """Sample every policy in the same way on every benchmark, or by the settings that each benchmark was published
-    with."""
+    """Sample all policies with the same settings, or with each benchmark's published settings."""
     sampling: Sampling = field(default_factory=Sampling)
     samples: Annotated[int, Field(ge=1)] | None = None
-    """Answers to each item; by default as many as the benchmark takes."""
+    """Answers per item; by default the benchmark's own number."""
     limit: Annotated[int, Field(ge=1)] | None = None
     """Use only N items of each benchmark, always the same ones."""
     compare: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_read_compare)] = ()
     """Policies or groups to compare, as in new:old; by default all with the baseline, or all with each other."""
     baseline: str | None = None
-    """The policy that the others are compared with."""
+    """Policy to compare the others with."""
     pairing: Literal["table", "pair"] = "table"
-    """Compare on the items that all policies of a table have, or on those that two of them have."""
+    """Compare on the items that all policies of a table share, or on those that each pair shares."""
     family: Literal["table", "judge"] = "table"
-    """Holm's correction is for the differences of one table, or for all of one judge."""
+    """Apply Holm's correction to the differences of one table, or to all of one judge."""
     repeat_judging: Annotated[int, Field(ge=0)] = 0
-    """Judge this many answers of each benchmark twice, to see whether the judge repeats itself."""
+    """Judge this many answers of each benchmark twice, to measure the consistency of the judge."""
     style_control: bool = False
     """Arena-Hard: also give scores as if all answers had the usual length and markup."""
     resamples: Annotated[int, Field(ge=1)] = 10_000
-    """Bootstrap draws."""
+    """Number of bootstrap draws."""
     only: Literal["answers", "judging", "report"] | None = None
-    """Stop after the answers, or after judging; or only compare and draw again what the folder has."""
+    """Stop after the answers, or after judging; or only redo the report from the folder."""
     inspect_log: bool = False
     """Also write the run as logs for `inspect view`; needs the extra `[eval]`."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)

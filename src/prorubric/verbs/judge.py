@@ -66,7 +66,7 @@ class JudgeRunConfig(TaskOptions, EngineOptions):
     judge: Judges
     """Judge, or several: lexical, http://host:port/v1#name, gguf:PATH, smollm2, scripted:FILE, pkg.module:object."""
     out: Path = Path("prorubric-judge")
-    """Run folder; running the same command again finishes what is missing."""
+    """Run folder; run the same command again to finish what is missing."""
     scheme: str = AUTO
     """Comma-separated schemes, all that the tasks allow, or auto: the sum, and ProRubric if there are dimensions."""
     limit: Annotated[int, Field(ge=1)] | None = None

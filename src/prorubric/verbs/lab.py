@@ -61,7 +61,7 @@ class LabConfig:
     workers: Annotated[int, Field(ge=1, le=256)] = 2
     """Number of worker processes, each with one thread."""
     out: Path = Path("prorubric-lab")
-    """Run folder; running the same command again makes the runs that are missing."""
+    """Run folder; run the same command again to make the missing runs."""
 
     def __post_init__(self) -> None:
         find_world(self.world)
@@ -207,7 +207,7 @@ class MiniConfig:
     demos: Annotated[int, Field(ge=BATCH)] = DEMOS
     """Number of demonstrations."""
     out: Path = Path("prorubric-mini")
-    """Folder of the files."""
+    """Folder to write."""
 
     def __post_init__(self) -> None:
         find_world(self.world)

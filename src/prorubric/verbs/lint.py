@@ -52,28 +52,26 @@ class LintConfig(TaskOptions):
     """What to look at and when to fail."""
 
     tasks: str
-    """The file to read, or a Hugging Face dataset by its id."""
+    """Rubric file, or the id of a Hugging Face dataset."""
     _: KW_ONLY
     fail_on: Literal["error", "warning", "note", "never"] = "error"
-    """The mildest severity that makes the exit code 1. Rows that cannot be read count as errors."""
+    """Lowest severity that makes the exit code 1; rows that cannot be read count as errors."""
     max_compensation: Annotated[float, Field(ge=0, le=1)] | None = None
     """Fail if an answer that misses a task's heaviest criterion can still reach more than this share of the sum."""
     show: Annotated[int, Field(ge=0)] = 5
-    """How many tasks to show in full, worst first."""
+    """Number of tasks to show in full, worst first."""
     out: Path | None = None
     """Write every task's findings to this file (.jsonl, .parquet …)."""
     run: Path | None = None
-    """Run folder of judge, or the verdicts of a training (MonitorConfig.verdicts): they show how often each criterion
-    is met, and whether it tells answers apart."""
+    """Judge run folder, or the verdicts of a training run: show how often criteria are met and how useful they are."""
     scheme: str | None = None
-    """The scheme whose rewards the advantages are of; by default additive, in a training the reward that was given."""
+    """Scheme for the advantages; by default additive, or in a training run the rewards given."""
     group_size: Annotated[int, Field(ge=2)] | None = None
-    """Take advantages within groups of this many samples of a task, in order; by default within all of them, in a
-    training within its own groups."""
+    """Group this many samples of a task for advantages; by default all of them, or a training run's own groups."""
     items: Path | None = None
     """Write the figures of every criterion to this file (.csv)."""
     overwrite: bool = False
-    """Replace a file of --out or --items that exists."""
+    """Replace existing --out and --items files."""
 
 
 class Spread(Record):
@@ -87,12 +85,12 @@ class Spread(Record):
 
 
 class ItemsResult(Record):
-    """What the verdicts of a run say about the criteria."""
+    """Statistics of the criteria over the verdicts of a run."""
 
     run: str
     judge: str
     scheme: str
-    """The scheme whose rewards the advantages are of; empty if they are the rewards of a training."""
+    """Scheme for the advantages; empty if they use the rewards given in a training run."""
     tasks: int
     """Tasks with verdicts."""
     responses: int
@@ -191,7 +189,7 @@ def lint_tasks(config: LintConfig) -> LintResult:
         if path.resolve() == Path(config.tasks).resolve():
             raise ConfigError(f"{path}: the findings would replace the tasks; choose another name")
         if path.is_file() and not config.overwrite:
-            raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
+            raise ConfigError(f"{path}: already exists; choose another name or pass --overwrite")
     if config.run is None and (config.items or config.group_size or config.scheme):
         needs = "--items, --group-size and --scheme are about the verdicts of a run"
         raise ConfigError(f"{needs}; name its folder with --with")
@@ -287,7 +285,7 @@ class _StoredRun:
             self.left_out["tasks without verdicts in the run"] += 1
             return
         if texts != judged_texts or len(texts) != len(rows[0].verdicts[_READING]):
-            self.left_out["tasks with other criteria in the run"] += 1
+            self.left_out["tasks with different criteria in the run"] += 1
             return
         if self.tasks:
             rows.sort(key=attrgetter("sample"))

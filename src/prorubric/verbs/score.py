@@ -45,7 +45,7 @@ class ScoreConfig:
     out: Path | None = None
     """Write the scores of every response to this file (.csv, .jsonl …); the run folder is not changed."""
     overwrite: bool = False
-    """Replace an output that exists."""
+    """Replace an existing output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def score_run(config: ScoreConfig) -> ScoredRun:
         if split_suffix(path, (_CSV, *SUFFIXES)) in {(_CSV, compression) for compression in COMPRESSIONS}:
             raise ConfigError(f"{path}: csv is written without compression; choose another name")
         if path.exists() and not config.overwrite:
-            raise ConfigError(f"{path}: exists already; choose another name or pass --overwrite")
+            raise ConfigError(f"{path}: already exists; choose another name or pass --overwrite")
     tasks = _load_tasks(config.run)
     first = next(iter(read_verdicts(config.run)), None)
     if first is None:

@@ -43,7 +43,7 @@ class ServeConfig(ServerOptions):
     tasks: str | None = None
     """Tasks file, or the id of a Hugging Face dataset; not needed if every request carries its task."""
     scheme: str = "prorubric"
-    """The scheme that turns verdicts into the score."""
+    """Scheme that turns verdicts into the score."""
     format: Format = "auto"
     """Format of the tasks."""
     column: str = "task_id"
@@ -53,7 +53,7 @@ class ServeConfig(ServerOptions):
     overlong_limit: Annotated[int, Field(gt=0)] | None = None
     """Longest response in tokens; responses close to it lose reward. Needs a client that sends lengths."""
     overlong_buffer: Annotated[int, Field(gt=0)] | None = None
-    """How many tokens below the limit the loss begins."""
+    """How many tokens below the limit the penalty begins."""
     overlong_factor: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.5
     """Reward that a response at the limit loses."""
     judging: JudgeConfig = field(default_factory=JudgeConfig)

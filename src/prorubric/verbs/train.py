@@ -1,7 +1,7 @@
-"""`train_policies`: every run of a recipe is planned, trained in a separate process, watched and validated.
+"""`train_policies`: plan every run of a recipe, train it in a separate process, monitor and validate it.
 
-Each run has its own folder inside the recipe's, and the same command goes on where it stopped: a run that is done
-is not made again, and seeds or values of a sweep that were added are trained.
+Each run has its own folder inside the recipe's, and the same command continues where it stopped: finished runs are not
+repeated, and only new seeds or values of a sweep are trained.
 """
 
 import shlex
@@ -177,7 +177,7 @@ class _Run:
         path = folder / RUN
         if not path.is_file():
             if (folder / CHECKPOINTS).exists():
-                line = f"holds checkpoints and no {RUN}, which says what they are of"
+                line = f"has checkpoints but no {RUN}, which describes them"
                 raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
             return
         try:
@@ -251,7 +251,7 @@ class _Run:
             else:
                 answers.append(answer)
         if not answers:
-            raise ConfigError("no answer is to one of the tasks", place=best.samples)
+            raise ConfigError("no answer belongs to any of the tasks", place=best.samples)
         values: list[float | None] = []
         for start in range(0, len(answers), _BATCH):
             batch = answers[start : start + _BATCH]

@@ -63,7 +63,7 @@ _FAULTS: list[tuple[str, str, Callable[[], list[dict[str, Any]]], str]] = [
         "healthbench",
         published.OSS_EVAL,
         lambda: [published.healthbench(1), published.healthbench(2), published.healthbench(1)],
-        ":3: an id comes twice (healthbench/p1, first in line 1); keep one of the rows",
+        ":3: an id appears twice (healthbench/p1, first in line 1); keep one of the rows",
     ),
     (
         "healthbench-consensus",

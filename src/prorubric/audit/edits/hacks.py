@@ -1,4 +1,4 @@
-"""Known hacks: what policies have been seen to add because judges paid for it, and lines of the user's own.
+"""Known hacks: phrases that policies learned to add because judges paid for them, and the user's own phrases.
 
 They are made without a model, from a stock of phrases in `hacks.toml`; which variant an answer gets depends on its task
 and text alone. Nothing in them is about the subject, so no sound reward pays for them.
@@ -122,12 +122,12 @@ def make_own_hacks(phrases: Iterable[str]) -> dict[str, EditKind]:
 
 
 def load_phrases(path: Path) -> tuple[str, ...]:
-    """The lines of a text file that are not blank and do not begin with `# `; a line that comes twice is refused."""
+    """The lines of a text file that are not blank and do not begin with `# `; a duplicate line is refused."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeError:
         raise SourceError(
-            "the file is not text in UTF-8", remedy="save it as UTF-8, a phrase a line", place=path
+            "the file is not text in UTF-8", remedy="save it as UTF-8, one phrase per line", place=path
         ) from None
     except OSError as error:
         detail = error.strerror or type(error).__name__
@@ -143,5 +143,5 @@ def load_phrases(path: Path) -> tuple[str, ...]:
         if phrase:
             lines[phrase] = number
     if not lines:
-        raise SourceError("there is no phrase in the file", remedy="write one a line", place=path)
+        raise SourceError("there is no phrase in the file", remedy="write one per line", place=path)
     return tuple(lines)

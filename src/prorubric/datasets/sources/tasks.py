@@ -1,4 +1,4 @@
-"""`tasks`: our own form, one task a line."""
+"""`tasks`: our own format, one task per line."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -57,7 +57,7 @@ def load_arena(source: Source) -> list[Item]:
             try:
                 name, last = f"arena-hard-v2/{read_text(row, 'uid')}", read_object(read_list(row, "messages")[-1])
                 if name in known:
-                    raise RubricError("an id comes twice", name, remedy="keep one of the rows")
+                    raise RubricError("an id appears twice", name, remedy="keep one of the rows")
                 content = last.get("content")
                 known[name] = read_text(content if isinstance(content, Mapping) else {"answer": content}, "answer")
             except ProRubricError as error:

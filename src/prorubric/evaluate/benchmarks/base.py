@@ -1,8 +1,8 @@
 """What a benchmark is, and how the rows of its files become items.
 
-A row that cannot be read is a `SourceError` with its file and line, and so is an id that comes twice: a score over the
-rest would not be the benchmark's. What a benchmark leaves out on purpose is counted under its reason in
-`Loaded.left_out`. Items are ordered by their ids and chosen by a hash of them, so the order of rows changes nothing.
+A row that cannot be read is a `SourceError` with its file and line, and so is a duplicate id: a score over the rest
+would not be the benchmark's. What a benchmark leaves out on purpose is counted under its reason in `Loaded.left_out`.
+Items are ordered by their ids and chosen by a hash of them, so the order of rows changes nothing.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ class Source:
                 for item in parse(row):
                     if item.id in found:
                         detail = f"{item.id}, first in line {found[item.id][0].rpartition(':')[2]}"
-                        raise RubricError("an id comes twice", detail, remedy="keep one of the rows")
+                        raise RubricError("an id appears twice", detail, remedy="keep one of the rows")
                     found[item.id] = place, item
             except ProRubricError as error:
                 raise error.turn_into(SourceError, place) from None

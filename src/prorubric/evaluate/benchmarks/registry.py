@@ -1,4 +1,4 @@
-"""Every benchmark by name: where its files are looked for, whether they are the published ones, and its items."""
+"""Every benchmark by name: where its files are expected, whether they are the published ones, and its items."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -41,11 +41,11 @@ class ListedFile:
     sha256: str
     """Of the published file; empty if it is not known."""
     place: Path
-    """Where it is looked for."""
+    """Where it is expected."""
     path: Path | None
     """Where it is."""
     is_published: bool | None
-    """False if another file is there; None if none is there, or the checksum is not known."""
+    """False if it is a different file; None if it does not exist, or its checksum is not known."""
     is_optional: bool
     is_protected: bool
     get: str
@@ -95,7 +95,7 @@ def require_files(benchmark: Benchmark, data_dir: Path) -> dict[str, Path]:
 
 
 def describe_benchmarks(data_dir: Path) -> list[ListedFile]:
-    """Every file of every benchmark: what it is, where it is looked for, whether it is there, how to get it."""
+    """Every file of every benchmark: what it is, where it is expected, whether it exists, how to get it."""
     listed = []
     hash_once = cache(hash_file)
     for benchmark in BENCHMARKS.values():

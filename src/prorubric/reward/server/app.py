@@ -33,7 +33,7 @@ Rewards from rubrics. A task is named by its id or carried in the request.
 An unknown reward is never a number: it is a 503 whose body says why and gives the bounds of the reward."""
 _FRAMEWORK_LINES = {
     404: f"no such route; rewards are at POST {', '.join(REWARD_ROUTES)}",
-    405: "wrong method for this route; rewards are asked for with POST",
+    405: "wrong method for this route; use POST to request rewards",
 }
 _MOST_KEYS = 1000
 """More would each become an error message."""

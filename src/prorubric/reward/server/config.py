@@ -1,4 +1,4 @@
-"""Where a server listens, within which limits, and who may ask it: the options, the token, the host names."""
+"""Where a server listens, its limits, and which clients it accepts: the options, the token, the host names."""
 
 import hmac
 import os

@@ -93,7 +93,7 @@ class OpenRlhfRequest(BaseModel):
         counts = len(self.query), len(self.prompts), len(self.labels)
         if len(set(counts)) > 1:
             shown = "query, prompts and labels have {}, {} and {} entries".format(*counts)
-            raise ConfigError(f"{shown}; give as many of each")
+            raise ConfigError(f"{shown}; give the same number of each")
         texts = map(split_query, self.query, self.prompts)
         return [
             RewardRequest(label, drop_stop_texts(text, stops)) for label, text in zip(self.labels, texts, strict=True)
