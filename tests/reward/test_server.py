@@ -353,7 +353,7 @@ class TestBadRequests:
     def test_a_wrong_route_says_where_rewards_are(
         self, server: RunningServer, method: str, path: str, status: int
     ) -> None:
-        check_error(server.ask(method, path, None, {}), status, "rewards are")
+        check_error(server.ask(method, path, None, {}), status, "rewards")
 
     json_values = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["task 0"]),
