@@ -1,6 +1,7 @@
 """What the pages are told about runs: exact values, from runs that scripted judges made."""
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,8 @@ from prorubric import (
     save_tasks,
 )
 from prorubric.files.lock import lock_path
+from prorubric.llm.journal import Journal
+from prorubric.llm.model import Reply
 from prorubric.verbs.evaluate import EvaluateConfig, evaluate_policies
 from prorubric.view.app import make_app
 from prorubric.view.config import ViewConfig
@@ -102,6 +105,63 @@ class TestListing:
         [run] = ask(TestClient(make_app(tmp_path, config=ViewConfig())), "/api/runs")["runs"]
         assert run["state"] == "unreadable"
         assert "not JSON" in run["reason"]
+
+    def test_a_run_that_cannot_be_read_does_not_hide_the_others(self, runs: Path, tmp_path: Path) -> None:
+        for name in ("good", "bad"):
+            copy_run(runs / "judged/strict", tmp_path / name)
+        (tmp_path / "bad/summary.json").write_text('{"calls": "many"}')
+        found = ask(TestClient(make_app(tmp_path, config=ViewConfig())), "/api/runs")["runs"]
+        states = {run["path"]: (run["state"], run["reason"]) for run in found}
+        assert states["good"] == ("done", "")
+        assert states["bad"][0] == "unreadable"
+        assert "calls: Input should be a valid integer" in states["bad"][1]
+
+    def test_a_folder_whose_name_is_not_utf8_is_listed_and_opened(self, runs: Path, tmp_path: Path) -> None:
+        copy_run(runs / "judged/strict", tmp_path / os.fsdecode(b"\xff"))
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        [run] = ask(client, "/api/runs")["runs"]
+        assert run["path"] == "?"
+        assert ask(client, f"/api/run/{run['id']}/answers")["found"] == 6
+
+    def test_folders_that_may_not_be_looked_into_are_named(
+        self, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("closed", "open", "half-closed"):
+            copy_run(runs / "judged/strict", tmp_path / name)
+        look, is_file = os.scandir, Path.is_file
+
+        def refuse(path: Any) -> Any:
+            if Path(path).name == "closed":
+                raise PermissionError(13, "Permission denied", str(path))
+            return look(path)
+
+        def refuse_file(path: Path) -> bool:
+            if path.parent.name == "half-closed":
+                raise PermissionError(13, "Permission denied", str(path))
+            return is_file(path)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        monkeypatch.setattr(Path, "is_file", refuse_file)
+        found = ask(TestClient(make_app(tmp_path, config=ViewConfig())), "/api/runs")
+        assert [run["path"] for run in found["runs"]] == ["open"]
+        assert found["closed"] == [str(tmp_path / name) for name in ("closed", "half-closed")]
+
+    def test_what_a_running_run_has_cost_is_what_its_replies_cost(self, runs: Path, tmp_path: Path) -> None:
+        folder = copy_run(runs / "judged/strict", tmp_path / "run")
+        (folder / "summary.json").unlink()
+        (folder / "journal.sqlite").unlink()
+        with Journal(folder / "journal.sqlite") as journal:
+            for number in range(3):
+                reply = Reply("yes", prompt_tokens=1000, completion_tokens=100)
+                journal.put(str(number), reply, {"model": "http://host/v1#m"})
+        setting = json.loads((folder / "config.json").read_text())
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        with lock_path(folder / ".lock"):
+            for prices, cost in (("2,10", 3 * (1000 * 2 + 100 * 10) / 1e6), (None, None)):
+                setting["config"]["prices"] = prices
+                (folder / "config.json").write_text(json.dumps(setting))
+                [run] = ask(client, "/api/runs")["runs"]
+                assert (run["calls"], run["cost"]) == (3, pytest.approx(cost) if cost else None)
 
     def test_a_config_of_something_else_is_no_run(self, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
@@ -249,9 +309,73 @@ class TestAnswers:
         (folder / "tasks.jsonl").write_bytes(rows[0] + b"{\n" + rows[1])
         client = TestClient(make_app(tmp_path, config=ViewConfig()))
         for _ in range(2):
-            answer = client.get(f"/api/run/{name_run('run')}/answers", params={"text": "doctor"})
-            assert answer.status_code == 422
-            assert "tasks.jsonl: a row is not JSON" in answer.json()["error"]
+            found = ask(client, f"/api/run/{name_run('run')}/answers", text="doctor")
+            assert found["about"]["notes"] == ["tasks.jsonl: 1 row could not be read (line 2: not JSON)."]
+            assert found["found"] == 3
+        detail = ask(client, f"/api/run/{name_run('run')}/answer/4")
+        assert detail["task_record"] is None
+        assert detail["notes"][1].startswith("The question and the criteria are not shown: no task is called 'cough ")
+
+    @pytest.mark.parametrize(
+        ("name", "line", "fault"),
+        [
+            ("verdicts.jsonl", b'{"task_id": "fever", "sam', "line 1: not JSON"),
+            ("verdicts.jsonl", b"[1, 2]", "line 1: not a row of this file"),
+            ("verdicts.jsonl", b'{"sample": 0, "verdicts": {}}', "line 1: task_id is missing"),
+            (
+                "verdicts.jsonl",
+                b'{"task_id": "a", "sample": 0, "verdicts": {"x": []}}',
+                "line 1: no reading is called 'x'",
+            ),
+            (
+                "verdicts.jsonl",
+                b'{"task_id": "a", "sample": 0, "verdicts": {"criteria": ["so"]}}',
+                "line 1: a verdict is 'so'",
+            ),
+            ("scores.jsonl", b'{"task_id": "fever", "sample": 0}', "line 1: scores is missing"),
+        ],
+    )
+    def test_a_row_that_cannot_be_read_is_told_and_the_others_are_shown(
+        self, runs: Path, tmp_path: Path, name: str, line: bytes, fault: str
+    ) -> None:
+        folder = copy_run(runs / "judged/strict", tmp_path / "run")
+        (folder / name).write_bytes(line + b"\n" + (folder / name).read_bytes())
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        found = ask(client, f"/api/run/{name_run('run')}/answers")
+        [note] = found["about"]["notes"]
+        assert note.startswith(f"{name}: 1 row could not be read ({fault}")
+        assert found["found"] == 6
+
+    def test_a_last_row_without_a_line_break_counts_and_half_a_row_is_told(self, runs: Path, tmp_path: Path) -> None:
+        folder = copy_run(runs / "judged/strict", tmp_path / "run")
+        rows = (folder / "verdicts.jsonl").read_bytes()
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        (folder / "verdicts.jsonl").write_bytes(rows.rstrip())
+        found = ask(client, f"/api/run/{name_run('run')}/answers")
+        assert (found["found"], found["about"]["notes"]) == (6, [])
+        (folder / "verdicts.jsonl").write_bytes(rows[:-20])
+        found = ask(client, f"/api/run/{name_run('run')}/answers")
+        assert (found["found"], found["about"]["notes"]) == (
+            5,
+            ["verdicts.jsonl: 1 row could not be read (line 6: not JSON)."],
+        )
+
+    def test_text_that_utf8_cannot_hold_is_shown(self, runs: Path, tmp_path: Path) -> None:
+        folder = copy_run(runs / "judged/strict", tmp_path / "run")
+        rows = (folder / "tasks.jsonl").read_bytes()
+        (folder / "tasks.jsonl").write_bytes(rows.replace(b"My child has a fever", b"My \\ud800 has a fever"))
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        detail = ask(client, f"/api/run/{name_run('run')}/answer/0")
+        assert detail["notes"] == []
+        assert detail["task_record"]["messages"][0]["content"].startswith("My \ud800 has a fever")
+
+    @pytest.mark.parametrize("order", ["additive", "-additive"])
+    def test_answers_without_a_score_come_last_in_either_order(self, runs: Path, tmp_path: Path, order: str) -> None:
+        folder = copy_run(runs / "judged/lenient<b>", tmp_path / "run")
+        rows = (folder / "scores.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "scores.jsonl").write_bytes(b"".join(rows[1:]))
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        assert list_tasks(ask(client, f"/api/run/{name_run('run')}/answers", sort=order))[-1] == ("fever", 0)
 
     def test_a_task_to_try_is_that_of_its_benchmark(self, twofold: TestClient) -> None:
         tasks = ask(twofold, f"/api/run/{name_run('two')}/tasks")

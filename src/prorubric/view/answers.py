@@ -6,7 +6,7 @@ a run folder does not hold the responses that it judged, nor the data of a bench
 """
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,14 +26,16 @@ from prorubric.errors import ProRubricError, SchemeError, SourceError
 from prorubric.evaluate.benchmarks.registry import find_benchmark, load_benchmark
 from prorubric.evaluate.instruments import INSTRUMENTS
 from prorubric.evaluate.records import Item
+from prorubric.files.json import parse_json
 from prorubric.files.write import hash_file
 from prorubric.judge.evidence import locate_quote
 from prorubric.judge.readings import find_reading, list_items, list_members
 from prorubric.rubric.forms import parse_task
 from prorubric.rubric.records import Response, Task
-from prorubric.rubric.verdict import Verdict, parse_verdict, render_verdict
-from prorubric.runs.folder import TASKS, read_setting
+from prorubric.rubric.verdict import NotApplicable, Verdict, parse_verdict, render_verdict
+from prorubric.runs.folder import SUMMARY, TASKS, read_setting
 from prorubric.runs.verdicts import SCORES, VERDICTS
+from prorubric.text.show import count, shorten
 from prorubric.view.runs import find_rows
 
 KeyT = TypeVar("KeyT")
@@ -43,9 +45,12 @@ Code = bool | float | str | None
 """A verdict in short: true, false, a level or mark, `n/a`, or None if it is unknown."""
 Codes = Mapping[str, Sequence[Code]]
 """By reading."""
+Place = tuple[int, int]
+"""Where a row is in its file: its first byte, and how many it has."""
 PAGE_SIZE = 50
 _SNIPPET = 220
 _ROWS_AT_ONCE = 200
+_LONGEST_FAULT = 200
 _ANSWERS = "answers.jsonl"
 _MORE = ("probabilities", "reasons", "evidence", "agreement")
 """What a row of verdicts may say about a reading besides."""
@@ -78,7 +83,7 @@ class Row:
     """By scheme: value, low, high."""
     judges: Mapping[str, Codes] = field(default_factory=dict)
     """What each judge of a panel said."""
-    place: tuple[int, int] = (0, 0)
+    place: Place = (0, 0)
     """Where its line is in the file of verdicts; of length 0 if it has none."""
 
     @property
@@ -161,7 +166,7 @@ class TaskText(NamedTuple):
     criteria: Sequence[str]
     """In lower case, as is `low`."""
     low: str
-    place: tuple[int, int] = (0, 0)
+    place: Place = (0, 0)
     """Where it is in the file of tasks."""
 
 
@@ -188,8 +193,13 @@ class AnswerIndex:
 
     def name_input(self, name: str) -> object:
         """Identifies a file that was judged; None if the run does not say."""
-        held = (self.setting.get("inputs") or {}).get(name)
-        return held.get("sha256") if isinstance(held, dict) else None
+        return self._find_input(name).get("sha256")
+
+    def _find_input(self, name: str) -> Mapping[str, Any]:
+        """Path and hash of a file that the run read; empty if the run does not say."""
+        inputs = self.setting.get("inputs")
+        held = inputs.get(name) if isinstance(inputs, dict) else None
+        return held if isinstance(held, dict) else {}
 
     @cached_property
     def about(self) -> dict[str, Any]:
@@ -230,8 +240,9 @@ class AnswerIndex:
             numbers.sort(key=lambda number: -self.rows[number].unknown)
         elif wanted.sort:
             name, sign = wanted.sort.lstrip("-"), -1 if wanted.sort.startswith("-") else 1
-            lows = {number: self.rows[number].scores.get(name, (None, 2.0, 2.0))[1] for number in numbers}
-            numbers.sort(key=lambda number: sign * (lows[number] or 0.0))
+            lows = {number: self.rows[number].scores.get(name, (None, None, None))[1] for number in numbers}
+            # Answers without a score come last in either order.
+            numbers.sort(key=lambda number: (lows[number] is None, sign * (lows[number] or 0.0)))
         return numbers
 
     def _list_tests(self, wanted: Filter) -> Iterator[Any]:
@@ -315,9 +326,12 @@ class AnswerIndex:
         if found is None or not found.place[1]:
             raise SourceError(f"no task is called {name!r} in this run")
         start, length = found.place
-        with (self.folder / TASKS).open("rb") as stream:
+        path = find_rows(self.folder, TASKS)
+        if path is None:
+            raise SourceError(f"{self.folder / TASKS} is gone", remedy="run the same command again")
+        with path.open("rb") as stream:
             stream.seek(start)
-            return parse_task(orjson.loads(stream.read(length)))
+            return parse_task(_parse_row(stream.read(length)))
 
     def list_tasks(self, text: str) -> list[dict[str, str]]:
         """The first tasks with these words."""
@@ -334,10 +348,11 @@ class AnswerIndex:
             raise SourceError(f"the run has {len(self.rows)} answers and no number {number}")
         row = self.rows[number]
         stored = self._read_line(row)
+        task, notes = None, [*self.notes]
         try:
             task = self.find_task(row.key.task, row.key.benchmark)
-        except SourceError:
-            task = None
+        except ProRubricError as error:
+            notes.append(f"The question and the criteria are not shown: {error}")
         readings = stored.get("verdicts") or {}
         if isinstance(readings, list):
             readings = {self._find_reading(row.key.benchmark): readings}
@@ -356,6 +371,7 @@ class AnswerIndex:
             "readings": shown,
             "paid": paid or [_show_score(name, found) for name, found in row.scores.items()],
             "addressing": stored.get("addressing") or {},
+            "notes": [*dict.fromkeys(notes)],
             "previous": number - 1 if number else None,
             "next": number + 1 if number + 1 < len(self.rows) else None,
         }
@@ -371,7 +387,7 @@ class AnswerIndex:
             return {}
         with self.verdict_file.open("rb") as stream:
             stream.seek(start)
-            found: dict[str, Any] = orjson.loads(stream.read(length))
+            found: dict[str, Any] = _parse_row(stream.read(length))
             return found
 
     def _find_reading(self, benchmark: str) -> str:
@@ -380,37 +396,58 @@ class AnswerIndex:
         except ProRubricError:
             return "criteria"
 
+    def _read_rows(self, name: str, parse: Callable[[Place, Any], ValueT]) -> Iterator[ValueT]:
+        """What the rows of a file say, each with its place; those that cannot be read are counted in a note."""
+        path, place, faults = find_rows(self.folder, name), 0, list[str]()
+        if path is None:
+            if not self.is_evaluation and (self.folder / SUMMARY).is_file():
+                self.notes.append(f"{name} is missing.")
+            return
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                is_being_written = path.name != name and not line.endswith(b"\n")
+                try:
+                    found = parse((place, len(line)), _parse_row(line)) if line.strip() else None
+                except (ProRubricError, ValueError, TypeError, KeyError, AttributeError) as error:
+                    found = None
+                    if not is_being_written:
+                        faults.append(f"line {number}: {_explain(error)}")
+                place += len(line)
+                if found is not None:
+                    yield found
+        if faults:
+            self.notes.append(f"{name}: {count(len(faults), 'row')} could not be read ({faults[0]}).")
+
     def _read_tasks(self) -> Iterator[tuple[tuple[str, str], TaskText]]:
-        for place, row in _read_lines(find_rows(self.folder, TASKS)):
-            name = str(row.get("id"))
-            criteria = [str(one.get("criterion", "")) for one in row.get("rubric") or () if isinstance(one, dict)]
-            turns = [str(turn.get("content", "")) for turn in row.get("messages") or () if isinstance(turn, dict)]
-            yield ("", name), _make_text(name, turns, criteria)._replace(place=place)
+        def parse(place: Place, row: Any) -> tuple[tuple[str, str], TaskText]:
+            criteria = [str(one["criterion"]) for one in row["rubric"]]
+            turns = [str(turn.get("content", "")) for turn in row["messages"]]
+            return ("", row["id"]), _make_text(row["id"], turns, criteria)._replace(place=place)
+
+        return self._read_rows(TASKS, parse)
 
     def _read_judging(self) -> list[Row]:
-        scores: dict[tuple[str, int], dict[str, Sequence[float | None]]] = {}
-        for _, row in _read_lines(find_rows(self.folder, SCORES)):
+        judge = self.setting.get("judge") or self.options.get("judge") or ""
+        name = judge if isinstance(judge, str) else ", ".join(judge)
+
+        def parse_scores(_: Place, row: Any) -> tuple[tuple[str, int], dict[str, Sequence[float | None]]]:
             given: dict[str, Sequence[float | None]] = {
                 name: (one.get("value"), one.get("low"), one.get("high")) for name, one in row["scores"].items()
             }
-            scores[row["task_id"], row["sample"]] = given
-        judge = self.setting.get("judge") or self.options.get("judge") or ""
-        name = judge if isinstance(judge, str) else ", ".join(judge)
-        return [
-            Row(
-                Key(row["task_id"], row["sample"]),
-                name,
-                _shorten_all(row["verdicts"]),
-                scores.get((row["task_id"], row["sample"]), {}),
-                {own: _shorten_all(said) for own, said in (row.get("judges") or {}).items()},
-                place,
-            )
-            for place, row in _read_lines(self.verdict_file)
-        ]
+            return (row["task_id"], row["sample"]), given
+
+        scores = dict(self._read_rows(SCORES, parse_scores))
+
+        def parse(place: Place, row: Any) -> Row:
+            judges = {own: _shorten_all(said) for own, said in (row.get("judges") or {}).items()}
+            key = Key(row["task_id"], row["sample"])
+            return Row(key, name, _shorten_all(row["verdicts"]), scores.get(key[:2], {}), judges, place)
+
+        return [*self._read_rows(VERDICTS, parse)]
 
     def _read_responses(self) -> Iterator[tuple[Key, Response]]:
         """The file that was judged; what is wrong with it is noted."""
-        held = (self.setting.get("inputs") or {}).get("responses") or {}
+        held = self._find_input("responses")
         path, digest = Path(held.get("path") or self.options.get("responses") or ""), held.get("sha256")
         if self.setting.get("verb") == "demo":
             path, digest = SAMPLE_RESPONSES, None
@@ -439,16 +476,18 @@ class AnswerIndex:
                 yield (name, item.id), _make_text(item.id, turns, criteria)
 
     def _read_evaluation(self) -> list[Row]:
-        scores: dict[tuple[Key, str], dict[str, Sequence[float | None]]] = {}
-        for _, row in _read_lines(find_rows(self.folder, SCORES)):
+        def parse_scores(_: Place, row: Any) -> tuple[tuple[Key, str], dict[str, Sequence[float | None]]]:
             found = (row.get("value"), row.get("low"), row.get("high"))
-            scores[_read_key(row), row.get("judge", "")] = {BENCHMARK_SCORE: found}
-        rows: dict[tuple[Key, str], Row] = {}
-        for place, row in _read_lines(self.verdict_file):
+            return (_read_key(row), row.get("judge", "")), {BENCHMARK_SCORE: found}
+
+        scores = dict(self._read_rows(SCORES, parse_scores))
+
+        def parse(place: Place, row: Any) -> Row | None:
             key, judge = _read_key(row), str(row.get("judge", ""))
-            if not row.get("repeat"):
-                codes = {self._find_reading(key.benchmark): [*map(shorten_verdict, row["verdicts"])]}
-                rows[key, judge] = Row(key, judge, codes, scores.get((key, judge), {}), {}, place)
+            codes = {self._find_reading(key.benchmark): [*map(shorten_verdict, row["verdicts"])]}
+            return None if row.get("repeat") else Row(key, judge, codes, scores.get((key, judge), {}), {}, place)
+
+        rows = {(row.key, row.judge): row for row in self._read_rows(VERDICTS, parse) if row is not None}
         for (key, judge), found_scores in scores.items():
             rows.setdefault((key, judge), Row(key, judge, {}, found_scores))
         return [*rows.values()]
@@ -457,11 +496,38 @@ class AnswerIndex:
         keys: dict[tuple[str, str, int], list[Key]] = {}
         for row in self.rows:
             keys.setdefault((row.key.policy, row.key.task, row.key.sample), []).append(row.key)
-        for _, found in _read_lines(find_rows(self.folder, _ANSWERS)):
-            name = (found.get("policy", ""), found.get("item", ""), found.get("sample", 0))
-            answer = Response(task_id=name[1], text=found.get("text", ""), sample=name[2], model=name[0] or None)
-            for key in keys.get(name, ()):
+
+        def parse(_: Place, found: Any) -> Response:
+            return Response(
+                task_id=found["item"],
+                text=found.get("text", ""),
+                sample=found.get("sample", 0),
+                model=found.get("policy") or None,
+            )
+
+        for answer in self._read_rows(_ANSWERS, parse):
+            for key in keys.get((answer.model or "", answer.task_id, answer.sample), ()):
                 yield key, answer
+
+
+def _parse_row(line: bytes) -> Any:
+    """A row of a file; the slow parser is for what the fast one refuses."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return parse_json(line)
+
+
+def _explain(error: Exception) -> str:
+    """Why a row cannot be read."""
+    match error:
+        case ProRubricError():
+            return shorten(str(error), _LONGEST_FAULT)
+        case KeyError():
+            return f"{error.args[0]} is missing"
+        case ValueError():
+            return "not JSON"
+    return "not a row of this file"
 
 
 def _make_text(name: str, turns: Sequence[str], criteria: Sequence[str]) -> TaskText:
@@ -482,15 +548,14 @@ def _without_collecting() -> Iterator[None]:
 
 
 def shorten_verdict(verdict: Any) -> Code:
-    """A stored verdict as its code."""
-    if isinstance(verdict, dict):
-        return NOT_APPLICABLE if "not_applicable" in verdict else None
-    found: Code = verdict
-    return found
+    """A stored verdict as its code; `RubricError` if it is none."""
+    if isinstance(verdict, bool | float | int):
+        return verdict
+    return NOT_APPLICABLE if isinstance(parse_verdict(verdict), NotApplicable) else None
 
 
 def _shorten_all(readings: Mapping[str, Sequence[Any]]) -> dict[str, list[Code]]:
-    return {name: [*map(shorten_verdict, said)] for name, said in readings.items()}
+    return {find_reading(name).name: [*map(shorten_verdict, said)] for name, said in readings.items()}
 
 
 def _is_said(code: Code, verdict: str) -> bool:
@@ -500,23 +565,6 @@ def _is_said(code: Code, verdict: str) -> bool:
 
 def _read_key(row: Mapping[str, Any]) -> Key:
     return Key(row["item"], row.get("sample", 0), row.get("benchmark", ""), row.get("policy", ""))
-
-
-def _read_lines(path: Path | None) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """The rows of a jsonl file with their places; a last line that is still being written is left out."""
-    if path is None:
-        return
-    place = 0
-    with path.open("rb") as stream:
-        for line in stream:
-            if line.endswith(b"\n"):
-                try:
-                    row = orjson.loads(line)
-                except orjson.JSONDecodeError as error:
-                    raise SourceError(f"{path}: a row is not JSON ({error})") from None
-                if isinstance(row, dict):
-                    yield (place, len(line)), row
-            place += len(line)
 
 
 def show_task(task: Task) -> dict[str, Any]:

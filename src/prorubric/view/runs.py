@@ -8,7 +8,7 @@ import base64
 import os
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, Literal
 from prorubric.errors import ProRubricError, SourceError
 from prorubric.files.json import parse_json
 from prorubric.files.read import count_rows
+from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.rubric.base import Record
 from prorubric.runs.folder import CONFIG, JOURNAL, SUMMARY, read_setting
 from prorubric.runs.verdicts import VERDICTS
@@ -37,6 +38,8 @@ _PAGES: Mapping[str, Literal["answers", "training"]] = {
     "train": "training",
 }
 
+_COUNT_REPLIES = """SELECT json_extract(meta, '$.model'), count(*), sum(prompt_tokens), sum(completion_tokens),
+    sum(prompt_tokens = 0) FROM replies GROUP BY 1"""
 _INPUTS = ("benchmarks", "recipe", "study", "tasks")
 """Options that say what a run is about."""
 
@@ -65,12 +68,12 @@ class RunCard(Record):
     judge: str = ""
     about: str = ""
     """What it read: a tasks file, benchmarks, a recipe."""
-    changed: float
-    """When something was last written, in seconds since 1970."""
+    changed: float | None = None
+    """When something was last written, in seconds since 1970; None if that cannot be told."""
     calls: int | None = None
     """Questions to models, or the replies so far."""
     cost: float | None = None
-    """US dollars; None if it is not known."""
+    """US dollars, or what the replies so far cost; None if it is not known."""
     progress: Progress | None = None
     has_report: bool
 
@@ -82,6 +85,8 @@ class Listing(Record):
     runs: tuple[RunCard, ...]
     is_cut: bool
     """True if there are more folders than are looked at."""
+    closed: tuple[str, ...]
+    """Folders that could not be looked into."""
 
 
 class Library:
@@ -92,22 +97,30 @@ class Library:
 
     def list_runs(self) -> Listing:
         """Every run, the latest first."""
-        held, runs, looked = _list_held_locks(), [], 0
-        for place, folders, _ in os.walk(self.root):
+        held, looked = _list_held_locks(), 0
+        runs, closed = list[RunCard](), list[str]()
+        for place, folders, _ in os.walk(self.root, onerror=lambda error: closed.append(_show(error.filename))):
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
             looked += 1
             if looked > _MOST_FOLDERS:
                 break
             folder = Path(place)
-            if (folder / CONFIG).is_file() and (card := self._describe(folder, held)) is not None:
+            try:
+                is_run = (folder / CONFIG).is_file()
+            except OSError:
+                closed.append(_show(folder))
+                continue
+            if is_run and (card := self._describe(folder, held)) is not None:
                 runs.append(card)
-        runs.sort(key=lambda card: card.changed, reverse=True)
-        return Listing(root=str(self.root), runs=tuple(runs), is_cut=looked > _MOST_FOLDERS)
+        runs.sort(key=lambda card: card.changed or 0.0, reverse=True)
+        return Listing(
+            root=_show(self.root), runs=tuple(runs), is_cut=looked > _MOST_FOLDERS, closed=tuple(dict.fromkeys(closed))
+        )
 
     def find(self, run: str) -> Path:
         """The folder of an id; `SourceError` if there is none below the root."""
         with suppress(ValueError, OSError):  # no base64, or no name of a folder
-            name = base64.urlsafe_b64decode(run + "=" * (-len(run) % 4)).decode()
+            name = os.fsdecode(base64.urlsafe_b64decode(run + "=" * (-len(run) % 4)))
             folder = (self.root / name).resolve()
             if folder.is_relative_to(self.root) and (folder / CONFIG).is_file():
                 return folder
@@ -126,58 +139,87 @@ class Library:
         return card
 
     def _describe(self, folder: Path, held: frozenset[int] | None) -> RunCard | None:
-        """A run; None if the folder was not written by a verb of ours."""
+        """A run; None if the folder was not written by a verb of ours. One that cannot be read has the reason."""
         name = folder.relative_to(self.root).as_posix()
-        card: dict[str, Any] = {
-            "id": base64.urlsafe_b64encode(name.encode()).decode().rstrip("="),
-            "path": name if name != "." else folder.name,
-            "changed": _find_last_change(folder),
-            "has_report": (folder / REPORT).is_file(),
+        about: dict[str, Any] = {
+            "id": base64.urlsafe_b64encode(os.fsencode(name)).decode().rstrip("="),
+            "path": _show(name if name != "." else folder.name),
         }
         try:
-            setting = read_setting(folder)
-            paths = [path for path in (folder / SUMMARY, folder / "run.json") if path.is_file()]
-            stamps = [(path.stat().st_mtime_ns, path.stat().st_size) for path in paths[:1]]
-            summary = _parse_summary(paths[0], *stamps[0]) if paths else {}
-        except (ProRubricError, OSError) as error:
-            return RunCard(**card, verb="?", page=None, state="unreadable", reason=str(error))
-        verb = setting.get("verb")
-        if not isinstance(verb, str):
-            return None
-        options = setting.get("config", {})
-        state, reason = _tell_state(folder, summary, held)
-        is_running = state == "running"
-        progress = _measure_progress(folder, verb, options) if is_running else None
-        return RunCard(
-            **card,
-            verb=verb,
-            page=_PAGES.get(verb),
-            state=state,
-            reason=reason,
-            judge=_join(setting.get("judge") or options.get("judge")),
-            about=_join(next((options[name] for name in _INPUTS if options.get(name)), None)),
-            calls=summary.get("calls") if not is_running else count_replies(folder / JOURNAL),
-            cost=summary.get("cost"),
-            progress=progress,
-        )
+            return _read_card(folder, held, about)
+        except OSError as error:
+            reason = f"{error.filename or folder}: {error.strerror or error}"
+        except ProRubricError as error:
+            reason = str(error)
+        return RunCard(**about, verb="?", page=None, state="unreadable", reason=_show(reason), has_report=False)
+
+
+def _read_card(folder: Path, held: frozenset[int] | None, about: Mapping[str, Any]) -> RunCard | None:
+    setting = read_setting(folder)
+    verb = setting.get("verb")
+    if not isinstance(verb, str):
+        return None
+    options = setting.get("config", {})
+    written = next((path for path in (folder / SUMMARY, folder / "run.json") if path.is_file()), None)
+    stamp = written.stat() if written else None
+    summary = _parse_summary(written, stamp.st_mtime_ns, stamp.st_size) if written and stamp else {}
+    state, reason = _tell_state(folder, summary, held)
+    calls, cost, progress = summary.get("calls"), summary.get("cost"), None
+    if state == "running":
+        used = read_journal(folder / JOURNAL)
+        calls = None if used is None else sum(usage.calls for usage in used)
+        # The prices of a training are in its recipe, which may have changed since.
+        cost = None if used is None or verb == "train" else _add_costs(used, options.get("prices"))
+        progress = _measure_progress(folder, verb, options)
+    return RunCard(
+        **about,
+        verb=verb,
+        page=_PAGES.get(verb),
+        state=state,
+        reason=_show(reason),
+        judge=_join(setting.get("judge") or options.get("judge")),
+        about=_join(next((options[name] for name in _INPUTS if options.get(name)), None)),
+        changed=_find_last_change(folder),
+        calls=calls,
+        cost=cost,
+        progress=progress,
+        has_report=(folder / REPORT).is_file(),
+    )
 
 
 def find_rows(folder: Path, name: str) -> Path | None:
     """A file of rows: whole, or what a running run has written so far."""
-    if (folder / name).is_file():
-        return folder / name
-    return max(folder.glob(f".{name}.partial-*"), key=lambda path: path.stat().st_mtime, default=None)
+    for _ in range(2):  # a run that ends at this moment renames the file
+        if (folder / name).is_file():
+            return folder / name
+        with suppress(FileNotFoundError):
+            return max(folder.glob(f".{name}.partial-*"), key=lambda path: path.stat().st_mtime, default=None)
+    return None
 
 
-def count_replies(journal: Path) -> int | None:
-    """The replies in a journal, which another process may be writing; None if there is none that can be read."""
+def read_journal(journal: Path) -> list[Usage] | None:
+    """The replies in a journal by model, while another process may be writing it; None if it cannot be read."""
     if not journal.is_file():
         return None
     try:
         with closing(sqlite3.connect(f"{journal.resolve().as_uri()}?mode=ro", uri=True, timeout=1)) as opened:
-            return int(opened.execute("SELECT count(*) FROM replies").fetchone()[0])
+            rows = opened.execute(_COUNT_REPLIES).fetchall()
     except sqlite3.Error:
         return None
+    return [
+        Usage(model=str(model), calls=calls, prompt_tokens=prompt, completion_tokens=completion, unmetered=without)
+        for model, calls, prompt, completion, without in rows
+    ]
+
+
+def _add_costs(used: Iterable[Usage], prices: object) -> float | None:
+    """What replies cost, by the price table that the run was given; only models behind an address are paid for."""
+    try:
+        table = load_prices(str(prices) if prices else None)
+    except SourceError:
+        return None
+    costs = [estimate_cost(usage, table) for usage in used if usage.model.startswith("http")]
+    return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
 def _find_last_change(folder: Path) -> float:
@@ -206,11 +248,12 @@ def _parse_summary(path: Path, *_: int) -> dict[str, Any]:
 
 def _tell_state(folder: Path, summary: Mapping[str, Any], held: frozenset[int] | None) -> tuple[RunState, str]:
     """The state of a run, and why it is not done."""
-    lock = folder / ".lock"
+    is_held = False
     if held is None:
         is_held = not summary and time.time() - _find_last_change(folder) < _QUIET_SECONDS
     else:
-        is_held = lock.exists() and lock.stat().st_ino in held
+        with suppress(FileNotFoundError):
+            is_held = (folder / ".lock").stat().st_ino in held
     if is_held:
         return "running", ""
     if not summary:
@@ -244,15 +287,29 @@ def _measure_progress(folder: Path, verb: str, options: Mapping[str, Any]) -> Pr
             with suppress(ProRubricError):
                 done += read_state(folder / name).step
         return Progress(done=done, total=sum(planned.values()), what="steps") if planned else None
-    rows, total = find_rows(folder, VERDICTS), options.get("limit")
-    if rows is None or verb not in ("judge", "evaluate"):
+    if verb not in ("judge", "evaluate"):
         return None
-    if verb == "judge" and total is None:
-        with suppress(ProRubricError, OSError):
-            total = count_rows(Path(options["responses"]))
-    judged = rows.read_bytes().count(b"\n")
-    return Progress(done=judged, total=total if verb == "judge" else None, what="answers judged")
+    with suppress(FileNotFoundError):  # a run that ends at this moment renames the file
+        if (rows := find_rows(folder, VERDICTS)) is not None:
+            judged = rows.read_bytes().count(b"\n")
+            return Progress(done=judged, total=_count_expected(verb, options), what="answers judged")
+    return None
+
+
+def _count_expected(verb: str, options: Mapping[str, Any]) -> int | None:
+    """How many answers a run will judge; None if that cannot be told."""
+    if verb != "judge":
+        return None
+    counts = [options["limit"]] if isinstance(options.get("limit"), int) else []
+    with suppress(ProRubricError, OSError):
+        counts.append(count_rows(Path(str(options.get("responses")))))
+    return min((count for count in counts if count is not None), default=None)
 
 
 def _join(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")
+    return _show(", ".join(map(str, value)) if isinstance(value, list | tuple) else value or "")
+
+
+def _show(value: object) -> str:
+    """A text that any page can show: names of files need not be UTF-8."""
+    return str(value).encode("utf-8", "replace").decode()

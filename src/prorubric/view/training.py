@@ -11,7 +11,7 @@ from prorubric.reward.monitor import load_steps
 from prorubric.runs.folder import JOURNAL, SUMMARY
 from prorubric.train.run_folder import STEPS, VALIDATION, read_state
 from prorubric.train.validate import load_validated
-from prorubric.view.runs import count_replies
+from prorubric.view.runs import read_journal
 
 _CURVES = ("reward", "score", "coverage", "appropriateness", "dimension_rate", "tokens", "characters")
 _SHARES = ("equal_groups", "unknown_rate", "unknown_groups", "equal_dimensions", "addressed_rate", "overlong")
@@ -23,13 +23,15 @@ def describe_training(folder: Path, *, is_running: bool) -> dict[str, Any]:
     plan = _read_json(folder / "plan.json")
     summary = _read_json(folder / SUMMARY)
     planned = [run for run in plan.get("runs") or () if isinstance(run, dict)]
-    cost = summary.get("cost")
+    calls = summary.get("calls")
+    if calls is None and (used := read_journal(folder / JOURNAL)) is not None:
+        calls = sum(usage.calls for usage in used)
     expected = (plan.get("usual") or {}).get("cost") if isinstance(plan.get("usual"), dict) else None
     return {
         "runs": [_describe_run(folder / str(run.get("name")), run, is_running) for run in planned],
-        "calls": summary.get("calls") or count_replies(folder / JOURNAL),
+        "calls": calls,
         "planned_calls": plan.get("calls"),
-        "cost": cost,
+        "cost": summary.get("cost"),
         "planned_cost": expected,
         "departures": plan.get("departures") or [],
     }

@@ -162,11 +162,11 @@ const One = ({ run, at, query }) => {
       ${canAsk && html`<button type="button" disabled=${asked?.isAsking} onClick=${askAll}>${asked?.isAsking ? "Asking …" : "Judge again"}</button>`}
       ${canAsk && html`<${Link} to=${["ask", { run, task: value.task, benchmark: value.benchmark }]}>Try another answer<//>`}
     </div>
-    <${Fault} error=${error ?? asked?.error} />
+    <${Fault} error=${error ?? asked?.error} /><${Notes} notes=${value.notes} />
     ${Object.keys(value.addressing).length > 0 && html`<p class="alarm"><strong>The answer addresses its judge:</strong> <${Text}>${Object.values(value.addressing).join("; ")}<//></p>`}
     <div class="columns">
       <div>
-        ${value.task_record ? html`<details open><summary><h4>Question</h4></summary><${Conversation} messages=${value.task_record.messages} /></details>` : html`<p class="warn">The question and its criteria are not there.</p>`}
+        ${value.task_record && html`<details open><summary><h4>Question</h4></summary><${Conversation} messages=${value.task_record.messages} /></details>`}
         <h4>Answer ${value.response?.tokens ? html`<small>${count(value.response.tokens, "token")}</small>` : ""}</h4>
         <${Answer} response=${value.response} chosen=${chosen} />
         ${value.task_record?.reference && html`<details><summary><h4>Reference</h4></summary><${Text} tag="div" class="text">${value.task_record.reference}<//></details>`}

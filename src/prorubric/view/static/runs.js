@@ -19,7 +19,7 @@ const Run = ({ run, isPicked, pick }) => html`<tr>
   <td data-head="judge"><${Text}>${run.judge}<//></td>
   <td class="n" data-head="calls">${run.calls === null ? "–" : run.calls.toLocaleString("en")}</td>
   <td class="n" data-head="cost">${money(run.cost)}</td>
-  <td data-head="changed"><time>${when(run.changed)}</time></td>
+  <td data-head="changed">${run.changed === null ? "–" : html`<time>${when(run.changed)}</time>`}</td>
   <td data-head="report">${run.has_report && html`<a href=${`/report/${run.id}`} target="_blank" rel="noopener">report</a>`}</td>
 </tr>`;
 
@@ -39,6 +39,7 @@ export default ({ query }) => {
   return html`<h1>Runs</h1>
     <p class="note"><${Text}>${value.root}<//>: ${count(value.runs.length, "run")}${running ? `, ${running} going on` : ""}.</p>
     <${Fault} error=${error} />
+    ${value.closed.length > 0 && html`<p class="warn">${count(value.closed.length, "folder")} could not be read: <${Text}>${value.closed.slice(0, 3).join(", ")}<//>${value.closed.length > 3 ? " …" : ""}</p>`}
     ${value.is_cut && html`<p class="warn">There are more folders than are looked at; open a folder further down.</p>`}
     <form class="filters" onSubmit=${(event) => event.preventDefault()}>
       <${Field} name="text" label="Find" value=${text} />
