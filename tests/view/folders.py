@@ -148,12 +148,12 @@ def name_run(path: str) -> str:
 
 
 @contextmanager
-def serve(root: Path, **options: Any) -> Iterator[str]:
+def serve(root: Path, *, token: str | None = None, **options: Any) -> Iterator[str]:
     """The app on a free port of this machine; gives its address."""
     config = ViewConfig(root, open=False, **options)
     listener: socket.socket = bind("127.0.0.1", 0)
     port = int(listener.getsockname()[1])
-    gate = Gate(make_app(root, config=config), hosts=list_hosts(ServerOptions(port=port), port), token=None)
+    gate = Gate(make_app(root, config=config), hosts=list_hosts(ServerOptions(port=port), port), token=token)
     server = uvicorn.Server(uvicorn.Config(gate, lifespan="off", log_config=None, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

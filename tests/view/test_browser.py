@@ -162,6 +162,19 @@ class TestAnswers:
         wait_for_text(page, "3 answers")
         assert page.evaluate("location.hash").endswith("?text=doctor")
 
+    def test_what_is_typed_while_the_filter_is_applied_is_not_lost(self, page: Page, address: str) -> None:
+        page.open(f"{address}/#/run/{STRICT_RUN}")
+        wait_for_text(page, "6 answers")
+        page.evaluate("""addEventListener("hashchange", () => {
+          const box = document.querySelector("input[name=task]");
+          box.value += "v";
+          box.dispatchEvent(new Event("input", { bubbles: true }));
+        }, { once: true })""")
+        fill(page, "input[name=task]", "fe")
+        wait_for(page, "location.hash.endsWith('?task=fev')")
+        wait_for_text(page, "2 answers")
+        assert page.evaluate("document.querySelector('input[name=task]').value") == "fev"
+
     def test_keys_faster_than_the_page_is_drawn_all_count(self, page: Page, address: str) -> None:
         page.open(f"{address}/#/run/{STRICT_RUN}?text=doctor")
         page.evaluate(type_at_once("[data-row]", "j", "j", "k", "j", "Enter"))
@@ -223,6 +236,17 @@ class TestComparison:
         wait_for(page, "document.querySelectorAll('tr.changed').length === 2")
         press(page, "Escape")
         wait_for_text(page, "Verdicts that differ")
+
+    def test_keys_lead_through_the_answers_in_the_order_of_the_list(self, page: Page, address: str) -> None:
+        page.open(f"{address}/#/compare/{STRICT_RUN}/{LENIENT_RUN}?different=1")
+        wait_for_text(page, "Verdicts that differ")
+        wait_for(page, "document.querySelectorAll('.answers tbody a').length > 2")
+        listed = page.evaluate("[...document.querySelectorAll('.answers tbody a')].map(one => one.hash)")
+        click(page, ".answers tbody a")
+        for at, place in enumerate(listed, 1):
+            wait_for_text(page, f"answer {at} of {len(listed)}")
+            assert page.evaluate("location.hash") == place
+            press(page, "j")
 
     def test_two_judges_of_one_run(self, page: Page, address: str) -> None:
         page.open(f"{address}/#/run/{PANEL}?disputed=1")
@@ -289,6 +313,14 @@ class TestAsking:
             browser.open(f"{address}/#/ask")
             wait_for_text(browser, "No judge may be asked.")
             assert browser.evaluate("document.querySelector('button.main').disabled")
+
+
+def test_the_address_with_its_token_can_be_opened_from_another_site(browser: Page, runs: Path) -> None:
+    with serve(runs, token="secret") as address:
+        browser.open(f"data:text/html,<a href='{address}/?token=secret%23/run/{STRICT_RUN}'>open</a>")
+        click(browser, "a")
+        wait_for_text(browser, "6 answers")
+        assert browser.evaluate("location.search + document.cookie") == ""
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])

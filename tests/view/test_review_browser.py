@@ -106,6 +106,55 @@ def test_keys_faster_than_the_page_is_drawn_all_count(hands: Hands, path: Path) 
         hands.wait_for_text("[data-notice]", "Saved: move criterion 4 to dimension 2.")
 
 
+def test_steps_faster_than_the_server_answers_are_all_taken(hands: Hands, path: Path) -> None:
+    review = ReviewFile(path).wait()
+    for name in ("One", "Two", "Three"):
+        rename = parse_operation({"op": "rename", "dimension": 1, "name": name})
+        review.do("first", review.find("first").state.hash, rename, "ben")
+    with serve(path) as url:
+        show(hands, url, "/first")
+        hands.press("u", "u", "u", "U")
+        hands.wait_for_text("[data-notice]", "Done again: rename")
+        assert hands.page.evaluate("document.querySelector('article input').value") == "One"
+        hands.press("j", "j", "j", "2")
+        hands.wait("document.querySelector('.bar')")
+        hands.press("Enter", "Enter", "a", "a")
+        hands.wait("document.querySelector('[data-notice].good')")
+        hands.press("a", "a")
+        hands.wait_for_text("h1 .status", "accepted")
+        assert hands.read("[data-notice]") == "Accepted."
+    kinds = [step.kind for step in ReviewFile(path).wait().find("first").steps]
+    assert kinds == ["do"] * 3 + ["undo"] * 3 + ["redo"] + ["do"] * 2
+
+
+def test_what_someone_else_saves_while_one_begins_to_type_is_not_overwritten(hands: Hands, path: Path) -> None:
+    other = ReviewFile(path).wait()
+    with serve(path) as url:
+        show(hands, url, "/first")
+        # The page asks what others did; before the reply is there, the reviewer begins to type.
+        hands.page.evaluate("""(() => {
+          const real = window.fetch;
+          window.fetch = async (...asked) => {
+            const answer = await real(...asked);
+            if (!String(asked[0]).includes("/api/review/task")) return answer;
+            window.held = true;
+            await new Promise((done) => { window.release = done; });
+            return answer;
+          };
+        })()""")
+        rename = parse_operation({"op": "rename", "dimension": 1, "name": "Ben"})
+        other.do("first", other.find("first").state.hash, rename, "ben")
+        hands.wait("window.held")
+        hands.click('[aria-label="Name of dimension 1"]')
+        hands.type("Ana", over=True)
+        hands.wait("document.querySelector('.bar')")
+        hands.page.evaluate("window.release()")
+        hands.press("Enter")
+        hands.wait_for_text("[data-notice]", "Not saved: someone has changed this task since you opened it (ben, ")
+        hands.page._events.clear()  # Chromium writes every refused request to the console
+    assert [step["name"] for step in read_steps(path)] == ["Ben"]
+
+
 def test_texts_and_decisions_are_written_with_the_keyboard(hands: Hands, path: Path) -> None:
     with serve(path) as url:
         show(hands, url, "/first")

@@ -101,7 +101,7 @@ def test_a_stale_state_gets_a_409_with_the_state_that_is_there(client: Client) -
         ({"operation": MOVE, "file": "/etc/passwd"}, "there is no such file below the folder"),
         ({"operation": MOVE, "file": "\x00"}, "there is no such file below the folder"),
         ({"operation": MOVE, "file": "a" * 300}, "there is no such file below the folder"),
-        ({"operation": MOVE, "file": "run/config.json", "task": "a"}, "config.json"),
+        ({"operation": MOVE, "file": "run/config.json", "task": "a"}, "there is no such file below the folder"),
         ({}, "operation: Field required"),
     ],
 )
@@ -130,8 +130,19 @@ def test_files_that_compile_wrote_are_listed(tmp_path: Path) -> None:
     save(tmp_path / "deep" / "c.jsonl")
     (tmp_path / "deep" / "c.manifest.json").write_text('{"verb": "compile"}')
     (tmp_path / "bad.manifest.json").write_text("{")
+    (tmp_path / "checkpoints").mkdir()
+    save(tmp_path / "checkpoints" / "c.jsonl")
+    (tmp_path / "checkpoints" / "c.manifest.json").write_text('{"verb": "compile"}')
     assert Client(tmp_path).get("files") == {"files": ["deep/c.jsonl"], "who": "ana", "first": False}
-    assert Client(tmp_path / "plain.jsonl").get("files")["files"] == ["plain.jsonl", "deep/c.jsonl"]
+
+
+def test_of_a_file_that_was_named_only_that_one_is_shown(tmp_path: Path) -> None:
+    for name in ("plain", "other"):
+        save(tmp_path / f"{name}.jsonl")
+        (tmp_path / f"{name}.manifest.json").write_text('{"verb": "compile"}')
+    client = Client(tmp_path / "plain.jsonl")
+    assert client.get("files")["files"] == ["plain.jsonl"]
+    assert "there is no such file" in client.get("progress", 422, file="other.jsonl")["error"]
 
 
 def test_texts_that_utf8_cannot_hold_are_answered(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What the pages are told about runs: exact values, from runs that scripted judges made."""
 
+import asyncio
 import json
 import os
 import time
@@ -12,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from prorubric import (
     Criterion,
+    JudgeConfig,
     JudgeRunConfig,
     Message,
     Response,
@@ -26,8 +28,10 @@ from prorubric.llm.journal import Journal
 from prorubric.llm.model import Reply
 from prorubric.verbs.evaluate import EvaluateConfig, evaluate_policies
 from prorubric.view.app import make_app
+from prorubric.view.ask import make_task
 from prorubric.view.config import ViewConfig
-from tests.view.folders import HOSTILE, STRICT, copy_run, name_run, spoil
+from prorubric.view.routes import Shelf
+from tests.view.folders import HOSTILE, LENIENT, STRICT, copy_run, name_run, spoil
 
 STRICT_RUN, LENIENT_RUN, PANEL = map(name_run, ("judged/strict", "judged/lenient<b>", "panel"))
 
@@ -114,7 +118,7 @@ class TestListing:
         states = {run["path"]: (run["state"], run["reason"]) for run in found}
         assert states["good"] == ("done", "")
         assert states["bad"][0] == "unreadable"
-        assert "calls: Input should be a valid integer" in states["bad"][1]
+        assert states["bad"][1] == f"{tmp_path / 'bad/summary.json'}: calls is not a number"
 
     def test_a_folder_whose_name_is_not_utf8_is_listed_and_opened(self, runs: Path, tmp_path: Path) -> None:
         copy_run(runs / "judged/strict", tmp_path / os.fsdecode(b"\xff"))
@@ -191,7 +195,8 @@ class TestAnswers:
         about = found["about"]
         assert (about["answers"], about["tasks"], about["verdicts"], about["unknown"]) == (6, 3, 18, 2)
         assert about["schemes"] == ["additive", "prorubric"]
-        assert about["means"]["prorubric"] == 1.0
+        assert about["means"]["prorubric"] == {"value": 1.0, "known": 6}
+        assert about["means"]["additive"]["known"] == 5
         assert about["notes"] == []
         first = found["rows"][0]
         assert first["answer"].startswith("Go to the doctor now")
@@ -387,6 +392,14 @@ class TestAnswers:
 
 
 class TestComparison:
+    def test_next_and_previous_are_those_of_the_list(self, client: TestClient) -> None:
+        sides = {"a": STRICT_RUN, "b": LENIENT_RUN}
+        listed = [row["number"] for row in ask(client, "/api/compare", **sides, different=True)["rows"]]
+        assert listed != sorted(listed)
+        found = ask(client, f"/api/compare/{listed[1]}", **sides, different=True)
+        assert (found["previous"], found["next"]) == (listed[0], listed[2])
+        assert (found["place"], found["found"]) == (2, len(listed))
+
     def test_two_runs_are_compared_verdict_by_verdict(self, client: TestClient) -> None:
         about = ask(client, "/api/compare", a=STRICT_RUN, b=LENIENT_RUN)["about"]
         # Of the 18 verdicts the first criterion of three answers and all six dimensions differ, two are unknown.
@@ -429,7 +442,7 @@ class TestComparison:
         # Of three items only the danger is in both: named in the first answer, not in the second.
         assert [found["about"][name] for name in ("items", "different", "open")] == [1, 1, 2]
         assert found["notes"] == [
-            "The runs have other versions of the tasks of 1 answer: items of the same text are compared.",
+            "The runs have different versions of the tasks of 1 answer: items with the same text are compared.",
             "The runs judged different files of answers: verdicts can differ because the answers do.",
         ]
         pair = ask(client, "/api/compare/0", **sides)
@@ -501,6 +514,55 @@ class TestAsking:
         assert (item["index"], item["verdict"]) == (1, True)
         assert item["text"].startswith("Safety")
 
+    def test_one_item_comes_with_its_own_reason_and_quotation(self, runs: Path, tmp_path: Path) -> None:
+        said = {"reason": "no word of it", "quote": "take antibiotics", "satisfied": False}
+        (tmp_path / "judge.jsonl").write_text(json.dumps({"reply": json.dumps({"satisfied": {"2": said}})}) + "\n")
+        judging = JudgeConfig(reasons=True, evidence=True, reasks=0)
+        config = ViewConfig(judge=f"scripted:{tmp_path / 'judge.jsonl'}", judging=judging)
+        with TestClient(make_app(runs, config=config)) as client:
+            found = self.send(client, "again", run=LENIENT_RUN, number=0, reading="criteria", item=2).json()
+        [item] = found["readings"][0]["items"]
+        assert (item["index"], item["text"], item["weight"]) == (2, "Recommends antibiotics.", -1.0)
+        assert (item["reason"], item["evidence"]["quote"]) == ("no word of it", "take antibiotics")
+
+    @pytest.mark.parametrize("item", [-1, 0, 2])
+    def test_an_item_that_the_task_does_not_have_is_refused(self, client: TestClient, item: int) -> None:
+        answer = self.send(client, "again", run=LENIENT_RUN, number=0, reading="dimensions", item=item)
+        assert (answer.status_code, answer.json()["error"]) == (422, "item: dimensions has 1 items")
+
+    def test_one_item_is_asked_of_every_judge_that_is_named(self, runs: Path) -> None:
+        names = tuple(f"scripted:{runs.parent / 'inputs' / name}" for name in (STRICT, LENIENT))
+        with TestClient(make_app(runs, config=ViewConfig(judge=names))) as client:
+            found = self.send(client, "again", run=PANEL, number=0, reading="criteria", item=1).json()
+        [item] = found["readings"][0]["items"]
+        assert item["judges"] == {names[0]: False, names[1]: True}
+
+    def test_a_run_is_not_read_on_the_loop_that_serves_other_pages(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened, look = list[bool](), Shelf.open_index
+
+        def note(shelf: Shelf, run: str) -> Any:
+            try:
+                asyncio.get_running_loop()
+                opened.append(False)
+            except RuntimeError:
+                opened.append(True)
+            return look(shelf, run)
+
+        monkeypatch.setattr(Shelf, "open_index", note)
+        self.send(client, "again", run=STRICT_RUN, number=0)
+        self.send(client, "play", run=STRICT_RUN, task="fever", answer="Wait.")
+        assert opened == [True, True]
+
+    def test_a_weight_is_read_with_either_minus_and_a_bar_may_be_part_of_the_text(self) -> None:
+        criteria = make_task("Why?", "\u22122 | No drugs.\n\n 0.5|Rest.\nUses a | b.").rubric.criteria
+        assert [(one.text, one.weight) for one in criteria] == [
+            ("No drugs.", -2.0),
+            ("Rest.", 0.5),
+            ("Uses a | b.", 1.0),
+        ]
+
     def test_a_pasted_answer_is_judged_under_everything_that_the_task_allows(self, client: TestClient) -> None:
         found = self.send(client, "play", run=STRICT_RUN, task="fever", answer="Wait and see.").json()
         assert {"criteria", "dimensions", "groups"} <= {reading["name"] for reading in found["readings"]}
@@ -519,6 +581,7 @@ class TestAsking:
         ("body", "line"),
         [
             ({"question": "Why?", "criteria": "", "answer": "So."}, "Rubric: a rubric needs at least 1 criterion"),
+            ({"question": "Why?", "criteria": "Says so.\n0 | No.", "answer": "So."}, "line 2 of the criteria: "),
             ({"question": "", "criteria": "Says so.", "answer": "So."}, "the conversation is empty"),
             ({"answer": "So.", "run": STRICT_RUN, "task": "nothing"}, "no task is called 'nothing' in this run"),
             ({"question": "Why?", "criteria": "Says so.", "answer": "x" * 200_001}, "more than 200,000 characters"),
@@ -536,6 +599,19 @@ class TestAsking:
         answer = self.send(client, "again", run=STRICT_RUN, number=0)
         assert answer.status_code == 409
         assert "start prorubric view with --judge" in answer.json()["error"]
+
+
+def test_a_fault_of_the_program_is_one_line_and_does_not_end_the_server(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(shelf: Shelf, run: str) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Shelf, "open_index", fail)
+    client = TestClient(make_app(runs, config=ViewConfig()), raise_server_exceptions=False)
+    answer = client.get(f"/api/run/{STRICT_RUN}/answers")
+    assert answer.status_code == 500
+    assert answer.json()["error"].startswith("prorubric view failed (ZeroDivisionError); the terminal")
 
 
 def test_a_filter_over_many_answers_takes_a_fraction_of_a_second(tmp_path: Path) -> None:

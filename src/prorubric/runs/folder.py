@@ -143,7 +143,8 @@ def read_setting(folder: Path) -> dict[str, Any]:
     try:
         found = parse_json(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not JSON ({shorten(str(error))}); choose another --out") from None
+        wrong = f"not JSON ({shorten(str(error))})"
+        raise ConfigError(wrong, remedy="choose another --out", place=path) from None
     if not isinstance(found, dict) or not isinstance(found.get("config", {}), dict):
-        raise ConfigError(f"{path}: not the settings of a run; choose another --out")
+        raise ConfigError("not the settings of a run", remedy="choose another --out", place=path)
     return found

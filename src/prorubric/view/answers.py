@@ -204,11 +204,11 @@ class AnswerIndex:
     @cached_property
     def about(self) -> dict[str, Any]:
         """What there is, and what the page offers to filter by."""
-        keys, means = [row.key for row in self.rows], dict[str, float | None]()
+        keys, means = [row.key for row in self.rows], dict[str, dict[str, float | int | None]]()
         for name in self.schemes:
-            known = [row.scores[name][0] for row in self.rows if name in row.scores]
-            values = [value for value in known if value is not None]
-            means[name] = sum(values) / len(values) if values else None
+            given = [row.scores[name][0] for row in self.rows if name in row.scores]
+            known = [value for value in given if value is not None]
+            means[name] = {"value": sum(known) / len(known) if known else None, "known": len(known)}
         return {
             "answers": len(self.rows),
             "tasks": len({key.task for key in keys}),
@@ -372,8 +372,6 @@ class AnswerIndex:
             "paid": paid or [_show_score(name, found) for name, found in row.scores.items()],
             "addressing": stored.get("addressing") or {},
             "notes": [*dict.fromkeys(notes)],
-            "previous": number - 1 if number else None,
-            "next": number + 1 if number + 1 < len(self.rows) else None,
         }
 
     def read_judge(self, row: Row, judge: str) -> dict[str, list[Any]]:

@@ -27,7 +27,7 @@ def make_app(root: Path, *, config: ViewConfig) -> FastAPI:
     """The app about everything below a folder; `Gate` belongs around it."""
     app = FastAPI(title="prorubric view", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.root, app.state.config = root.resolve(), config
-    for error in (HTTPException, RequestValidationError, ProRubricError, OSError):
+    for error in (HTTPException, RequestValidationError, ProRubricError, OSError, Exception):
         app.add_exception_handler(error, _tell)
 
     app.include_router(make_review_router(root, config))
@@ -56,4 +56,7 @@ async def _tell(_: Request, error: Exception) -> Response:
         return JSONResponse({"error": f"{place}: {read_fault(fault).message}"}, 422)
     if isinstance(error, OSError):  # a full disk, a folder that may only be read
         return JSONResponse({"error": f"{error.filename or 'a file'}: {error.strerror or error}"}, 500)
-    return JSONResponse({"error": str(error)}, 422)
+    if isinstance(error, ProRubricError):
+        return JSONResponse({"error": str(error)}, 422)
+    line = f"prorubric view failed ({type(error).__name__}); the terminal it runs in has the details"
+    return JSONResponse({"error": line}, 500)

@@ -4,18 +4,19 @@ Nothing is asked unless `--judge` names who may be asked, and nothing is kept: w
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi import HTTPException
 
 from prorubric.aggregate.schemes import SCHEMES, find_scheme
-from prorubric.errors import ProRubricError
+from prorubric.errors import ProRubricError, RubricError
 from prorubric.judge.judge import Judge, Judgement
 from prorubric.judge.panel import join_judges, list_judges, split_config
 from prorubric.judge.readings import Reading, list_items
 from prorubric.reward.engine import find_engine, run_awaited
 from prorubric.rubric.records import Answer, Criterion, Message, Rubric, Task
-from prorubric.rubric.verdict import render_verdict
+from prorubric.rubric.verdict import Unknown, Verdict, render_verdict
 from prorubric.view.answers import pay_all, show_reading
 from prorubric.view.config import ViewConfig
 
@@ -40,15 +41,15 @@ class Asker:
             raise HTTPException(409, line)
         if sum(map(len, answer if isinstance(answer, str) else (turn.content for turn in answer))) > _MOST_CHARACTERS:
             raise HTTPException(422, f"the answer has more than {_MOST_CHARACTERS:,} characters")
+        if item is not None and not 1 <= item <= _count_items(task, readings[0]):
+            raise HTTPException(422, f"item: {readings[0].name} has {_count_items(task, readings[0])} items")
         found = await run_awaited(self._judge(task, answer, readings, item))
         shown = [show_reading(task, name, one.verdicts, _show_more(one)) for name, one in found.items()]
-        if item is not None:
-            [reading] = shown
-            own = reading["items"][0]
-            everything = list_items(task, readings[0])[item - 1]
-            reading["items"] = [own | {"index": item, "text": everything.text, "weight": everything.weight}]
-            return {"judge": ", ".join(self.names), "readings": shown, "paid": []}
-        paid = pay_all({name: one.verdicts for name, one in found.items()}, task, {})
+        paid = []
+        if item is None:
+            paid = pay_all({name: one.verdicts for name, one in found.items()}, task, {})
+        else:
+            shown[0]["items"] = shown[0]["items"][item - 1 : item]
         return {"judge": ", ".join(self.names), "readings": shown, "paid": paid}
 
     async def _judge(
@@ -57,10 +58,23 @@ class Asker:
         config, configs = self._config, split_config(self.names, self._config.judging)
         judges = {name: find_engine(name, config.http, None).find_judge(configs[name]) for name in self.names}
         judge = join_judges(judges, config.judging)
-        if item is None:
+        if item is None or readings[0].is_joint or not isinstance(judge, Judge):  # a panel judges all items together
             return await judge.judge_all(task, answer, readings)
-        single = judge if isinstance(judge, Judge) else next(iter(judge.judges.values()))
-        return {readings[0].name: await single.judge(task, answer, readings[0], (item,))}
+        found = await judge.judge(task, answer, readings[0], (item,))
+        return {readings[0].name: _spread(found, item, _count_items(task, readings[0]))}
+
+
+def _count_items(task: Task, reading: Reading) -> int:
+    return 1 if reading.is_joint else len(list_items(task, reading))
+
+
+def _spread(found: Judgement, item: int, total: int) -> Judgement:
+    """A judgement on one item, at the place of that item among all of them."""
+    verdicts: list[Verdict] = [Unknown("not asked")] * total
+    verdicts[item - 1] = found.verdicts[0]
+    probabilities: list[float | None] = [None] * total
+    probabilities[item - 1] = found.probabilities[0] if found.probabilities else None
+    return replace(found, verdicts=tuple(verdicts), probabilities=tuple(probabilities))
 
 
 def list_possible(task: Task) -> list[Reading]:
@@ -79,12 +93,18 @@ def list_possible(task: Task) -> list[Reading]:
 def make_task(question: str, criteria: str) -> Task:
     """A task from what was typed: one criterion a line, with its weight before a bar if it is not 1."""
     made = []
-    for line in filter(None, map(str.strip, criteria.splitlines())):
+    for number, line in enumerate(criteria.splitlines(), 1):
         weight, bar, text = line.partition("|")
         try:
-            made.append(Criterion(text=text.strip(), weight=float(weight)) if bar else Criterion(text=line, weight=1.0))
-        except ValueError:
-            made.append(Criterion(text=line, weight=1.0))
+            given = float(weight.strip().replace("\u2212", "-")) if bar else None  # also with a typographic minus
+        except ValueError:  # the bar belongs to the text
+            given = None
+        if line.strip():
+            try:
+                criterion = (line, 1.0) if given is None else (text, given)
+                made.append(Criterion(text=criterion[0].strip(), weight=criterion[1]))
+            except RubricError as error:
+                raise error.at(f"line {number} of the criteria") from None
     messages = (Message(role="user", content=question),)
     return Task(id="typed", messages=messages, rubric=Rubric(criteria=tuple(made)))
 

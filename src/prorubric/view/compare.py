@@ -159,9 +159,10 @@ class Comparison:
         if self._changed:
             answers = count(len(self._changed), "answer")
             notes.append(
-                f"The runs have other versions of the tasks of {answers}: items of the same text are compared."
+                f"The runs have different versions of the tasks of {answers}: items with the same text are compared."
             )
-        if first.name_input("responses") != second.name_input("responses"):
+        read = [side.name_input("responses") for side in (first, second)]
+        if None not in read and read[0] != read[1]:
             notes.append("The runs judged different files of answers: verdicts can differ because the answers do.")
         if (self.first.has_several or self.second.has_several) and not self.pairs:
             notes.append("A run has several judges, and none of them judged the other run: choose one.")
@@ -201,7 +202,7 @@ class Comparison:
                 items, texts = {**more, **known}, dict.fromkeys((*known, *more))
                 reading["items"] = [known.get(text, items[text] | nothing) for text in texts]
                 other["items"] = [more.get(text, items[text] | nothing) for text in texts]
-        return {"first": sides[0], "second": sides[1], **self.brief(number), "pairs": len(self.pairs)}
+        return {"first": sides[0], "second": sides[1], **self.brief(number)}
 
 
 def _list_texts(index: AnswerIndex, key: Key, reading: str) -> list[str]:

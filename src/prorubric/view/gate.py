@@ -74,7 +74,8 @@ class Gate:
         name = f"prorubric-view-{(scope.get('server') or ('', 0))[1]}"
         if self._is_token(parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]):
             answer = RedirectResponse("/", 303)
-            answer.set_cookie(name, self._token, httponly=True, samesite="strict")
+            # With "strict", a link in a web terminal or a mail would arrive without the cookie after the redirect.
+            answer.set_cookie(name, self._token, httponly=True, samesite="lax")
             return answer
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(name)

@@ -24,8 +24,9 @@ from prorubric.text.show import is_blank, shorten
 from prorubric.view.config import ViewConfig
 from prorubric.view.review import History, Reviewed, hash_dimensions, parse_operation, render_operation, try_operation
 from prorubric.view.review_file import QueueFilter, ReviewFile, stamp_file
+from prorubric.view.runs import walk_folders
 
-_MOST_FILES = 500
+_MANIFEST = ".manifest.json"
 _LONGEST_WHO = 80
 
 
@@ -69,24 +70,27 @@ class Reviews:
         self._lock = Lock()
 
     def list_files(self) -> list[str]:
-        """The files that compile has written, by their place below the folder; the one that was named comes first."""
-        found = [self.first] if self.first else []
-        for manifest in sorted(self.root.rglob("*.manifest.json"))[:_MOST_FILES]:
-            try:
-                about = parse_json(manifest.read_bytes())
-            except (OSError, ValueError):
-                continue
-            if isinstance(about, dict) and about.get("verb") in ("compile", "view"):
-                stem = str(manifest)[: -len(".manifest.json")]
-                found += [path for suffix in SUFFIXES for path in (Path(f"{stem}{suffix}"),) if path.is_file()]
+        """The files that compile has written, by their place below the folder; of a named file only that one."""
+        if self.first:
+            return [self.first.name]
+        found = []
+        for folder, _, names in walk_folders(self.root):
+            for manifest in sorted(name for name in names if name.endswith(_MANIFEST)):
+                try:
+                    about = parse_json((folder / manifest).read_bytes())
+                except (OSError, ValueError):
+                    continue
+                if isinstance(about, dict) and about.get("verb") in ("compile", "view"):
+                    stem = str(folder / manifest)[: -len(_MANIFEST)]
+                    found += [path for suffix in SUFFIXES for path in (Path(f"{stem}{suffix}"),) if path.is_file()]
         return [*dict.fromkeys(path.relative_to(self.root).as_posix() for path in found)]
 
     def find(self, name: str) -> ReviewFile:
-        """The file with this name; `SourceError` if it is not below the folder."""
+        """The file with this name; `SourceError` if it is not below the folder, or not the one that was named."""
         path = self.root
-        with suppress(ValueError, OSError):  # no name of a file
+        with suppress(ValueError, OSError):  # not the name of a file
             found = (self.root / name).resolve()
-            path = found if found.is_file() else path
+            path = found if found.is_file() and self.first in (None, found) else path
         if not path.is_relative_to(self.root) or path == self.root:
             raise SourceError("there is no such file below the folder that is shown", place=shorten(name))
         split_suffix(path)

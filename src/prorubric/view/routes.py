@@ -7,12 +7,14 @@ from threading import Lock, Thread
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel
 
 from prorubric.errors import ConfigError
 from prorubric.files.json import render_json
-from prorubric.judge.readings import find_reading
+from prorubric.judge.readings import Reading, find_reading
+from prorubric.rubric.records import Answer, Task
 from prorubric.runs.folder import TASKS
 from prorubric.runs.verdicts import SCORES, VERDICTS
 from prorubric.view.answers import PAGE_SIZE, AnswerIndex, Filter, show_task
@@ -40,6 +42,9 @@ class Shelf:
         folder = self.library.find(run)
         paths = [find_rows(folder, name) for name in (TASKS, VERDICTS, SCORES, "answers.jsonl")]
         stamp = tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path)
+        with self._lock:  # of a run that goes on, only the latest state is kept
+            for key in [key for key in self._held if isinstance(key, tuple) and key[0] == folder and key[1] != stamp]:
+                del self._held[key]
         found: AnswerIndex = self._hold((folder, stamp), lambda: AnswerIndex(folder))
         return found
 
@@ -113,15 +118,18 @@ def get_answers(run: str, shelf: Shelved, wanted: Filtered, page: PageNumber = 0
 def get_answer(run: str, number: int, shelf: Shelved, wanted: Filtered) -> Response:
     """One answer; the next and the previous are those of the filter."""
     index = shelf.open_index(run)
-    detail, numbers = index.detail(number), index.select(wanted)
-    if number in numbers:
-        at = numbers.index(number)
-        around = {
-            "previous": numbers[at - 1] if at else None,
-            "next": numbers[at + 1] if at + 1 < len(numbers) else None,
-        }
-        detail |= {**around, "place": at + 1, "found": len(numbers)}
-    return _answer(detail)
+    return _answer({**index.detail(number), **_find_neighbours(number, index.select(wanted))})
+
+
+def _find_neighbours(number: int, numbers: list[int]) -> dict[str, int | None]:
+    """What comes before and after an answer in a list; nothing if it is not part of the list."""
+    at = numbers.index(number) if number in numbers else None
+    return {
+        "previous": numbers[at - 1] if at else None,
+        "next": numbers[at + 1] if at is not None and at + 1 < len(numbers) else None,
+        "place": None if at is None else at + 1,
+        "found": len(numbers),
+    }
 
 
 def _open_comparison(shelf: Shelved, a: str, b: str, judge_a: str = "", judge_b: str = "") -> Comparison:
@@ -148,11 +156,12 @@ def get_comparison(
 
 
 @router.get("/api/compare/{number}")
-def get_pair(number: int, found: Compared) -> Response:
-    """One answer on both sides."""
+def get_pair(number: int, found: Compared, wanted: Filtered, scheme: str = "", different: bool = False) -> Response:
+    """One answer on both sides; the next and the previous are those of the list that the filter makes."""
     if not 0 <= number < len(found.pairs):
         raise HTTPException(404, f"both have {len(found.pairs)} answers, none with number {number}")
-    return _answer(found.detail(number))
+    numbers = found.select(wanted, scheme, only_different=different)
+    return _answer({**found.detail(number), **_find_neighbours(number, numbers)})
 
 
 @router.get("/api/run/{run}/training")
@@ -191,27 +200,29 @@ class Play(BaseModel):
     criteria: str = ""
 
 
+def _find_stored(body: Again, shelf: Shelf) -> tuple[Task, Answer, list[Reading]]:
+    index = shelf.open_index(body.run)
+    detail, row = index.detail(body.number), index.rows[body.number]
+    response = index.responses.get(row.key)
+    if response is None:
+        raise HTTPException(409, "the text of this answer is missing, so it cannot be judged again")
+    names = [body.reading] if body.item is not None else [reading["name"] for reading in detail["readings"]]
+    return index.find_task(row.key.task, row.key.benchmark), response.answer, [find_reading(name) for name in names]
+
+
 @router.post("/api/ask/again")
 async def ask_again(body: Again, shelf: Shelved) -> Response:
     """Judge a stored answer again."""
-    index = shelf.open_index(body.run)
-    detail = index.detail(body.number)
-    row = index.rows[body.number]
-    response = index.responses.get(row.key)
-    if response is None:
-        raise HTTPException(409, "the text of this answer is not there, so it cannot be judged again")
-    task = index.find_task(row.key.task, row.key.benchmark)
-    names = [body.reading] if body.item is not None else [reading["name"] for reading in detail["readings"]]
-    readings = [find_reading(name) for name in names]
-    asked = await shelf.asker.ask(task, response.answer, readings, body.item)
-    return _answer(asked)
+    # Reading a run can take seconds, in which the loop must serve other pages.
+    task, answer, readings = await run_in_threadpool(_find_stored, body, shelf)
+    return _answer(await shelf.asker.ask(task, answer, readings, body.item))
 
 
 @router.post("/api/ask/play")
 async def ask_play(body: Play, shelf: Shelved) -> Response:
     """Judge a pasted answer under everything that the task allows."""
     if body.run:
-        task = shelf.open_index(body.run).find_task(body.task, body.benchmark)
+        task = await run_in_threadpool(lambda: shelf.open_index(body.run).find_task(body.task, body.benchmark))
     else:
         task = make_task(body.question, body.criteria)
     return _answer(await shelf.asker.ask(task, body.answer, list_possible(task)))

@@ -8,7 +8,7 @@ import base64
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -89,6 +89,15 @@ class Listing(Record):
     """Folders that could not be looked into."""
 
 
+def walk_folders(
+    root: Path, on_error: Callable[[OSError], object] = lambda _: None
+) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """The folders below a root with the names in them, without those that hold no runs."""
+    for place, folders, files in os.walk(root, onerror=on_error):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+        yield Path(place), folders, files
+
+
 class Library:
     """The runs below a root, by ids that can be part of a URL."""
 
@@ -99,12 +108,10 @@ class Library:
         """Every run, the latest first."""
         held, looked = _list_held_locks(), 0
         runs, closed = list[RunCard](), list[str]()
-        for place, folders, _ in os.walk(self.root, onerror=lambda error: closed.append(_show(error.filename))):
-            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+        for folder, _, _ in walk_folders(self.root, lambda error: closed.append(_show(error.filename))):
             looked += 1
             if looked > _MOST_FOLDERS:
                 break
-            folder = Path(place)
             try:
                 is_run = (folder / CONFIG).is_file()
             except OSError:
@@ -149,8 +156,8 @@ class Library:
             return _read_card(folder, held, about)
         except OSError as error:
             reason = f"{error.filename or folder}: {error.strerror or error}"
-        except ProRubricError as error:
-            reason = str(error)
+        except ProRubricError as error:  # without what to do about it, which is for those who write a run
+            reason = f"{error.place}: {error.kind}"
         return RunCard(**about, verb="?", page=None, state="unreadable", reason=_show(reason), has_report=False)
 
 
@@ -165,6 +172,9 @@ def _read_card(folder: Path, held: frozenset[int] | None, about: Mapping[str, An
     summary = _parse_summary(written, stamp.st_mtime_ns, stamp.st_size) if written and stamp else {}
     state, reason = _tell_state(folder, summary, held)
     calls, cost, progress = summary.get("calls"), summary.get("cost"), None
+    for name, value in (("calls", calls), ("cost", cost)):
+        if not isinstance(value, int | float | None):
+            raise SourceError(f"{name} is not a number", place=written)
     if state == "running":
         used = read_journal(folder / JOURNAL)
         calls = None if used is None else sum(usage.calls for usage in used)
@@ -238,9 +248,9 @@ def _parse_summary(path: Path, *_: int) -> dict[str, Any]:
     try:
         found = parse_json(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: not JSON ({error})") from None
+        raise SourceError(f"not JSON ({error})", place=path) from None
     if not isinstance(found, dict):
-        raise SourceError(f"{path}: not a summary")
+        raise SourceError("not a summary", place=path)
     kept = {name: found.get(name) for name in ("stopped", "unfinished", "calls", "cost")}
     states = [run.get("state") for run in found.get("runs") or () if isinstance(run, dict)]
     return {**kept, "runs": [state for state in states if isinstance(state, str)]}

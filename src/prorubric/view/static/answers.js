@@ -15,7 +15,7 @@ const Facts = ({ about }) => html`<dl class="facts">
   <div><dt>Answers</dt><dd>${about.answers.toLocaleString("en")} to ${count(about.tasks, "task")}</dd></div>
   <div><dt>Verdicts</dt><dd>${about.verdicts.toLocaleString("en")}, ${about.unknown.toLocaleString("en")} unknown</dd></div>
   <div><dt>${about.judges.length > 1 ? "Judges" : "Judge"}</dt><dd><${Text}>${about.judges.join(", ") || "none"}<//></dd></div>
-  ${order(about.schemes).slice(0, 3).map((name) => html`<div key=${name}><dt>Mean, <${Text}>${name}<//></dt><dd>${number(about.means[name])}</dd></div>`)}
+  ${order(about.schemes).slice(0, 3).map((name) => html`<div key=${name}><dt>Mean, <${Text}>${name}<//></dt><dd>${number(about.means[name].value)}${about.means[name].known < about.answers ? html` <small>of ${about.means[name].known.toLocaleString("en")} known</small>` : ""}</dd></div>`)}
 </dl>`;
 
 const Filters = ({ about, filters }) => html`<form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>

@@ -1,5 +1,5 @@
 // Play: an answer that is pasted here, judged under everything that its task allows. Nothing of it is kept.
-import { Fault, html, Text, post, setQuery, useAsked, useState } from "./app.js";
+import { Fault, html, Text, post, setQuery, useAsked, useEffect, useState } from "./app.js";
 import { Conversation, count, Field, Paid } from "./parts.js";
 import { Readings } from "./answers.js";
 
@@ -22,6 +22,7 @@ export default ({ query }) => {
   };
   const chosen = task ? placeOf(benchmark, task) : "";
   const isTyped = !run;
+  useEffect(() => setAsked({}), [run, chosen]); // what was said about another task
   const isReady = answer.trim() && (isTyped ? question.trim() && criteria.trim() : task);
   const send = async (event) => {
     event.preventDefault();
@@ -38,7 +39,7 @@ export default ({ query }) => {
         ${(runs.value?.runs ?? []).filter((one) => one.page === "answers").map((one) => html`<option value=${one.id} selected=${one.id === run}>${one.path}</option>`)}</select></label>
       ${isTyped ? html`
         <label class="field wide-field"><span>Question</span><textarea name="question" rows="3" value=${question} onInput=${(event) => setQuestion(event.target.value)}></textarea></label>
-        <label class="field wide-field"><span>Criteria, one a line; a weight other than 1 before a bar, as in “−2 | Recommends antibiotics.”</span>
+        <label class="field wide-field"><span>Criteria, one a line; a weight other than 1 before a bar, as in “-2 | Recommends antibiotics.”</span>
           <textarea name="criteria" rows="4" value=${criteria} onInput=${(event) => setCriteria(event.target.value)}></textarea></label>` : html`
         <${Field} name="find" label="Find a task" value=${find} />
         <label class="field wide-field"><span>Task</span><select name="task" value=${chosen} onChange=${(event) => choose(event.target.value)}>

@@ -58,18 +58,21 @@ const List = ({ a, b, query }) => {
 const One = ({ a, b, at, query }) => {
   const names = useNames(a, b, query);
   const kept = Object.fromEntries(query);
-  const { value, error } = useAsked(`/api/compare/${at}`, sides(a, b, query));
-  const turn = (to) => { if (value && to >= 0 && to < value.pairs) { go("compare", a, b, to, kept); scrollTo(0, 0); } };
-  useKeys(actBy({ j: () => turn(Number(at) + 1), k: () => turn(Number(at) - 1), u: () => go("compare", a, b, kept), Escape: () => go("compare", a, b, kept) }));
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
+  const { value, error } = useAsked(`/api/compare/${at}`, { ...sides(a, b, query), ...filters, different: filters.different || null });
+  const turn = (to) => { if (to !== null && to !== undefined) { go("compare", a, b, to, kept); scrollTo(0, 0); } };
+  useKeys(actBy({
+    j: () => turn(value?.next), ArrowRight: () => turn(value?.next), k: () => turn(value?.previous), ArrowLeft: () => turn(value?.previous), u: () => go("compare", a, b, kept), Escape: () => go("compare", a, b, kept),
+  }));
   if (!value) return html`<p class="over"><${Link} to=${["compare", a, b, kept]}>All answers<//></p><${Fault} error=${error} />${!error && html`<p class="note">Reading …</p>`}`;
   const { first, second } = value;
   const isSame = first.response?.text === second.response?.text;
-  return html`<p class="over"><${Link} to=${[]}>Runs<//> / <${Link} to=${["compare", a, b, kept]}>compare<//></p>
+  return html`<p class="over"><${Link} to=${[]}>Runs<//> / <${Link} to=${["compare", a, b, kept]}>compare<//>${value.place ? ` / answer ${value.place} of ${value.found}` : ""}</p>
     <h1><${Text}>${value.task}<//></h1>
     <p class="note">${value.different} of ${count(value.items, "verdict")} differ${value.open ? `, ${value.open} open` : ""}.
       ${Object.entries(value.scores).slice(0, 4).map(([name, pair]) => html` <${Text}>${name}<//>: ${number(pair[0])} and ${number(pair[1])}.`)}</p>
-    <div class="actions"><button type="button" disabled=${Number(at) <= 0} onClick=${() => turn(Number(at) - 1)}>Previous <kbd>k</kbd></button>
-      <button type="button" disabled=${Number(at) + 1 >= value.pairs} onClick=${() => turn(Number(at) + 1)}>Next <kbd>j</kbd></button>
+    <div class="actions"><button type="button" disabled=${value.previous === null} onClick=${() => turn(value.previous)}>Previous <kbd>k</kbd></button>
+      <button type="button" disabled=${value.next === null} onClick=${() => turn(value.next)}>Next <kbd>j</kbd></button>
       <${Link} to=${["compare", a, b, kept]}>All answers <kbd>u</kbd><//></div>
     ${!isSame && html`<div class="columns">${[first, second].map((side, place) => html`<div key=${place}><h4>Answer, <${Text}>${names[place]}<//></h4><${Answer} response=${side.response} /></div>`)}</div>`}
     <div class="columns"><div>

@@ -45,10 +45,15 @@ export const Pager = ({ found, size, page, what = "answer" }) => {
 // A field whose value goes into the address a moment after the last key.
 export const Field = ({ name, label, value, type = "search", ...rest }) => {
   const [typed, setTyped] = useState(value);
-  useEffect(() => { setTyped(value); }, [value]);
+  const sent = useRef(value); // what comes back from the address must not replace what was typed since
   useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = setTimeout(() => setQuery({ [name]: typed, page: null }), 150);
+    if (value === sent.current) return;
+    sent.current = value;
+    setTyped(value);
+  }, [value]);
+  useEffect(() => {
+    if (typed === sent.current) return undefined;
+    const timer = setTimeout(() => { sent.current = typed; setQuery({ [name]: typed, page: null }); }, 100);
     return () => clearTimeout(timer);
   }, [typed]);
   return html`<label class="field"><span>${label}</span>

@@ -129,6 +129,9 @@ const Editor = ({ file, task, query }) => {
   const [state, setState] = useState(null);
   const [error, setError] = useState(null);
   const [pending, setPending] = useState(null); // { operation, shown, error }: a change that is not saved
+  // What holds at this moment: a reply or the next key may come before the page is drawn again.
+  const live = useRef({ state: null, pending: null });
+  const line = useRef(Promise.resolve());
   const [notice, setNotice] = useState(null);
   const [selected, setSelected] = useState(1);
   const latest = useRef(1); // what is selected when a reply of the server arrives
@@ -142,7 +145,13 @@ const Editor = ({ file, task, query }) => {
   const filter = readFilter(query);
   const at = Number(query.get("at") ?? 0) || 0;
 
-  const take = (found) => { setState(found); setError(null); };
+  const take = (found) => { live.current.state = found; setState(found); setError(null); };
+  const hold = (change) => {
+    live.current.pending = typeof change === "function" ? change(live.current.pending) : change;
+    setPending(live.current.pending);
+  };
+  // Steps are sent one after the other, each on the state that the one before has led to.
+  const inTurn = (work) => { line.current = line.current.then(work); return line.current; };
   const load = () => get("/api/review/task", { file, task }).then(take, setError);
   useEffect(() => { load(); }, []);
   useEffect(() => {
@@ -161,6 +170,7 @@ const Editor = ({ file, task, query }) => {
     const look = setInterval(async () => {
       if (document.hidden || pending || !state) return;
       const found = await get("/api/review/task", { file, task }).catch(() => null);
+      if (live.current.pending || live.current.state.hash !== state.hash) return; // something was begun or saved meanwhile
       if (found && found.hash !== state.hash) { take(found); setNotice({ text: `Changed by ${found.steps[0]?.who ?? "someone"}; this is the state now.` }); }
     }, 4000);
     return () => clearInterval(look);
@@ -186,7 +196,7 @@ const Editor = ({ file, task, query }) => {
     if (pending) changed?.scrollIntoView({ block: "nearest" });
   }, [pending?.shown?.hash]);
 
-  const body = (more) => ({ file, task, before: state.hash, who: readWho(), ...more });
+  const body = (more) => ({ file, task, before: live.current.state.hash, who: readWho(), ...more });
   const check = (operation) => {
     const mine = ++turn.current;
     clearTimeout(timer.current);
@@ -194,25 +204,25 @@ const Editor = ({ file, task, query }) => {
       try {
         const shown = await post("/api/review/check", body({ operation }));
         const { refused = null } = shown;
-        if (mine === turn.current) setPending((old) => old && { ...old, shown: refused ? null : shown, error: refused });
+        if (mine === turn.current) hold((old) => old && { ...old, shown: refused ? null : shown, error: refused });
       } catch (failed) {
-        if (mine === turn.current) setPending((old) => old && { ...old, shown: null, error: failed.message });
+        if (mine === turn.current) hold((old) => old && { ...old, shown: null, error: failed.message });
       }
     }, pending ? 150 : 0);
   };
   const propose = (operation) => {
     setNotice(null);
     setMerging(false);
-    setPending((old) => ({ operation, shown: old?.shown ?? null, error: null }));
+    hold((old) => ({ operation, shown: old?.shown ?? null, error: null }));
     check(operation);
   };
-  const drop = () => { turn.current++; clearTimeout(timer.current); setPending(null); setNotice(null); setMerging(false); };
+  const drop = () => { turn.current++; clearTimeout(timer.current); hold(null); setNotice(null); setMerging(false); };
   const send = async (path, more, said) => {
     turn.current++;
     clearTimeout(timer.current);
     try {
       take(await post(`/api/review/${path}`, body(more)));
-      setPending(null);
+      hold(null);
       setMarked([]);
       setNotice({ text: said, isGood: true });
       if (path !== "do" || more.operation.op === "move") focus(`.dimensions [data-criterion="${latest.current}"]`);
@@ -221,18 +231,27 @@ const Editor = ({ file, task, query }) => {
       if (refused.status === 409) {
         take(refused.body.state);
         const typed = more.operation?.description ?? more.operation?.text ?? more.operation?.name;
-        setPending(null);
+        hold(null);
         setMarked([]);
         setNotice({ text: `Not saved: ${refused.message}. Below is the state now.`, typed });
-      } else if (pending) setPending({ ...pending, error: refused.message });
+      } else if (live.current.pending) hold((old) => ({ ...old, error: refused.message }));
       else setNotice({ text: refused.message });
       return false;
     }
   };
-  const save = () => pending && send("do", { operation: pending.operation }, `Saved: ${describe(pending.operation)}.`);
-  const accept = async (isLast) => { if ((await send("do", { operation: { op: "accept" } }, "Accepted.")) && isLast) visit("next"); };
-  const reopen = () => state.decision && send("do", { operation: { op: "reopen" } }, "Taken back.");
-  const step = (path) => state[path] && send(path, {}, `${path === "undo" ? "Undone" : "Done again"}: ${describe(state[path])}.`);
+  const save = () => inTurn(() => {
+    const { operation } = live.current.pending ?? {};
+    return operation && send("do", { operation }, `Saved: ${describe(operation)}.`);
+  });
+  const accept = (isLast) => inTurn(async () => {
+    const isAccepted = live.current.state.status === "accepted" || (await send("do", { operation: { op: "accept" } }, "Accepted."));
+    if (isAccepted && isLast) visit("next");
+  });
+  const reopen = () => inTurn(() => live.current.state.decision && send("do", { operation: { op: "reopen" } }, "Taken back."));
+  const step = (path) => inTurn(() => {
+    const operation = live.current.state[path];
+    return operation && send(path, {}, `${path === "undo" ? "Undone" : "Done again"}: ${describe(operation)}.`);
+  });
   const visit = (way) => {
     const row = around?.[way];
     if (row) go("review", file, row.id, { ...dropUsual(filter), at: (way === "next" ? around.nextAt : around.at - 1) || "" });

@@ -49,7 +49,7 @@ export default ({ query }) => {
     </form>
     ${value.runs.length === 0 && html`<p class="warn">No run is below this folder. <code>prorubric demo</code> makes one.</p>`}
     ${verbs.filter((name) => shown.some((run) => run.verb === name)).map((name) => html`<section key=${name}>
-      <h2>${name}</h2>
+      <h2>${name === "?" ? "cannot be read" : name}</h2>
       <div class="scroll" role="region" aria-label=${`Runs of ${name}`} tabindex="0"><table class="wide runs">
         <thead><tr><th></th>${["folder", "state", "judge"].map((head) => html`<th scope="col">${head}</th>`)}
           <th scope="col" class="n">calls</th><th scope="col" class="n">cost</th><th scope="col">changed</th><th scope="col"></th></tr></thead>
