@@ -1,9 +1,10 @@
 """How long `prorubric view` takes with 20,000 tasks and 200,000 verdicts: the first page, filters, one answer.
 
-`python bench/view.py [TASKS]`; with Chromium installed also the time until the browser has painted.
+`python bench/view.py [TASKS]`; with Chromium installed also the elapsed times in a real browser, next to the load.
 """
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -82,24 +83,61 @@ def main(tasks: int) -> None:
             taken, used = time.perf_counter() - begun, time.process_time() - used
             assert answer.status_code == 200, answer.text
             print(f"{name:45} {1000 * taken:8.0f} ms, {1000 * used:8.0f} ms of CPU")
-        _measure_browser(root)
+        _measure_browser(root, tasks)
 
 
-def _measure_browser(root: Path) -> None:
-    """From the request for the page: until something is painted, and until the answers are there."""
+_ROWS = "document.querySelectorAll('.answers tbody tr').length"
+_TYPE = """(name, text) => new Promise((done) => {
+  const box = document.querySelector(`[name=${name}]`), line = document.querySelector(".pager [role=status]");
+  const before = line.textContent, begun = performance.now();
+  const look = () => (line.textContent === before ? requestAnimationFrame(look) : done(performance.now() - begun));
+  box.value = text;
+  box.dispatchEvent(new Event(box.tagName === "SELECT" ? "change" : "input", { bubbles: true }));
+  look();
+})"""
+"""Fill in a filter; gives the milliseconds until the page shows how many answers are left."""
+
+
+def _measure_browser(root: Path, tasks: int) -> None:
+    """Elapsed times in a real browser, with the server in this process: until it has painted, listed, filtered."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.report.browser import PROGRAM, open_browser  # noqa: PLC0415 - only where there is a browser
     from tests.view.folders import serve  # noqa: PLC0415
 
     if PROGRAM is None:
+        print("no Chromium on this machine: not measured in a browser")
         return
     with serve(root) as address, open_browser() as page:
-        page.open(f"{address}/#/run/{_RUN}")
-        while not page.evaluate("document.querySelectorAll('.answers tbody tr').length"):
-            time.sleep(0.01)
-        listed = page.evaluate("performance.now()")
-        painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN")
-        print(f"{'Chromium: first paint':45} {painted:8.0f} ms\n{'Chromium: answers listed':45} {listed:8.0f} ms")
+        for time_of in ("first", "second"):
+            page.open(f"{address}/#/run/{_RUN}")
+            while not page.evaluate(_ROWS):
+                time.sleep(0.005)
+            listed = page.evaluate("performance.now()")
+            painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN")
+            _tell(f"Chromium: first paint, {time_of} time", painted)
+            _tell(f"Chromium: answers listed, {time_of} time", listed)
+        for what, name, text in (
+            ("words, first time", "text", f"answer {tasks - 1}."),
+            ("words", "text", f"answer {(tasks - 1) // 10}"),
+            ("fewer letters of them", "text", f"answer {(tasks - 1) // 100}"),
+            ("task", "task", "task-1"),
+            ("", "", ""),  # clear them all
+            ("criterion", "criterion", "criterion 3 says dose"),
+            ("criterion and verdict", "verdict", "unmet"),
+        ):
+            if name:
+                _tell(
+                    f"Chromium: filter by {what}", page.evaluate(f"({_TYPE})({json.dumps(name)}, {json.dumps(text)})")
+                )
+            else:
+                page.evaluate("document.querySelector('form.filters > button').click()")
+                while f"{tasks:,} answers" not in page.evaluate("document.body.innerText"):
+                    time.sleep(0.005)
+
+
+def _tell(what: str, milliseconds: float) -> None:
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"{what:45} {milliseconds:8.0f} ms elapsed, load {load} on {os.cpu_count()} cores")
 
 
 if __name__ == "__main__":
