@@ -131,7 +131,7 @@ class TestRuns:
             page.open(f"{address}/#/?live=1")
             wait_for_text(page, "6 of 6 answers judged")
             assert page.evaluate("document.querySelectorAll('.state.running').length") == 1
-        wait_for_text(page, "No run fits.")
+        wait_for_text(page, "No runs match.")
 
     def test_an_address_that_leads_nowhere_says_so(self, page: Page, address: str) -> None:
         page.open(f"{address}/#/nowhere/at/all")
@@ -145,7 +145,7 @@ class TestAnswers:
         fill(page, "input[name=task]", "fever")
         wait_for_text(page, "2 answers")
         choose(page, "verdict", "unknown")
-        wait_for_text(page, "No answer fits.")
+        wait_for_text(page, "No answers match.")
         click(page, "form.filters button")
         wait_for_text(page, "6 answers")
 
@@ -311,7 +311,7 @@ class TestAsking:
     def test_without_a_judge_the_page_says_how_to_name_one(self, browser: Page, runs: Path) -> None:
         with serve(runs) as address:
             browser.open(f"{address}/#/ask")
-            wait_for_text(browser, "No judge may be asked.")
+            wait_for_text(browser, "No judge is configured.")
             assert browser.evaluate("document.querySelector('button.main').disabled")
 
 

@@ -139,6 +139,7 @@ def test_what_someone_else_saves_while_one_begins_to_type_is_not_overwritten(han
             if (!String(asked[0]).includes("/api/review/task")) return answer;
             window.held = true;
             await new Promise((done) => { window.release = done; });
+            setTimeout(() => { window.hasArrived = true; }, 200);
             return answer;
           };
         })()""")
@@ -149,6 +150,7 @@ def test_what_someone_else_saves_while_one_begins_to_type_is_not_overwritten(han
         hands.type("Ana", over=True)
         hands.wait("document.querySelector('.bar')")
         hands.page.evaluate("window.release()")
+        hands.wait("window.hasArrived")
         hands.press("Enter")
         hands.wait_for_text("[data-notice]", "Not saved: someone has changed this task since you opened it (ben, ")
         hands.page._events.clear()  # Chromium writes every refused request to the console

@@ -27,6 +27,7 @@ from prorubric.files.lock import lock_path
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import Reply
 from prorubric.verbs.evaluate import EvaluateConfig, evaluate_policies
+from prorubric.view.answers import AnswerIndex
 from prorubric.view.app import make_app
 from prorubric.view.ask import make_task
 from prorubric.view.config import ViewConfig
@@ -166,6 +167,18 @@ class TestListing:
                 (folder / "config.json").write_text(json.dumps(setting))
                 [run] = ask(client, "/api/runs")["runs"]
                 assert (run["calls"], run["cost"]) == (3, pytest.approx(cost) if cost else None)
+
+    @pytest.mark.parametrize("verb", ["audit", "study", "lab"])
+    def test_the_page_of_a_run_without_answers_is_reached_through_its_report(self, tmp_path: Path, verb: str) -> None:
+        folder = tmp_path / "made"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"verb": verb, "config": {}}))
+        (folder / "summary.json").write_text("{}")
+        (folder / "report.html").write_text("<h1>What it found</h1>")
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        [run] = ask(client, "/api/runs")["runs"]
+        assert (run["verb"], run["state"], run["page"], run["has_report"]) == (verb, "done", None, True)
+        assert client.get(f"/report/{run['id']}").text == "<h1>What it found</h1>"
 
     def test_a_config_of_something_else_is_no_run(self, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
@@ -392,6 +405,20 @@ class TestAnswers:
 
 
 class TestComparison:
+    def test_tasks_that_are_the_same_are_not_read_one_by_one(
+        self, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("one", "two"):
+            folder = copy_run(runs / "judged/strict", tmp_path / name)
+            setting = json.loads((folder / "config.json").read_text())
+            del setting["inputs"]["tasks"]  # a folder that does not say what it read
+            (folder / "config.json").write_text(json.dumps(setting))
+        client, read = TestClient(make_app(tmp_path, config=ViewConfig())), list[str]()
+        monkeypatch.setattr(AnswerIndex, "find_task", lambda _, name, __: read.append(name))
+        for other in ("one", "two"):
+            found = ask(client, "/api/compare", a=name_run("one"), b=name_run(other))
+            assert (found["about"]["answers"], found["about"]["different"], read) == (6, 0, [])
+
     def test_next_and_previous_are_those_of_the_list(self, client: TestClient) -> None:
         sides = {"a": STRICT_RUN, "b": LENIENT_RUN}
         listed = [row["number"] for row in ask(client, "/api/compare", **sides, different=True)["rows"]]

@@ -37,7 +37,7 @@ class Asker:
     ) -> dict[str, Any]:
         """The verdicts of some readings, or on one item of the first of them, and what every scheme pays for them."""
         if not self.names:
-            line = "no judge may be asked; start prorubric view with --judge, as in --judge http://host:port/v1#name"
+            line = "no judge is configured; start prorubric view with --judge, as in --judge http://host:port/v1#name"
             raise HTTPException(409, line)
         if sum(map(len, answer if isinstance(answer, str) else (turn.content for turn in answer))) > _MOST_CHARACTERS:
             raise HTTPException(422, f"the answer has more than {_MOST_CHARACTERS:,} characters")

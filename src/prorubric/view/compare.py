@@ -13,8 +13,10 @@ from typing import Any
 from prorubric.aggregate.choose import score_readings
 from prorubric.aggregate.schemes import find_scheme
 from prorubric.errors import ProRubricError
+from prorubric.files.write import hash_file
 from prorubric.judge.readings import find_reading, list_items
 from prorubric.rubric.verdict import parse_verdict
+from prorubric.runs.folder import TASKS
 from prorubric.text.show import count
 from prorubric.view.answers import AnswerIndex, Code, Codes, Filter, Key, Row
 
@@ -99,7 +101,7 @@ class Comparison:
         self.first, self.second = first, second
         by_judge = first.has_several or second.has_several
         ours, theirs = first.list_rows(by_judge=by_judge), second.list_rows(by_judge=by_judge)
-        self._is_same = first.index.name_input("tasks") == second.index.name_input("tasks") is not None
+        self._is_same = first.index is second.index or _has_same_tasks(first.index, second.index)
         self._changed: set[Key] = set()
         self.only = (len(ours.keys() - theirs.keys()), len(theirs.keys() - ours.keys()))
         self.pairs = [self._pair(ours[key], theirs[key]) for key in ours if key in theirs]
@@ -203,6 +205,13 @@ class Comparison:
                 reading["items"] = [known.get(text, items[text] | nothing) for text in texts]
                 other["items"] = [more.get(text, items[text] | nothing) for text in texts]
         return {"first": sides[0], "second": sides[1], **self.brief(number)}
+
+
+def _has_same_tasks(first: AnswerIndex, second: AnswerIndex) -> bool:
+    """Whether two runs have the same tasks, so that their texts, of which there may be many, need not be compared."""
+    if first.name_input("tasks") == second.name_input("tasks") is not None:
+        return True
+    return hash_file(first.folder / TASKS) == hash_file(second.folder / TASKS) is not None
 
 
 def _list_texts(index: AnswerIndex, key: Key, reading: str) -> list[str]:

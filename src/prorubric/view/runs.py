@@ -267,11 +267,11 @@ def _tell_state(folder: Path, summary: Mapping[str, Any], held: frozenset[int] |
     if is_held:
         return "running", ""
     if not summary:
-        return "unfinished", "it ended before it was done; the same command finishes it"
+        return "unfinished", "it ended early; run the same command again to finish it"
     if summary["stopped"]:
         return "stopped", str(summary["stopped"])
     if summary["unfinished"]:
-        return "unfinished", "some calls failed; the same command makes them again"
+        return "unfinished", "some calls failed; run the same command again to repeat them"
     ended = [state for state in summary["runs"] if state in ("stopped", "failed", "running", "new")]
     return ("stopped", f"{len(ended)} of {len(summary['runs'])} runs did not end") if ended else ("done", "")
 

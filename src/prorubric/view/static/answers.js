@@ -70,14 +70,14 @@ const List = ({ run, query }) => {
           <th scope="row"><${Link} to=${["run", run, row.number, Object.fromEntries(query)]}><${Text}>${row.task}<//> ${row.sample > 0 ? `#${row.sample}` : ""}<//>
             <small class="below"><${Text}>${[row.benchmark, row.policy, row.model !== row.policy && row.model, row.benchmark && row.judge].filter(Boolean).join(" · ")}<//></small>
             <${Text} tag="div" class="snippet">${row.question}<//></th>
-          <td data-head="answer"><${Text} tag="div" class="snippet">${row.answer ?? "not there"}<//></td>
+          <td data-head="answer"><${Text} tag="div" class="snippet">${row.answer ?? "missing"}<//></td>
           <td class="n" data-head="verdicts">${row.verdicts > 0 && html`${row.met} of ${row.verdicts} true`}
             ${row.unknown > 0 && html`<br /><span class="v open">${row.unknown} unknown</span>`}
             ${row.disputed > 0 && html`<br /><span class="v open">${row.disputed} disputed</span>`}</td>
           ${schemes.map((name) => html`<td class="n" key=${name} data-head=${name}>${row.scores[name]
             ? html`<${Score} value=${row.scores[name][0]} low=${row.scores[name][1]} high=${row.scores[name][2]} />` : "–"}</td>`)}
         </tr>`)}</tbody></table></div>
-      ${value.found === 0 && html`<p class="note">No answer fits.</p>`}
+      ${value.found === 0 && html`<p class="note">No answers match.</p>`}
       ${value.found > value.page_size && html`<${Pager} found=${value.found} size=${value.page_size} page=${page} />`}
       <p class="note">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens, <kbd>/</kbd> finds.</p>`}`;
 };
@@ -91,7 +91,7 @@ const Item = ({ item, reading, quote, choose, again }) => {
     <div class="said"><${Verdict} verdict=${item.verdict} />
       ${item.probability !== null && item.probability !== undefined && html`<small title="probability">${number(item.probability, 2)}</small>`}</div>
     <div class="about-item">
-      <span class="text-item"><small>${item.index}</small> <${Text}>${item.text || "(the text of this item is not there)"}<//>
+      <span class="text-item"><small>${item.index}</small> <${Text}>${item.text || "(text missing)"}<//>
         ${item.weight !== null && item.weight !== undefined && html` <span class="weight">${item.weight > 0 ? "+" : ""}${item.weight}</span>`}
         ${item.members.length > 0 && reading.about === "dimension" && html` <small>criteria ${item.members.join(", ")}</small>`}</span>
       ${why && html`<p class="why"><${Text}>${why}<//></p>`}

@@ -31,11 +31,11 @@ export default ({ query }) => {
   };
   return html`<h1>Try an answer</h1>
     <p class="note">The judge reads what you paste, and every scheme says what it pays. Nothing is kept.</p>
-    ${runs.value && !judge && html`<p class="warn">No judge may be asked. Start with one: <code>prorubric view --judge http://host:port/v1#name</code></p>`}
+    ${runs.value && !judge && html`<p class="warn">No judge is configured. Start with one: <code>prorubric view --judge http://host:port/v1#name</code></p>`}
     ${judge && html`<p class="note">Judge: <${Text}>${judge}<//></p>`}
     <form class="play" onSubmit=${send}>
       <label class="field"><span>Tasks of</span><select name="run" value=${run} onChange=${(event) => setQuery({ run: event.target.value, task: null, benchmark: null })}>
-        <option value="">a question of your own</option>
+        <option value="">your own question</option>
         ${(runs.value?.runs ?? []).filter((one) => one.page === "answers").map((one) => html`<option value=${one.id} selected=${one.id === run}>${one.path}</option>`)}</select></label>
       ${isTyped ? html`
         <label class="field wide-field"><span>Question</span><textarea name="question" rows="3" value=${question} onInput=${(event) => setQuestion(event.target.value)}></textarea></label>

@@ -52,7 +52,7 @@ const List = ({ a, b, query }) => {
         <td class="n" data-head="differ">${row.different} of ${row.items}${row.open > 0 && html`<br /><span class="v open">${row.open} open</span>`}</td>
         ${shown.map(([name]) => html`<td class="n" key=${name} data-head=${name}>${row.scores[name] ? `${number(row.scores[name][0], 2)} · ${number(row.scores[name][1], 2)}` : "–"}</td>`)}
       </tr>`)}</tbody></table></div>
-    ${value.found === 0 && html`<p class="note">No answer fits.</p>`}`;
+    ${value.found === 0 && html`<p class="note">No answers match.</p>`}`;
 };
 
 const One = ({ a, b, at, query }) => {
@@ -88,7 +88,7 @@ const One = ({ a, b, at, query }) => {
           const [ours, theirs] = [readVerdict(item.verdict), readVerdict(their?.verdict)];
           const isOpen = ours.look === "open" || theirs.look === "open";
           return html`<tr key=${item.index} class=${!isOpen && ours.sign !== theirs.sign ? "changed" : ""}>
-            <th scope="row"><small>${item.index}</small> <${Text}>${item.text || "(the text of this item is not there)"}<//></th>
+            <th scope="row"><small>${item.index}</small> <${Text}>${item.text || "(text missing)"}<//></th>
             ${[item, their].map((one) => html`<td>${one && html`<${Verdict} verdict=${one.verdict} /> ${one.probability !== null && one.probability !== undefined && html`<small>${number(one.probability, 2)}</small>`}
               <${Text} class="why">${one.reason ?? readVerdict(one.verdict).why ?? ""}<//>`}</td>`)}</tr>`;
         })}</tbody></table></div></section>`;

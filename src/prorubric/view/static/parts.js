@@ -77,7 +77,7 @@ export const Conversation = ({ messages }) => html`<div class="talk">${messages.
 
 // An answer in which what the judge quotes is marked; `chosen` is the place of a quotation to point out.
 export const Answer = ({ response, chosen }) => {
-  if (!response) return html`<p class="note">The text of this answer is not there.</p>`;
+  if (!response) return html`<p class="note">The text of this answer is missing.</p>`;
   return html`<div class="talk">${response.turns.map((turn, place) => html`<section key=${place}>
     ${response.turns.length > 1 && html`<h5>${turn.role}</h5>`}
     <${Text} tag="div" class="text">${turn.pieces.map((piece) => (piece.quotes.length

@@ -37,17 +37,17 @@ export default ({ query }) => {
   const verbs = [...new Set(value.runs.map((run) => run.verb))].sort();
   const pick = (id) => setPicked((old) => (old.includes(id) ? old.filter((one) => one !== id) : [...old, id].slice(-2)));
   return html`<h1>Runs</h1>
-    <p class="note"><${Text}>${value.root}<//>: ${count(value.runs.length, "run")}${running ? `, ${running} going on` : ""}.</p>
+    <p class="note"><${Text}>${value.root}<//>: ${count(value.runs.length, "run")}${running ? `, ${running} running` : ""}.</p>
     <${Fault} error=${error} />
     ${value.closed.length > 0 && html`<p class="warn">${count(value.closed.length, "folder")} could not be read: <${Text}>${value.closed.slice(0, 3).join(", ")}<//>${value.closed.length > 3 ? " …" : ""}</p>`}
-    ${value.is_cut && html`<p class="warn">There are more folders than are looked at; open a folder further down.</p>`}
+    ${value.is_cut && html`<p class="warn">There are too many folders to search all of them; open a subfolder.</p>`}
     <form class="filters" onSubmit=${(event) => event.preventDefault()}>
       <${Field} name="text" label="Find" value=${text} />
       <${Choice} name="verb" label="Verb" value=${verb} options=${verbs} none="all" />
       <${Check} name="live" label="only running" value=${live} />
       <button type="button" disabled=${picked.length !== 2} onClick=${() => go("compare", picked[0], picked[1])}>Compare two</button>
     </form>
-    ${value.runs.length === 0 && html`<p class="warn">No run is below this folder. <code>prorubric demo</code> makes one.</p>`}
+    ${value.runs.length === 0 && html`<p class="warn">There are no runs here. Open a folder with <code>prorubric view FOLDER</code>, or make a run with <code>prorubric demo</code>.</p>`}
     ${verbs.filter((name) => shown.some((run) => run.verb === name)).map((name) => html`<section key=${name}>
       <h2>${name === "?" ? "cannot be read" : name}</h2>
       <div class="scroll" role="region" aria-label=${`Runs of ${name}`} tabindex="0"><table class="wide runs">
@@ -56,6 +56,6 @@ export default ({ query }) => {
         <tbody>${shown.filter((run) => run.verb === name).map((run) => html`<${Run} key=${run.id} run=${run}
           isPicked=${picked.includes(run.id)} pick=${() => pick(run.id)} />`)}</tbody>
       </table></div></section>`)}
-    ${value.runs.length > 0 && shown.length === 0 && html`<p class="note">No run fits.
+    ${value.runs.length > 0 && shown.length === 0 && html`<p class="note">No runs match.
       <button type="button" onClick=${() => setQuery({ text: null, verb: null, live: null })}>Show all</button></p>`}`;
 };
