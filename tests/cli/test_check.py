@@ -46,6 +46,16 @@ def test_the_exit_code_says_whether_it_passed(options: list[str], code: int, tmp
     assert run(["check", *options, "--", "a.jsonl"]) == code
 
 
+def test_a_renamed_and_an_unreadable_file_say_so(tmp_path: Path) -> None:
+    subprocess.run(["git", "mv", "a.jsonl", "b`|.jsonl"], check=True, cwd=tmp_path)
+    (tmp_path / "c.jsonl").write_text("{")
+    done = run_program("check", "*.jsonl", "--base", "HEAD", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert lines[1:3] == ["b`|.jsonl (was a.jsonl)  1 task: none changed", "c.jsonl  0 tasks: none could be read"]
+    comment = render_comment(check_files(CheckConfig(("*.jsonl",), base="HEAD")))
+    assert "#### ``b`|.jsonl`` (was `a.jsonl`)\n" in comment
+
+
 def test_json_is_the_result_record(tmp_path: Path) -> None:
     write_tasks(tmp_path / "a.jsonl", PADDED)
     done = run_program("check", "a.jsonl", "--base", "HEAD", "--json", cwd=tmp_path)

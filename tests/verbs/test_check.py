@@ -221,3 +221,83 @@ def test_a_file_without_a_readable_row_fails_and_the_others_are_checked() -> Non
     assert (result.severities["error"], result.passed) == (1, False)
     Path("rubrics/b.jsonl").write_text(make_row("cold", CLEAN))
     assert check_files(CheckConfig(("rubrics/b.jsonl",), base="HEAD")).passed
+
+
+PADDED = [*CLEAN, ("Mentions tea", 4), ("Mentions soup", 4)]
+
+
+def test_before_the_first_commit_everything_is_new(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("empty"))
+    git("init", "--quiet")
+    Path("a.jsonl").write_text(make_row("flu", [*CLEAN, ("Clarity", 2)]))
+    git("add", ".")
+    result = check_files(CheckConfig(("a.jsonl",), base="HEAD"))
+    assert (result.base, result.files[0].is_new, result.severities["error"]) == (None, True, 1)
+
+
+def test_a_file_that_was_renamed_is_compared_with_its_earlier_version() -> None:
+    Path("rubrics/a.jsonl").write_text(make_row("flu", CLEAN) + make_row("cold", CLEAN) + make_row("cough", CLEAN))
+    git("commit", "--all", "--quiet", "--message", "three")
+    Path("moved").mkdir()
+    git("mv", "rubrics/a.jsonl", "moved/ä b.jsonl")
+    Path("moved/ä b.jsonl").write_text(make_row("flu", PADDED) + make_row("cold", CLEAN) + make_row("cough", CLEAN))
+    result = check_files(CheckConfig(("moved/*.jsonl",), base="HEAD", max_rise=0.1))
+    (file,) = result.files
+    assert (file.path, file.renamed_from, file.is_new) == ("moved/ä b.jsonl", "rubrics/a.jsonl", False)
+    assert ([change.kind for change in file.changes], result.too_high) == (["changed"], 1)
+
+
+def test_a_file_that_was_deleted_is_named_with_its_tasks() -> None:
+    Path("rubrics/b.jsonl").write_text(make_row("cold", CLEAN))
+    git("add", ".")
+    git("commit", "--quiet", "--message", "two")
+    git("rm", "--quiet", "rubrics/a.jsonl")
+    result = check_files(CheckConfig(("rubrics/**/*.jsonl",), base="HEAD"))
+    assert [(file.path, file.tasks, [change.kind for change in file.changes]) for file in result.files] == [
+        ("rubrics/b.jsonl", 1, []),
+        ("rubrics/a.jsonl", 0, ["removed"]),
+    ]
+    git("rm", "--quiet", "rubrics/b.jsonl")
+    assert len(check_files(CheckConfig(("rubrics/**/*.jsonl",), base="HEAD")).files) == 2
+
+
+def test_the_base_is_read_from_any_folder_and_in_a_hook_of_a_worktree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(make_row("flu", PADDED))
+    monkeypatch.chdir(tmp_path / "rubrics")
+    assert check_files(CheckConfig(("a.jsonl",), base="HEAD")).more_hackable == 1
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))  # git sets it, and the root is then the current folder
+    assert check().more_hackable == 1
+
+
+def test_a_file_that_git_cannot_read_is_not_taken_for_a_new_one() -> None:
+    blob = git("rev-parse", "HEAD:rubrics/a.jsonl")
+    Path(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    write(make_row("flu", PADDED))
+    with pytest.raises(SourceError, match=r"^git \w+ failed \(fatal: unable to read "):
+        check()
+
+
+def test_the_tasks_of_a_file_that_cannot_be_read_are_not_called_removed() -> None:
+    Path("rubrics/b.yaml").write_text("- id: cold\n  prompt: Hm?\n  rubric: [Tells her to rest, Clarity]\n")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "yaml")
+    Path("rubrics/b.yaml").write_text("- [: :\n")
+    result = check_files(CheckConfig(("rubrics/b.yaml",), base="HEAD"))
+    assert (len(result.files[0].rejects), result.files[0].changes, result.gone) == (1, (), 0)
+
+
+def test_a_task_whose_check_calls_python_is_counted_and_not_run() -> None:
+    rows = [json.loads(line) for line in SAMPLE_TASKS.read_text().splitlines()]
+    rows[0]["rubric"][0]["check"] = {"python": "nowhere:function"}
+    write(*(json.dumps(row) + "\n" for row in rows))
+    git("commit", "--all", "--quiet", "--message", "sample pack")
+    for row in rows[:2]:
+        row["rubric"][1]["weight"] = 1
+    write(*(json.dumps(row) + "\n" for row in rows))
+    (file,) = check(answers=SAMPLE_RESPONSES).files
+    assert (file.unmeasured, [one.after.prompts for one in file.naming]) == (1, [1, 1])

@@ -15,6 +15,7 @@ from prorubric.cli.check_output import (
     NOTES,
     describe_file,
     describe_total,
+    describe_unmeasured,
     render_annotations,
     render_comment,
     show_figures,
@@ -67,7 +68,8 @@ def _print_check(result: CheckResult, console: Console) -> None:
 
 def _print_file(file: FileCheck, console: Console, *, is_compared: bool) -> None:
     about = describe_file(file) if is_compared else count(file.tasks, "task")
-    console.print(Text.assemble(literal(file.path, "bold"), "  ", about), soft_wrap=True)
+    renamed = literal(f" (was {file.renamed_from})" if file.renamed_from else "")
+    console.print(Text.assemble(literal(file.path, "bold"), renamed, "  ", about), soft_wrap=True)
     for reject in file.rejects:
         print_hanging(console, Text("  rejected  ", "red"), literal(reject))
     for change in file.changes:
@@ -86,3 +88,5 @@ def _print_file(file: FileCheck, console: Console, *, is_compared: bool) -> None
     for one in file.naming:
         prompts = count(one.after.prompts, "prompt")
         console.print(f"  what naming pays, {one.scheme}: {one.before.shown} → {one.after.shown}, {prompts}")
+    if file.unmeasured:
+        console.print(f"  {describe_unmeasured(file)}")

@@ -57,7 +57,14 @@ def describe_file(file: FileCheck) -> str:
     parts = [f"{kinds.count(kind):,} {kind}" for kind in ("changed", "added", "removed") if kind in kinds]
     if file.base_rejects:
         parts.append(f"{file.base_rejects:,} unreadable in the base")
-    return f"{count(file.tasks, 'task')}: " + (", ".join(parts) or "none changed")
+    if not parts:
+        parts = ["none changed" if file.tasks else "none could be read"]
+    return f"{count(file.tasks, 'task')}: {', '.join(parts)}"
+
+
+def describe_unmeasured(file: FileCheck) -> str:
+    """The tasks for which what naming pays is not known."""
+    return f"what naming pays: {count(file.unmeasured, 'task')} left out, since their checks call Python code"
 
 
 def render_comment(result: CheckResult) -> str:
@@ -77,7 +84,8 @@ def render_comment(result: CheckResult) -> str:
 
 
 def _render_file(file: FileCheck) -> Iterator[str]:
-    yield from (f"#### {_code(file.path)}", "", describe_file(file), "")
+    renamed = f" (was {_code(file.renamed_from)})" if file.renamed_from else ""
+    yield from (f"#### {_code(file.path)}{renamed}", "", describe_file(file), "")
     yield from (f"- error: {_code(reject)}" for reject in file.rejects[:MOST_SHOWN])
     if len(file.rejects) > MOST_SHOWN:
         yield f"- … and {len(file.rejects) - MOST_SHOWN:,} more rows that cannot be read"
@@ -101,6 +109,8 @@ def _render_file(file: FileCheck) -> Iterator[str]:
         prompts = count(file.naming[0].after.prompts, "prompt")
         yield from ("", f"| what naming pays ({prompts}) | before | after |", "| --- | --- | --- |")
         yield from (f"| {one.scheme} | {one.before.shown} | {one.after.shown} |" for one in file.naming)
+    if file.unmeasured:
+        yield from ("", describe_unmeasured(file))
     yield ""
 
 

@@ -4,8 +4,7 @@ For CI and for a pre-commit hook. With a base, only what is new there counts: a 
 today. The versions of the base are read with git, and nothing in the repository is changed.
 """
 
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, fields
 from glob import glob
 from pathlib import Path
@@ -21,15 +20,14 @@ from prorubric.datasets.ids import hash_prompt
 from prorubric.datasets.load import OnReject, Stream, TaskOptions, load_responses, open_tasks
 from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError, SourceError
+from prorubric.files.history import Base, find_base
 from prorubric.rubric.base import Record, config_record
 from prorubric.rubric.changes import TaskChange, compare_tasks
 from prorubric.rubric.lint import SEVERITIES
-from prorubric.rubric.records import Task
+from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_responses, save_tasks
 from prorubric.verbs.audit import run_audit
 from prorubric.verbs.lint import LintConfig
-
-_NOT_TRACKED = 128
 
 
 @config_record
@@ -40,7 +38,8 @@ class CheckConfig(TaskOptions):
     """Rubric files, or patterns such as 'rubrics/**/*.jsonl'."""
     _: KW_ONLY
     base: str | None = None
-    """Commit or branch to compare with, from where the two parted; without one, every finding counts as new."""
+    """Commit or branch to compare with, from where the two parted; without one, or before the first commit, every
+    finding counts as new."""
     answers: Path | None = None
     """Answers to the tasks: with them, what naming pays before and after is measured by an audit without a model."""
     fail_on: Literal["error", "warning", "note", "never"] = "error"
@@ -61,7 +60,10 @@ class FileCheck(Record):
     """One file and what changed in it."""
 
     path: str
+    renamed_from: str | None
+    """Its name in the base, if that is another one."""
     tasks: int
+    """How many can be read; 0 if the file was deleted."""
     is_new: bool
     """The base has no such file, or there is no base."""
     rejects: tuple[str, ...]
@@ -72,6 +74,8 @@ class FileCheck(Record):
     """The tasks that are not as they were; those that got more hackable first."""
     naming: tuple[NamingChange, ...] = ()
     """Empty without answers to the changed tasks."""
+    unmeasured: int = 0
+    """Changed tasks with answers that are not in `naming`: a check of theirs would run Python code."""
 
 
 class CheckResult(Record):
@@ -93,29 +97,9 @@ class CheckResult(Record):
 
 def check_files(config: CheckConfig) -> CheckResult:
     """Check every file that the config names."""
-    base = None
-    if config.base is not None:
-        done = _run_git("merge-base", "--", config.base, "HEAD")
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines() or ["no commit in common with HEAD"]
-            remedy = "in CI, check out the whole history (fetch-depth: 0)"
-            if "not a git repository" in said[0]:
-                said, remedy = ["this folder is not in a git repository"], "run the check inside the repository"
-            raise ConfigError(f"--base {config.base}: {said[0]}; {remedy}")
-        base = done.stdout.decode().strip()
-    paths: dict[str, None] = {}
-    for name in config.files:
-        matches = [name] if Path(name).exists() else sorted(glob(name, recursive=True))  # noqa: PTH207 - may be absolute
-        found = [match for match in matches if not Path(match).is_dir()]
-        if not found and Path(name).is_dir():
-            remedy = f"name its files with a pattern, such as '{name.rstrip('/')}/**/*.jsonl'"
-            raise SourceError(f"{name}: a folder; {remedy}")
-        if not found:  # an error, since CI would pass without a look
-            raise SourceError(f"{name}: no such file, and no file matches it as a pattern; check the path")
-        paths |= dict.fromkeys(found)
-    if not paths:
-        raise ConfigError("no file to check; name rubric files, or a pattern such as 'rubrics/**/*.jsonl'")
-    files = tuple(_check_file(Path(path), base, config) for path in paths)
+    base = find_base(config.base) if config.base is not None else None
+    answers = [*load_responses(config.answers, strict=True)] if config.answers else []
+    files = tuple(_check_file(Path(path), base, answers, config) for path in _list_files(config.files, base))
     changes = [change for file in files for change in file.changes]
     new = [finding.severity for change in changes for finding in change.new]
     severities = {name: new.count(name) for name in SEVERITIES}
@@ -124,7 +108,7 @@ def check_files(config: CheckConfig) -> CheckResult:
     limit = 1.0 if config.max_rise is None else config.max_rise
     too_high = sum(any(rise > limit for rise in change.rises.values()) for change in changes)
     return CheckResult(
-        base=base,
+        base=base.commit if base else None,
         answers=str(config.answers) if config.answers else None,
         files=files,
         severities=severities,
@@ -135,47 +119,62 @@ def check_files(config: CheckConfig) -> CheckResult:
     )
 
 
-def _run_git(*arguments: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[bytes]":
-    try:
-        return subprocess.run(["git", *arguments], cwd=cwd, capture_output=True, check=False)  # noqa: S603, S607
-    except FileNotFoundError:
-        raise ConfigError("--base needs git; install it, or leave --base out") from None
+def _list_files(names: Sequence[str], base: Base | None) -> Iterable[str]:
+    """The files of today, then those that match a pattern and only the base has; each once."""
+    if not names:
+        raise ConfigError("no file to check; name rubric files, or a pattern such as 'rubrics/**/*.jsonl'")
+    paths: dict[str, None] = {}
+    deleted: dict[str, None] = {}
+    for name in names:
+        if Path(name).is_dir():
+            remedy = f"name its files with a pattern, such as '{name.rstrip('/')}/**/*.jsonl'"
+            raise SourceError(f"{name}: a folder; {remedy}")
+        if Path(name).exists():
+            paths[name] = None
+            continue
+        matches = sorted(glob(name, recursive=True))  # noqa: PTH207 - the pattern may be absolute
+        found = [match for match in matches if not Path(match).is_dir()]
+        gone = base.list_deleted(name) if base else []
+        if not found and not gone:  # an error, since CI would pass without a look
+            raise SourceError(f"{name}: no such file, and no file matches it as a pattern; check the path")
+        paths |= dict.fromkeys(found)
+        deleted |= dict.fromkeys(gone)
+    return paths | deleted
 
 
-def _check_file(path: Path, base: str | None, config: CheckConfig) -> FileCheck:
+def _check_file(path: Path, base: Base | None, answers: Sequence[Response], config: CheckConfig) -> FileCheck:
     rejects: list[str] = []
-    after, before, unread_base = {}, {}, 0
+    after, before, is_whole = {}, {}, True
     try:
-        stream = _open(path, config, lambda reject: rejects.append(str(reject)))
-        after = {task.id: (task, stream.line) for task in stream}
+        if path.exists():
+            stream = _open(path, config, lambda reject: rejects.append(str(reject)))
+            after = {task.id: (task, stream.line) for task in stream}
     except SourceError as error:  # not a row of it: a fault of this file, and the others are checked too
         rejects.append(str(error))
-    old, base_rejects = None, Rejects(keep=False)
-    if base is not None:
-        shown = _run_git("show", f"{base}:./{path.name}", cwd=path.parent)
-        if shown.returncode not in (0, _NOT_TRACKED):
-            raise SourceError(f"{path}: git cannot show it at {base}: {shown.stderr.decode(errors='replace').strip()}")
-        old = shown.stdout if shown.returncode == 0 else None
+        is_whole = False
+    old, base_rejects, unread_base = base and base.read(path), Rejects(keep=False), 0
     with TemporaryDirectory() as name:
         scratch = Path(name)
-        if old:
-            (scratch / path.name).write_bytes(old)
+        if old and old[1]:
+            copy = scratch / old[0].name
+            copy.write_bytes(old[1])
             try:
-                before = {task.id: task for task in _open(scratch / path.name, config, base_rejects.add)}
+                before = {task.id: task for task in _open(copy, config, base_rejects.add)}
             except SourceError:
                 unread_base = 1
-        pairs = _pair_tasks(before, after)
+        pairs = _pair_tasks(before, after) if is_whole else ()
         found = [(change, was, now) for was, now, line in pairs if (change := compare_tasks(was, now, line))]
-        changed = [(was, now) for _, was, now in found if was and now]
-        naming = _measure_naming(changed, config.answers, scratch) if config.answers else ()
+        naming, unmeasured = _measure_naming([(was, now) for _, was, now in found if was and now], answers, scratch)
     return FileCheck(
         path=str(path),
+        renamed_from=str(old[0]) if old and old[0] != path else None,
         tasks=len(after),
         is_new=old is None,
         rejects=tuple(rejects),
         base_rejects=base_rejects.count + unread_base,
         changes=tuple(sorted((one[0] for one in found), key=lambda one: -max(one.rises.values(), default=0.0))),
         naming=naming,
+        unmeasured=unmeasured,
     )
 
 
@@ -202,24 +201,35 @@ def _pair_tasks(
     yield from ((task, None, 0) for tasks in by_prompt.values() for task in tasks)
 
 
-def _measure_naming(changed: list[tuple[Task, Task]], answers: Path, scratch: Path) -> tuple[NamingChange, ...]:
-    """What naming pays on the changed tasks that have answers, by the same answers before and after."""
-    names = {task.id for task, _ in changed}
-    responses = [response for response in load_responses(answers, strict=True) if response.task_id in names]
-    if not responses:
-        return ()
-    save_responses(scratch / "answers.jsonl", responses)
-    grouped = all(task.protocol for pair in changed for task in pair)
-    schemes = ("additive", "conjunctive") if grouped else ("additive",)
+def _measure_naming(
+    changed: list[tuple[Task, Task]], answers: Sequence[Response], scratch: Path
+) -> tuple[tuple[NamingChange, ...], int]:
+    """What naming pays on the changed tasks that have answers, by the same answers before and after.
+
+    Also how many of these tasks are left out, since judging them would run Python code that their file names.
+    """
+    answered = {response.task_id for response in answers}
+    tasks = [pair for pair in changed if pair[1].id in answered]
+    safe = [
+        pair
+        for pair in tasks
+        if not any(part.check and part.check.python for task in pair for part in task.rubric.criteria)
+    ]
+    if not safe:
+        return (), len(tasks)
+    names = {task.id for task, _ in safe}
+    save_responses(scratch / "answers.jsonl", [response for response in answers if response.task_id in names])
+    grouped = all(task.protocol for pair in safe for task in pair)
     effects: list[list[Effect]] = []
-    for name, tasks in zip(("before", "after"), zip(*changed, strict=True), strict=True):
-        save_tasks(scratch / f"{name}.jsonl", tasks)
+    for name, version in zip(("before", "after"), zip(*safe, strict=True), strict=True):
+        save_tasks(scratch / f"{name}.jsonl", version)
         config = AuditConfig(
             str(scratch / f"{name}.jsonl"),
             scratch / "answers.jsonl",
             edits=(NAME_ITEM.name,),
-            scheme=",".join(schemes),
+            scheme="additive,conjunctive" if grouped else "additive",
             out=scratch / name,
         )
         effects.append([effect for effect in run_audit(config).effects if effect.edit == NAME_ITEM.name])
-    return tuple(NamingChange(scheme=one.scheme, before=one, after=other) for one, other in zip(*effects, strict=True))
+    naming = (NamingChange(scheme=one.scheme, before=one, after=other) for one, other in zip(*effects, strict=True))
+    return tuple(naming), len(tasks) - len(safe)
