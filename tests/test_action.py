@@ -50,7 +50,7 @@ class Runner:
             subprocess.run(command, cwd=self.work, check=True)
         self.values = {
             "inputs.files": "rubrics/**/*.jsonl\n",
-            "inputs.base || github.event.pull_request.base.sha": "HEAD",
+            "inputs.base || (github.base_ref && format('origin/{0}', github.base_ref))": "HEAD",
             "inputs.fail-on": "error",
             "github.event.pull_request.number": "7",
             "github.action_path": str(ROOT),
