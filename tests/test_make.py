@@ -72,6 +72,21 @@ def test_a_package_that_is_not_what_its_hash_says_is_refused(clean_copy: Path) -
     assert "Hash mismatch for `orjson==" in done.stderr
 
 
+def test_an_environment_of_another_python_than_the_one_that_is_named_is_not_used(tmp_path: Path) -> None:
+    for name, version in (("named", "3.12"), (".venv/bin/python", "3.11"), (".tools/bin/uv", "")):
+        program = tmp_path / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\necho {version}\n")
+        program.chmod(0o755)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    make = ["make", "--no-print-directory", "PYTHON=./named", "same-python"]
+    done = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True, check=False)
+    expected = ".venv has Python 3.11 and not 3.12; add VENV=.venv-3.12, or run make clean first\n"
+    assert (done.returncode, done.stdout) == (2, expected)
+    make[2] = "PYTHON=.venv/bin/python"
+    assert subprocess.run(make, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+
+
 def test_a_python_that_is_too_old_is_refused_in_one_line(clean_copy: Path, tmp_path: Path) -> None:
     old = tmp_path / "old-python"
     old.write_text("#!/bin/sh\nexit 1\n")
