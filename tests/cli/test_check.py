@@ -82,7 +82,7 @@ def test_the_comment_can_be_in_a_new_folder(tmp_path: Path) -> None:
 def test_annotations_name_file_and_line(tmp_path: Path) -> None:
     write_tasks(tmp_path / "a.jsonl", ("cold", CLEAN), PADDED)
     done = run_program("check", "a.jsonl", "--base", "HEAD", "--output-format", "github", cwd=tmp_path)
-    rises = "compensation +0.25, presence share +0.50"
+    rises = "compensation +0.25, weight on naming +0.50"
     assert done.stdout == f"::warning file=a.jsonl,line=2,title=prorubric%3A more hackable::flu: {rises}\n"
 
 

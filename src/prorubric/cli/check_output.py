@@ -126,7 +126,8 @@ def render_annotations(result: CheckResult) -> str:
                 level, message = _LEVELS[finding.severity], f"{change.task_id}: {finding.message}"
                 lines.append(_annotate(level, file.path, change.line, finding.check, message))
             if change.rises:
-                rose = ", ".join(f"{name.replace('_', ' ')} +{rise:.2f}" for name, rise in change.rises.items())
+                heads = dict(zip(FIGURES, HEADS, strict=True))
+                rose = ", ".join(f"{heads[name]} +{rise:.2f}" for name, rise in change.rises.items())
                 message = f"{change.task_id}: {rose}"
                 lines.append(_annotate("warning", file.path, change.line, "more hackable", message))
     return "".join(f"{line}\n" for line in lines)
