@@ -116,6 +116,17 @@ def test_an_input_of_the_action_is_never_run(runner: Runner) -> None:
     assert not (runner.work / "hacked").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("inputs.fail-on", "--fail-on"), ("inputs.max-rise", "--max-rise"), ("inputs.answers", "--json: no such file")],
+)
+def test_an_input_that_looks_like_an_option_is_a_value(name: str, message: str, runner: Runner) -> None:
+    runner.values[name] = "--json"
+    done = runner.run("Check the files")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
 def test_a_module_of_the_pull_request_is_not_run_when_the_package_is_installed(runner: Runner) -> None:
     (runner.work / "venv.py").write_text("open('hacked', 'w')")
     python = runner.gh / "python"
