@@ -15,9 +15,9 @@ At the end, tables, figures and a page are made of what there is.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -67,6 +67,8 @@ Stage = Literal["compile", "train", "audit", "evaluate", "report"]
 STAGES: tuple[Stage, ...] = ("compile", "train", "audit", "evaluate", "report")
 PARTS = ("compile", "train", "arms", "audit", "evaluate")
 COMPILED = "compiled.jsonl"
+_DONE = ".done"
+"""The suffix of the file that is next to a compiled one when that is complete."""
 COPY = "study"
 """The study file in the folder of the study, with its own suffix."""
 _AXES = {"coverage": "healthbench", "appropriateness": "healthbench-consensus"}
@@ -105,7 +107,7 @@ class Study:
     evaluate: Part = field(default_factory=dict)
     domains: dict[str, Part] = field(default_factory=dict)
     assume: Assumed | None = None
-    """For plans, if the tasks are not here yet."""
+    """For plans, if the tasks are not here yet; a domain may have sizes of its own."""
     paper: PaperName | None = None
     """The part of the paper whose figures the report shows next to ours."""
     coverage: str = ""
@@ -209,6 +211,7 @@ class _Domain:
     arms: dict[str, Part]
     audit: Part
     evaluate: Part
+    assume: Assumed | None
 
     def list_compiled(self) -> Iterator[tuple[Path, Part]]:
         """The files that have to be compiled, and how: one for all arms, and one for each arm that has its own."""
@@ -240,7 +243,7 @@ class _Domain:
             if after not in self.arms or after == name:
                 known = ", ".join(other for other in self.arms if other != name)
                 raise ConfigError(f"the arm {name} comes after {after!r}", remedy=f"the other arms are {known}")
-            run = list_runs(load_recipe(self.write_recipe(after)))[0]
+            run = list_runs(self.load_recipe(after))[0]
             checkpoints = RunFolder(self.folder / "train" / after / run.name).find_checkpoints()
             before = self.arms[after].get("model") or self.train.get("model")
             found["model"] = str(checkpoints[-1].path) if checkpoints else before
@@ -251,11 +254,20 @@ class _Domain:
             stream.write(json.dumps(found, indent=2, default=str).encode())
         return path
 
+    def load_recipe(self, name: str, tasks: Path | None = None) -> Recipe:
+        """The recipe of an arm; what is wrong with it is said of the arm, whose file the user has not written."""
+        path = self.write_recipe(name, tasks)
+        try:
+            return load_recipe(path)
+        except ConfigError as error:
+            error.place = error.place.replace(str(path), name, 1)
+            raise
+
     def list_policies(self) -> list[Policy]:
         """Every run of every arm: its last checkpoint, or a plan of one."""
         policies = []
         for name in self.arms:
-            for run in list_runs(load_recipe(self.write_recipe(name))):
+            for run in list_runs(self.load_recipe(name)):
                 found = RunFolder(self.folder / "train" / name / run.name).find_checkpoints()
                 policy = f"{name} {run.seed}"
                 policies.append(Policy(policy, str(found[-1].path) if found else f"planned:{policy}", name, run.seed))
@@ -299,7 +311,8 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domai
         check_names(found, [option.name for option in fields(Study)], "a study")
         study = Study(**found)
         for name, own in study.domains.items():
-            check_names(own, PARTS, f"the domain {name}")
+            check_names(own, (*PARTS, "assume"), f"the domain {name}")
+            check_names(own.get("assume", {}), [option.name for option in fields(Assumed)], "assume")
     except ConfigError as error:
         raise error.at(path) from None
     out = out or study.out or Path("runs") / path.stem
@@ -307,53 +320,52 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domai
     for name, own in (study.domains or {"": {}}).items():
         parts = {part: {**getattr(study, part), **own.get(part, {})} for part in PARTS}
         folder = out / name if name else out
-        domains.append(_Domain(name, folder, folder / "recipes", **parts))
-    if odd := [name for domain in domains for name in (domain.name, *domain.arms) if "," in name]:
-        raise ConfigError(
-            f"the name {odd[0]!r} has a comma",
-            remedy="leave it out: --only takes names with commas between them",
-            place=path,
-        )
+        shared = asdict(study.assume) if study.assume else {}
+        assume = Assumed(**shared | own.get("assume", {})) if shared or "assume" in own else None
+        domains.append(_Domain(name, folder, folder / "recipes", **parts, assume=assume))
+    try:
+        _check_given_names(domains)
+    except ConfigError as error:
+        raise error.at(path) from None
     if not any(domain.compile or domain.arms or domain.audit or domain.evaluate for domain in domains):
         raise ConfigError("the study has no part", remedy="give compile, arms, audit or evaluate", place=path)
     return replace(study, out=out), tuple(domains)
+
+
+def _check_given_names(domains: Sequence[_Domain]) -> None:
+    """Refuse names that are not one folder, or that `--only` could not tell apart."""
+    named, arms = {domain.name for domain in domains}, dict.fromkeys(arm for domain in domains for arm in domain.arms)
+    for name in (*named, *arms):
+        if "," in name:
+            remedy = "leave it out: --only takes names with commas between them"
+            raise ConfigError(f"the name {name!r} has a comma", remedy=remedy)
+        if "/" in name:
+            raise ConfigError(f"the name {name!r} has a slash", remedy="leave it out: it is the name of a folder")
+        if name in STAGES:
+            raise ConfigError(f"{name!r} is the name of a stage", remedy="choose another: --only takes both")
+        if name in named and name in arms:
+            raise ConfigError(f"{name!r} is a domain and an arm", remedy="rename one: --only takes both")
 
 
 def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> StudyResult:
     """Make what is missing of a study, stage by stage."""
     study, domains = load_study(config.study)
     stages, chosen = _choose(config.only, domains)
-    results, unfinished = [], list[str]()
     place = study.out or Path()
     place.mkdir(parents=True, exist_ok=True)
+    for domain in chosen:
+        try:
+            _check_domain(domain, stages)
+        except ConfigError as error:
+            raise error.at(domain.name).at(config.study) from None
     with open_whole(place / f"{COPY}{config.study.suffix}") as stream:
         stream.write(config.study.read_bytes())
     write_json(place / CONFIG, describe_run(Setting("study", config, {}, {"study": config.study})))
+    results, unfinished = [], list[str]()
     for domain in chosen:
-        tell = partial(_tell, on_progress, domain.name)
-        compiled, trained, audit, evaluation, own = {}, {}, None, None, list[str]()
-        for out, options in domain.list_compiled() if "compile" in stages else ():
-            compiled[out.name] = _compile(domain.make_compile(out, options), tell("compile"))
-        for name in _order(domain.arms) if "train" in stages else ():
-            trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
-            own += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
-        if "audit" in stages and domain.audit and not own:
-            audited = domain.make_audit()
-            name = audited.answers_from or ""
-            if name.startswith("planned:"):
-                line = f"{name.removeprefix('planned:')} has no checkpoint yet"
-                raise ConfigError(line, remedy="train it first, or name another in audit.of")
-            if _is_audited(audited):
-                audit = AuditResult(**parse_json((audited.out / SUMMARY).read_bytes()))
-            else:
-                audit = audit_rewards(audited, tell("audit"))
-        if "evaluate" in stages and domain.evaluate and not own:
-            evaluation = evaluate_policies(domain.make_suite(planned=False), tell("evaluate"))
-            own += [f"evaluate: {stage.stage}" for stage in evaluation.unfinished]
-        unfinished += [f"{domain.name} {part}".strip() for part in own]
-        results.append(
-            DomainResult(name=domain.name, compiled=compiled, arms=trained, audit=audit, evaluation=evaluation)
-        )
+        result, left = _run_domain(domain, stages, partial(_tell, on_progress, domain.name))
+        results.append(result)
+        unfinished += [f"{domain.name} {part}".strip() for part in left]
     found = StudyResult(
         title=study.title,
         out=str(place),
@@ -363,6 +375,50 @@ def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> Stu
     )
     write_json(place / SUMMARY, found.model_dump(mode="json"))
     return found
+
+
+def _check_domain(domain: _Domain, stages: Sequence[Stage]) -> None:
+    """Refuse before the first call what a later stage would refuse after hours of work."""
+    for out, options in domain.list_compiled():
+        if "compile" in stages:
+            domain.make_compile(out, options)
+        elif "train" in stages and not out.with_suffix(_DONE).exists():
+            raise ConfigError(f"{out} has not been compiled", remedy="run the stage compile first")
+    for name in _order(domain.arms) if "train" in stages else ():
+        domain.load_recipe(name)
+    if "audit" in stages and domain.audit:
+        domain.make_audit()
+    if "evaluate" in stages and domain.evaluate:
+        suite = domain.make_suite(planned="train" in stages)
+        for name in suite.benchmarks:
+            require_files(find_benchmark(name), suite.data_dir)
+
+
+def _run_domain(
+    domain: _Domain, stages: Sequence[Stage], tell: Callable[[str], OnProgress | None]
+) -> tuple[DomainResult, list[str]]:
+    """Run the stages of one domain; gives what is not finished by name, too."""
+    compiled, trained, audit, evaluation, unfinished = {}, {}, None, None, list[str]()
+    for out, options in domain.list_compiled() if "compile" in stages else ():
+        compiled[out.name] = _compile(domain.make_compile(out, options), tell("compile"))
+    for name in _order(domain.arms) if "train" in stages else ():
+        trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
+        unfinished += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
+    if "audit" in stages and domain.audit and not unfinished:
+        audited = domain.make_audit()
+        name = audited.answers_from or ""
+        if name.startswith("planned:"):
+            line = f"{name.removeprefix('planned:')} has no checkpoint yet"
+            raise ConfigError(line, remedy="train it first, or name another in audit.of")
+        if _is_audited(audited):
+            audit = AuditResult(**parse_json((audited.out / SUMMARY).read_bytes()))
+        else:
+            audit = audit_rewards(audited, tell("audit"))
+    if "evaluate" in stages and domain.evaluate and not unfinished:
+        evaluation = evaluate_policies(domain.make_suite(planned=False), tell("evaluate"))
+        unfinished += [f"evaluate: {stage.stage}" for stage in evaluation.unfinished]
+    found = DomainResult(name=domain.name, compiled=compiled, arms=trained, audit=audit, evaluation=evaluation)
+    return found, unfinished
 
 
 def report_study(study: Study, domains: Sequence[_Domain], out: Path) -> StudyReport:
@@ -378,15 +434,26 @@ def report_study(study: Study, domains: Sequence[_Domain], out: Path) -> StudyRe
 def _compile(config: CompileConfig, on_progress: OnProgress | None) -> int:
     """Compile a file, unless that is done; gives the number of tasks in the result."""
     outputs = name_outputs(config)
-    done, identity = outputs.tasks.with_suffix(".done"), f"{outputs.identity} {hash_file(Path(config.tasks))}"
-    if not done.exists():
-        compile_rubrics(config, on_progress)
-        with open_whole(done) as stream:
-            stream.write(identity.encode())
-    elif done.read_text() != identity:
-        line = "holds tasks that were compiled from another file or with other options"
-        raise ConfigError(line, remedy="put these back, or choose another out", place=outputs.tasks)
+    if not _is_compiled(config):
+        # Files that are there are those of a run that was killed before it was noted as done.
+        compile_rubrics(replace(config, overwrite=True), on_progress)
+        with open_whole(outputs.tasks.with_suffix(_DONE)) as stream:
+            stream.write(_identify(config).encode())
     return count_rows(outputs.tasks) or 0
+
+
+def _is_compiled(config: CompileConfig) -> bool:
+    """True if the file is there as a whole; `ConfigError` if it was made in another way."""
+    tasks = name_outputs(config).tasks
+    done = tasks.with_suffix(_DONE)
+    if done.exists() and done.read_text() != _identify(config):
+        line = "holds tasks that were compiled from another file or with other options"
+        raise ConfigError(line, remedy="put these back, or choose another out", place=tasks)
+    return done.exists()
+
+
+def _identify(config: CompileConfig) -> str:
+    return f"{name_outputs(config).identity} {hash_file(Path(config.tasks))}"
 
 
 def _is_audited(config: AuditConfig) -> bool:
@@ -403,10 +470,7 @@ def plan_study(config: StudyConfig) -> StudyPlan:
     stages, chosen = _choose(config.only, domains)
     with TemporaryDirectory() as place:
         files = TaskFiles()
-        plans = [
-            _plan_domain(_assume_answers(domain, study.assume, Path(place)), stages, study.assume, files)
-            for domain in chosen
-        ]
+        plans = [_plan_domain(_assume_answers(domain, Path(place)), stages, files) for domain in chosen]
     rows = [stage for plan in plans for stage in plan.stages]
     costs, hours = [row.cost for row in rows], [row.hours for row in rows]
     return StudyPlan(
@@ -449,53 +513,32 @@ def _list_stages(
         )
 
 
-def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | None, files: TaskFiles) -> DomainPlan:
-    compiled, arms, missing = dict[str, CompileEstimate](), dict[str, Plan](), dict[str, str]()
-    tasks, audit, evaluation = domain.compile.get("tasks") or domain.train.get("tasks"), None, None
-    is_assumed = assume is not None and tasks is not None and not Path(str(tasks)).exists()
-    if assume is not None and is_assumed:
-        tasks = domain.recipes.with_name("assumed.jsonl")  # for all domains
-        if not tasks.exists():
-            save_tasks(tasks, _assume_tasks(assume))
-    for out, options in domain.list_compiled() if "compile" in stages else ():
-        with _noting(missing, out.name):
-            if assume is not None and is_assumed:  # one task is like the others
-                one = domain.recipes / "one.jsonl"
-                save_tasks(one, islice(_assume_tasks(assume), 1))
-                found = estimate_compile(domain.make_compile(out, {**options, "tasks": str(one)}))
-                counts = {name: getattr(found, name) for name in ("tasks", *Estimate.model_fields)}
-                many = {name: number and number * assume.tasks for name, number in counts.items()}
-                compiled[out.name] = found.model_copy(update=many)
-            else:
-                compiled[out.name] = estimate_compile(domain.make_compile(out, options))
-    stand_in = tasks if is_assumed else None
+def _plan_domain(domain: _Domain, stages: Sequence[Stage], files: TaskFiles) -> DomainPlan:
+    missing, audit, evaluation = dict[str, str](), None, None
+    assume = _find_assumed(domain)
+    compiled = _plan_compile(domain, assume, missing) if "compile" in stages else {}
     uses_compiled = "train" in stages or ("audit" in stages and domain.audit and "tasks" not in domain.audit)
-    if domain.compile and not is_assumed and not (domain.folder / COMPILED).exists() and uses_compiled:
-        # What a judge is asked does not depend on what the dimensions say.
-        stand_in = domain.recipes / COMPILED
-        with _noting(missing, "tasks"):
-            compile_rubrics(CompileConfig(str(tasks), out=stand_in, generator="rules"))
-    recipes = dict[str, Recipe]()
-    for name in _order(domain.arms) if "train" in stages and "tasks" not in missing else ():
-        with _noting(missing, name):
-            recipes[name] = load_recipe(domain.write_recipe(name, stand_in))
-    files.expect(recipes.values())
+    with _noting(missing, "tasks"):
+        stand_in = _stand_in_tasks(domain, assume) if uses_compiled else None
+    recipes, arms = dict[str, Recipe](), dict[str, Plan]()
+    if "train" in stages and "tasks" not in missing:
+        for name in _order(domain.arms):
+            with _noting(missing, name):
+                recipes[name] = domain.load_recipe(name, stand_in)
+        files.expect(recipes.values())
+        if unread := [name for name in domain.arms if name not in recipes]:
+            rest = [part for part in ("audit", "evaluate") if part in stages and getattr(domain, part)]
+            missing |= dict.fromkeys(rest, f"the arm {unread[0]} is not planned")
     for name, recipe in recipes.items():
         with _noting(missing, name):
             arms[name] = plan_training(recipe, files=files)
-    if "audit" in stages and domain.audit and "tasks" not in missing:
+    if "audit" in stages and domain.audit and missing.keys().isdisjoint(("tasks", "audit")):
         with _noting(missing, "audit"):
-            config = domain.make_audit(None if "tasks" in domain.audit else stand_in)
-            audit = _estimate_audit(config, assume if stand_in and is_assumed else None)
-    if "evaluate" in stages and domain.evaluate:
+            own = "tasks" in domain.audit
+            audit = _estimate_audit(domain.make_audit(None if own else stand_in), None if own else assume)
+    if "evaluate" in stages and domain.evaluate and "evaluate" not in missing:
         with _noting(missing, "evaluate"):
-            suite, present = domain.make_suite(planned=True), []
-            for name in suite.benchmarks:
-                with _noting(missing, name):
-                    require_files(find_benchmark(name), suite.data_dir)
-                    present.append(name)
-            if present:
-                evaluation = estimate_evaluation(replace(suite, benchmarks=tuple(present)))
+            evaluation = _plan_evaluation(domain.make_suite(planned=True), missing)
     return DomainPlan(
         name=domain.name,
         stages=tuple(_list_stages(compiled, arms, {"audit": audit, "evaluate": evaluation})),
@@ -504,8 +547,59 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], assume: Assumed | Non
         audit=audit,
         evaluate=evaluation,
         missing=missing,
-        assumed=is_assumed,
+        assumed=assume is not None,
     )
+
+
+def _find_assumed(domain: _Domain) -> Assumed | None:
+    """The sizes that a domain is planned with; None if its tasks are here."""
+    tasks = domain.compile.get("tasks") or domain.train.get("tasks")
+    return domain.assume if tasks is not None and not Path(str(tasks)).exists() else None
+
+
+def _plan_compile(domain: _Domain, assume: Assumed | None, missing: dict[str, str]) -> dict[str, CompileEstimate]:
+    """By file, what compiling it will take; nothing if that is done."""
+    found: dict[str, CompileEstimate] = {}
+    for out, options in domain.list_compiled():
+        with _noting(missing, out.name):
+            if assume is None:
+                config = domain.make_compile(out, options)
+                if not _is_compiled(config):
+                    found[out.name] = estimate_compile(config)
+                continue
+            one = domain.recipes / "one.jsonl"  # one task is like the others
+            save_tasks(one, islice(_assume_tasks(assume), 1))
+            estimate = estimate_compile(domain.make_compile(out, {**options, "tasks": str(one)}))
+            counts = {name: getattr(estimate, name) for name in ("tasks", *Estimate.model_fields)}
+            many = {name: number and number * assume.tasks for name, number in counts.items()}
+            found[out.name] = estimate.model_copy(update=many)
+    return found
+
+
+def _stand_in_tasks(domain: _Domain, assume: Assumed | None) -> Path | None:
+    """Tasks to plan with in place of those that are not here or not compiled; None if the real ones are."""
+    if assume is not None:
+        sizes = f"{assume.tasks}-{assume.criteria}-{assume.characters}"
+        path = domain.recipes.with_name(f"assumed-{sizes}.jsonl")  # for all domains of this size
+        if not path.exists():
+            save_tasks(path, _assume_tasks(assume))
+        return path
+    if not domain.compile or (domain.folder / COMPILED).with_suffix(_DONE).exists():
+        return None
+    # What a judge is asked does not depend on what the dimensions say.
+    path, tasks = domain.recipes / COMPILED, domain.compile.get("tasks") or domain.train.get("tasks")
+    compile_rubrics(CompileConfig(str(tasks), out=path, generator="rules"))
+    return path
+
+
+def _plan_evaluation(suite: EvaluateConfig, missing: dict[str, str]) -> EvaluationEstimate | None:
+    """What the benchmarks that are here will take; the others are noted."""
+    present = []
+    for name in suite.benchmarks:
+        with _noting(missing, name):
+            require_files(find_benchmark(name), suite.data_dir)
+            present.append(name)
+    return estimate_evaluation(replace(suite, benchmarks=tuple(present))) if present else None
 
 
 def _estimate_audit(config: AuditConfig, assume: Assumed | None) -> AuditEstimate | None:
@@ -546,13 +640,14 @@ def _assume_tasks(assume: Assumed) -> Iterator[Task]:
         yield Task(id=f"assumed-{place}", messages=(message,), rubric=rubric, protocol=protocol, meta=meta)
 
 
-def _assume_answers(domain: _Domain, assume: Assumed | None, place: Path) -> _Domain:
+def _assume_answers(domain: _Domain, place: Path) -> _Domain:
     """The domain as it is planned in a folder, with stand-ins for files of answers that are not here."""
-    stand_in, arms = place / "answers.jsonl", dict(domain.arms)
+    assume, arms = domain.assume, dict(domain.arms)
     for name, arm in domain.arms.items():
         given = (arm.get("sft") or {}).get("data")
         if assume is None or assume.answers is None or given is None or Path(given).exists():
             continue
+        stand_in = place / f"answers-{assume.tasks}-{assume.answers}.jsonl"
         if not stand_in.exists():
             rows = (divmod(number, assume.tasks) for number in range(assume.answers))
             save_responses(stand_in, (Response(task_id=f"assumed-{n}", sample=k, text="Yes.") for k, n in rows))
