@@ -24,7 +24,9 @@ def test_a_report_has_a_csv_and_a_latex_file_for_every_table_and_one_page(folder
     report = write_study_report(folder, load(folder))
     expected = [f"{one.name}.{suffix}" for one in GENERATORS for suffix in ("csv", "tex")]
     assert [Path(name).name for name in report.tables] == expected
-    assert {"plane.svg", "length.svg"} <= {Path(name).name for name in report.figures}
+    assert {"plane.svg", "length.svg", "probe-seeds.svg", "equal-budget.svg"} <= {
+        Path(name).name for name in report.figures
+    }
     with (folder / "tables/ablations.csv").open(newline="") as stream:
         rows = {row["method"]: row for row in csv.DictReader(stream)}
     assert (rows["Rubric-RL"]["c"], rows["Rubric-RL"]["paper c"], rows["Rubric-RL"]["state"]) == ("23.0", "26.0", "")
@@ -32,6 +34,7 @@ def test_a_report_has_a_csv_and_a_latex_file_for_every_table_and_one_page(folder
     latex = (folder / "tables/ablations.tex").read_text()
     assert r"Rubric-RL & 23.0 & 4.2 & 32.0 & 2.8 & 2 & 26.0 & 2.2 & 32.1 & 1.2 \\" in latex
     assert r"\caption{Medical ablations (4B). Appropriateness c" in latex
+    assert r"Implicit & not run & not run & not run & not run & not run & 36.7 & 0.1 & 34.9 & 0.1 \\" in latex
 
 
 def test_the_page_says_what_its_figures_are_of_and_what_was_not_run(folder: Path) -> None:

@@ -11,6 +11,7 @@ from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
 from prorubric.evaluate.records import Game
 from prorubric.files.write import write_json
 from prorubric.report import study_judges, study_tables
+from prorubric.report.plots import Figure
 from prorubric.report.study_registry import GENERATORS
 from prorubric.report.study_results import NOT_RUN, PAPER_ARMS, DomainPlace, find_paper_key, load_study_results
 
@@ -48,6 +49,12 @@ GAMES = [
     *(play("pro", "ProRubric 42", item, "second", "pairs-medical-2048", "Rubric-RL 42") for item in "abc"),
     play("pro", "ProRubric 42", "d", "first", "pairs-medical-2048", "Rubric-RL 42"),
 ]
+
+
+def find_heights(figure: Figure) -> list[tuple[str, float]]:
+    """The class of every mark, and how high it is in percent of the axis."""
+    marks = re.findall(r'<svg x="[^"]*" y="([\d.]+)%"[^>]*><path d="[^"]*" class="(\w+)"', figure.shapes)
+    return [(style, round(100 - float(y), 2)) for y, style in marks]
 
 
 @pytest.fixture
@@ -101,13 +108,15 @@ def test_the_plane_has_a_mark_for_every_method_and_one_for_each_of_the_paper(fol
     assert pick(made, method="Graded")["state"] == NOT_RUN
     assert made.figure is not None
     assert [*made.figure.legend] == ["base", "Rubric-RL", "ProRubric", "the paper's, each method once"]
-    # Ours are filled, in three colours; the paper has coverage and appropriateness of 21 arms.
+    # Ours are filled, in three colours; the paper has coverage and appropriateness of 21 ablations and of SFT.
     assert sorted(re.findall(r'<path d="[^"]*" class="(\w+)"', made.figure.shapes)) == [
         "c0",
         "c1",
         "c2",
-        *["paper"] * 21,
+        *["paper"] * 22,
     ]
+    # Table 2 has the coverage of SFT, and the text its appropriateness.
+    assert choose(pick(made, method="SFT"), "paper coverage,paper appropriateness,state") == [35.1, 66.3, NOT_RUN]
 
 
 def test_the_plane_of_the_larger_model_has_its_own_figures(folder: Path) -> None:
@@ -144,6 +153,7 @@ def test_benchmarks_by_seed_have_the_paired_difference(folder: Path) -> None:
     made = make("seeds-benchmarks", load(folder))
     row = pick(made, benchmark="HealthBench", method="difference")
     assert choose(row, "seed 42,seed 43,seed 44,mean,sd,paper mean,state") == [6.0, 6.0, None, 6.0, 0.0, 2.77, ""]
+    assert row["paper sd"] == 2.1
     row = pick(made, benchmark="HealthBench", method="Rubric-RL")
     assert choose(row, "seed 42,paper 42,paper 44,paper mean") == [30.0, 30.8, 31.8, 31.9]
     assert pick(made, benchmark="WritingBench", method="ProRubric")["state"] == NOT_RUN
@@ -154,6 +164,9 @@ def test_ablations_by_seed_have_three_measures(folder: Path) -> None:
     row = pick(made, method="ProRubric", measure="c lenient")
     assert choose(row, "seed 42,seed 43,mean,paper 43,paper mean") == [76.0, 80.0, 78.0, 74.9, 75.9]
     assert pick(made, method="Implicit", measure="g lenient")["state"] == NOT_RUN
+    # The paper's standard deviations of Table 9 are known for appropriateness by the strict judge.
+    measures = ("c strict", "c lenient")
+    assert [pick(made, method="ProRubric", measure=name)["paper sd"] for name in measures] == [2.7, None]
 
 
 def test_appropriateness_by_seed_is_paired_under_each_judge(folder: Path) -> None:
@@ -231,6 +244,10 @@ def test_an_equal_budget_is_told_apart_from_the_other_pairs(folder: Path) -> Non
         *("pro", "ProRubric", "Rubric-RL", 3, 1, 75.0, 83)
     ]
     assert choose(pick(made, domain="science"), "wins,paper win rate,state") == [None, 79, NOT_RUN]
+    assert made.figure is not None
+    assert [*made.figure.legend] == ["ProRubric against Rubric-RL", "the paper's, right of ours"]
+    # 75 and 83 in medicine on an axis up to 100, and 79 in science.
+    assert find_heights(made.figure) == [("c0", 75.0), ("paper", 83.0), ("paper", 79.0)]
 
 
 def test_the_probe_is_compared_with_the_first_seed_of_rubric_rl(folder: Path) -> None:
@@ -257,6 +274,28 @@ def test_the_probe_by_seed_is_a_change_from_the_untrained_policy(folder: Path) -
     gap = pick(made, domain="medicine", method="ProRubric − Rubric-RL")
     assert choose(gap, "seed 42,seed 43,mean,lowest,paper mean,paper lowest") == [20.0, 6.0, 13.0, 6.0, 13.3, 9.5]
     assert pick(made, domain="dialogue", method="ProRubric")["state"] == NOT_RUN
+    # On an axis from −40 to 40: Rubric-RL −25 and −28.9, ProRubric −12 and −15.6; then three domains of the paper.
+    assert made.figure is not None
+    heights = [(style, round(0.8 * height - 40, 1)) for style, height in find_heights(made.figure)]
+    assert heights[:4] == [("c0", -25.0), ("paper", -28.9), ("c1", -12.0), ("paper", -15.6)]
+    assert heights[-1] == ("paper", 24.3)
+
+
+def test_the_seed_0_is_a_seed_like_any_other(folder: Path) -> None:
+    path = folder / "evaluate" / COMPARISONS
+    path.write_text(path.read_text().replace('"seed": 43', '"seed": 0').replace('"seed":43', '"seed":0'))
+    rows = [row for row in make("probe", load(folder)).sheet.rows if row["method"] == "ProRubric" and row["score"]]
+    assert [(row["seed"], row["score"], row["paper score"]) for row in rows] == [
+        ("42", pytest.approx(40.0), 39.2),
+        ("0", pytest.approx(36.0), None),
+    ]
+
+
+def test_two_methods_with_one_name_of_the_paper_have_a_row_each(folder: Path) -> None:
+    place = DomainPlace("medical", folder, ("Rubric-RL", "ProRubric", "prorubric"), G, C, ("lite", "pro"))
+    made = make("ablations-full", load_study_results("Small", "Qwen3-4B", [place]))
+    assert choose(pick(made, method="ProRubric"), "c strict,paper c strict") == [41.0, 36.8]
+    assert choose(pick(made, method="prorubric"), "c strict,paper c strict,state") == [None, None, NOT_RUN]
 
 
 def test_length_is_drawn_against_appropriateness(folder: Path) -> None:

@@ -158,6 +158,19 @@ def test_the_kl_sweep_has_what_the_paper_has_and_how_far_one_is_ahead(tmp_path: 
     ]
 
 
+def test_the_kl_sweep_of_the_larger_model_has_its_arms_by_any_spelling_and_in_any_order(tmp_path: Path) -> None:
+    write_evaluation(tmp_path, {("c", "pro"): [50, 20, 26, 36, 46]})
+    path = tmp_path / "evaluate/comparisons.json"
+    found = path.read_text().replace("ProRubric", "ProRubric (KL 0.2)").replace("Rubric-RL", "Rubric-RL (KL 0.2)")
+    path.write_text(found)
+    arms = ("ProRubric (KL 0.2)", "Rubric-RL (KL 0.2)")
+    place = DomainPlace("medical", tmp_path, arms, "g", "c", JUDGES)
+    made = make("kl", load_study_results("Large", "Qwen3-8B", [place]))
+    # (36 + 46) / 2 and (20 + 26) / 2.
+    rows = [choose(row, "method, KL, appropriateness, ahead") for row in made.sheet.rows if row["KL"]]
+    assert rows == [["ProRubric", 0.2, pytest.approx(41), 18.0], ["Rubric-RL", 0.2, pytest.approx(23), None]]
+
+
 @pytest.mark.parametrize("name", ["dynamics", "equal-groups", "training-length", "completions"])
 def test_a_study_of_its_own_has_no_row_and_no_figure_of_the_paper(folder: Path, name: str) -> None:
     made = make(name, open_study(folder, None))

@@ -194,6 +194,29 @@ def draw_scatter(marks: Sequence[ScatterMark], show_x: Show, show_y: Show) -> Ht
     return join(shapes)
 
 
+class CategoryMark(NamedTuple):
+    """One mark above a name; marks of a series are in the same place above every name."""
+
+    place: int | None
+    series: int
+    name: str
+    y: float
+
+
+def draw_categories(marks: Sequence[CategoryMark], show: Show) -> Html:
+    """Marks on one axis above names, series by series from left to right, with 0."""
+    names, series = [*dict.fromkeys(mark.name for mark in marks)], 1 + max(mark.series for mark in marks)
+    across, up = Scale(-0.5, len(names) - 0.5, ()), make_scale((mark.y for mark in marks), show=show)
+    shapes = _draw_grid(up, lambda value: show(value).replace(".0", ""))
+    for number, name in enumerate(names):
+        x = across.place(number)
+        shapes.append(element("text", name, x=x, y="100%", dy="1.5em", text_anchor="middle"))
+    for mark in marks:
+        value = names.index(mark.name) + (mark.series + 0.5) / series * 0.6 - 0.3
+        shapes.append(place_shape(mark.place, value, across, _height(up, mark.y)))
+    return join(shapes)
+
+
 def _draw_grid(up: Scale, show: Show) -> list[Html]:
     """The horizontal lines and their figures."""
     shapes = []

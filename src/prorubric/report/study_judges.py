@@ -14,12 +14,15 @@ from prorubric.evaluate.statistics import Spread
 from prorubric.files.read import read_rows
 from prorubric.report.evaluation_page import EQUAL_BUDGET
 from prorubric.report.evaluation_tables import Row, Sheet, title_of
+from prorubric.report.numbers import plain, signed
+from prorubric.report.plots import CategoryMark, Figure, Show, draw_categories
 from prorubric.report.study_results import PAPER_ARMS, DomainResults, Made, StudyResults, find_paper_key
 from prorubric.report.study_tables import list_lines, say_state
 
 _STRICT, _OTHER = "DeepSeek-V4-Pro", "GPT-5.6-luna"
 _PAIR = ("additive", "prorubric")
 _GAP = "ProRubric − Rubric-RL"
+_THEIRS = "the paper's, right of ours"
 _PAPER_SEEDS = ("42", "43", "44")
 _THEMES = (
     *("emergency_referrals", "global_health", "communication", "context_seeking", "hedging"),
@@ -116,7 +119,26 @@ def make_equal_budget(results: StudyResults) -> Made:
         for pair in pairs
     ]
     shown = dict.fromkeys(("domain", "judge", "first", "second", "wins", "ties", "inconsistent", "losses"), 0)
-    return Made(Sheet("equal-budget", rows, shown | {"win rate": 1, "sd": 1, "paper win rate": 0}))
+    drawn = [(str(row["domain"]), f"{row['first']} against {row['second']}", row) for row in rows]
+    figure = _draw_domains("win rate in percent by domain", drawn, "win rate", "paper win rate", plain)
+    return Made(Sheet("equal-budget", rows, shown | {"win rate": 1, "sd": 1, "paper win rate": 0}), figure)
+
+
+def _draw_domains(
+    label: str, rows: Sequence[tuple[str, str, Row]], ours: str, theirs: str, show: Show
+) -> Figure | None:
+    """Figures by domain: rows with their domain and their series, ours and the paper's next to each other."""
+    series = [*dict.fromkeys(name for _, name, _ in rows)]
+    marks, legend = list[CategoryMark](), dict[str, int | None]()
+    for domain, name, row in rows:
+        place = series.index(name)
+        for key, mark, head in ((name, place, ours), (_THEIRS, None, theirs)):
+            value = row[head]
+            if isinstance(value, int | float):
+                marks.append(CategoryMark(mark, 2 * place + (mark is None), domain, value))
+                legend[key] = mark
+    known = {name: legend[name] for name in (*series, _THEIRS) if name in legend}
+    return Figure(label, "scatter", draw_categories(marks, show), known) if marks else None
 
 
 def _list_base_pairs(results: StudyResults) -> list[_Pair]:
@@ -171,7 +193,11 @@ def make_probe(results: StudyResults) -> Made:
         figures = printed.get(name, {})
         for line in list_lines(domain, figures):
             theirs = figures.get(line.key, {})
-            ours = {str(arm.seed or ""): arm for arm in (table.arms if table else ()) if arm.method == line.method}
+            ours = {
+                "" if arm.seed is None else str(arm.seed): arm
+                for arm in (table.arms if table else ())
+                if arm.method == line.method
+            }
             if "" in ours and theirs:  # the untrained policy has no seed; the paper shows it once
                 ours = {next(iter(theirs)): ours[""]}
             for seed in dict.fromkeys([*theirs, *ours]):
@@ -221,7 +247,7 @@ def make_probe_seeds(results: StudyResults) -> Made:
     rows: list[Row] = []
     tables = {name: _find_probe(domain) for name, domain in results.list_domains()}
     own = {str(arm.seed) for table in tables.values() if table for arm in table.arms if arm.seed is not None}
-    seeds = sorted({*own, *(_PAPER_SEEDS if printed else ())})
+    seeds = sorted({*own, *(_PAPER_SEEDS if printed else ())}, key=int)
     for name, domain in results.list_domains():
         table, figures = tables[name], printed.get(name, {})
         sides = {side.name: side for side in (table.sides if table else ())}
@@ -230,9 +256,11 @@ def make_probe_seeds(results: StudyResults) -> Made:
         changes: dict[str, dict[str, float]] = {}
         for line in list_lines(domain, [key for key in ("additive", "prorubric") if key in figures]):
             side = sides.get(line.method or "")
-            if line.key in figures or (side is not None and side is not base):
-                found = side.by_seed if side and untrained is not None else {}
-                changes[line.name] = {seed: value - (untrained or 0.0) for seed, value in found.items()}
+            if untrained is None:
+                changes |= {line.name: {}} if line.key in figures else {}
+            elif line.key in figures or (side is not None and side is not base):
+                found = side.by_seed if side else {}
+                changes[line.name] = {seed: value - untrained for seed, value in found.items()}
         first, second = (changes.get((domain.find_method(key) if domain else None) or "") for key in _PAIR)
         if figures or (first and second):
             first, second = first or {}, second or {}
@@ -253,7 +281,10 @@ def make_probe_seeds(results: StudyResults) -> Made:
             )
     ours = ["untrained", *(f"seed {seed}" for seed in seeds), "mean", "sd", "lowest"]
     shown = dict.fromkeys(["domain", "method"], 0) | dict.fromkeys(ours, 1)
-    return Made(Sheet("probe-seeds", rows, shown | {f"paper {head.removeprefix('seed ')}": 1 for head in ours}))
+    shown |= {f"paper {head.removeprefix('seed ')}": 1 for head in ours}
+    drawn = [(str(row["domain"]), str(row["method"]), row) for row in rows if row["method"] != _GAP]
+    figure = _draw_domains("change from the untrained policy by domain", drawn, "mean", "paper mean", signed)
+    return Made(Sheet("probe-seeds", rows, shown), figure)
 
 
 def make_disagreement(results: StudyResults) -> Made:

@@ -3,10 +3,11 @@
 Nothing is measured here. What the paper has and the study has not run is marked, never left out.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from prorubric.report.evaluation_figures import STYLE
-from prorubric.report.evaluation_tables import render_sheet_latex, write_sheet
+from prorubric.report.evaluation_tables import Sheet, render_sheet_latex, write_sheet
 from prorubric.report.numbers import plain
 from prorubric.report.page import (
     NOTES,
@@ -59,7 +60,8 @@ def write_study_report(out: Path, results: StudyResults) -> StudyReport:
         title = name_table(generator, results)
         if own.sheet.rows:
             caption = f"{title}. {NOTES[f'study-{generator.name}']}"
-            tables += map(str, write_sheet(out / TABLES, own.sheet, render_sheet_latex(own.sheet, caption)))
+            marked = own.sheet._replace(rows=[_mark_missing(row, own.sheet) for row in own.sheet.rows])
+            tables += map(str, write_sheet(out / TABLES, own.sheet, render_sheet_latex(marked, caption)))
         if own.figure is not None:
             figures.append(str(write_whole(drawing, render_file(title, own.figure).encode())))
     page = write_whole(out / PAGE, render_page(results.title or "Study", _render_body(made, results)))
@@ -105,11 +107,11 @@ def _render_section(generator: Generator, own: Made, results: StudyResults) -> H
     rows: list[Row] = []
     for row in own.sheet.rows:
         cells: list[Child | Cell] = []
+        marked = _mark_missing(row, own.sheet)
         for head, digits in own.sheet.shown.items():
-            value = row.get(head)
-            if value is None:
-                is_ours = (row.get("state") == NOT_RUN or row.get("of") == "ours") and not head.startswith("paper")
-                cells.append(Cell(element("small", NOT_RUN) if is_ours else ""))
+            value = marked.get(head)
+            if value is None or value == NOT_RUN:
+                cells.append(Cell(element("small", NOT_RUN) if value else ""))
             elif isinstance(value, float):
                 cells.append(Cell(plain(value, digits), value))
             else:
@@ -123,6 +125,13 @@ def _render_section(generator: Generator, own: Made, results: StudyResults) -> H
         element("div", table(title, [*own.sheet.shown], rows), class_="tall" if len(rows) > _MOST_ROWS else None),
         id=generator.name,
     )
+
+
+def _mark_missing(row: Mapping[str, object], sheet: Sheet) -> dict[str, object]:
+    """A row with `not run` for each figure of ours that it lacks."""
+    is_ours = row.get("state") == NOT_RUN or row.get("of") == "ours"
+    lacking = [head for head in sheet.shown if row.get(head) is None and not head.startswith("paper")]
+    return {**row, **dict.fromkeys(lacking if is_ours else (), NOT_RUN)}
 
 
 def render_file(title: str, figure: Figure) -> Html:

@@ -19,6 +19,7 @@ _MAIN = ("base", "sft", "opsd", "additive", "ruscarl", "prorubric")
 _NOT_SCORES = ("probe", "pairs")
 _PAIR = ("additive", "prorubric")
 _THEIRS = "the paper's, each method once"
+_SFT = "sft_consensus_4b"
 # By benchmark, its name among the paper's sizes of common sets, by role of the judge.
 _SIZES = {
     "healthbench": ("healthbench_full_lite", "healthbench_full_pro"),
@@ -38,11 +39,12 @@ class Line(NamedTuple):
 
 def list_lines(domain: DomainResults | None, keys: Iterable[str], *, more: bool = True) -> list[Line]:
     """The paper's rows in its order, then the other methods of the study, unless only the paper's are wanted."""
-    methods = {find_paper_key(method) or method: method for method in (domain.methods if domain else ())}
-    wanted = [*keys]
-    lines = [Line(methods.get(key) or PAPER_ARMS[key], key, methods.get(key)) for key in wanted]
-    rest = [Line(method, find_paper_key(method), method) for key, method in methods.items() if key not in wanted]
-    return lines + rest if more or not wanted else lines
+    own = {key: domain.find_method(key) if domain else None for key in keys}
+    lines = [Line(method or PAPER_ARMS[key], key, method) for key, method in own.items()]
+    others = [method for method in (domain.methods if domain else ()) if method not in own.values()]
+    # Of two methods with a name of the paper, the first has its figures.
+    rest = [Line(method, "" if (key := find_paper_key(method)) in own else key, method) for method in others]
+    return lines + rest if more or not own else lines
 
 
 def say_state(*ours: object) -> str:
@@ -109,6 +111,8 @@ def make_plane(results: StudyResults) -> Made:
     else:
         small = results.find_small("medical_ablations_4b_full")
         theirs = {key: (own.get("g_pro"), own["c_pro"]) for key, own in small.items()}
+        if small:  # not among its ablations
+            theirs["sft"] = (load_paper()["main_results"]["Qwen3-4B"]["sft"]["healthbench"], load_paper()[_SFT])
     for line in list_lines(domain, theirs):
         axes = (domain.place.coverage, domain.place.appropriateness)
         g, c = (_find_mean(domain, name, domain.strict, line.method) for name in axes)
@@ -236,7 +240,7 @@ def make_seeds_benchmarks(results: StudyResults) -> Made:
         printed = small.get(key, {})
         names = {"additive": "rubric_rl", "prorubric": "prorubric"}
         theirs = {own: _Printed(printed.get(own, ()), main.get(names[own], {}).get(key)) for own in _PAIR}
-        gap = _Printed((), printed.get("difference"))
+        gap = _Printed((), printed.get("difference"), printed.get("difference_std"))
         rows += _list_seed_rows(
             {"benchmark": title_of(name)}, [scores[own][name] for own in _PAIR], [*theirs.values(), gap], seeds
         )
@@ -264,6 +268,7 @@ def make_seeds_ablations(results: StudyResults) -> Made:
     """Every ablation seed by seed: appropriateness under both judges, and coverage under the lenient one."""
     domain, seeds, rows = results.clinic, _list_seeds(results), list[Row]()
     small, full = results.find_small("per_seed_ablations_4b"), results.find_small("medical_ablations_4b_full")
+    sds = {key: own.get("c_std") for key, own in results.find_small("medical_ablations_4b").items()}
     measures = {
         "c strict": (domain.place.appropriateness, domain.strict, "c_pro"),
         "c lenient": (domain.place.appropriateness, domain.lenient, "c_lite"),
@@ -274,24 +279,28 @@ def make_seeds_ablations(results: StudyResults) -> Made:
             side = _find(domain, benchmark, judge, line.method)
             printed = small.get(line.key, {}).get(column, ())
             if side or printed:
-                theirs = _Printed(printed, full.get(line.key, {}).get(column))
+                theirs = _Printed(
+                    printed, full.get(line.key, {}).get(column), sds.get(line.key) if column == "c_pro" else None
+                )
                 place = {"method": line.name, "measure": name}
                 rows.append(place | _lay_seeds(side.by_seed if side else {}, theirs, seeds))
     return Made(Sheet("seeds-ablations", rows, {"method": 0, **_show_seeds("measure", seeds, method=False)}))
 
 
 class _Printed(NamedTuple):
-    """What the paper prints seed by seed, and as the mean."""
+    """What the paper prints seed by seed, and as mean and standard deviation."""
 
     by_seed: Sequence[float] = ()
     mean: float | None = None
+    sd: float | None = None
 
 
 def _list_seeds(results: StudyResults) -> list[str]:
     """The seeds of the study, and of the paper if it is compared with the one that prints them."""
     judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
     own = {str(arm.seed) for table in judged for arm in table.arms if arm.seed is not None}
-    return sorted({*own, *map(str, load_paper()["seeds"] if results.find_small("per_seed_domains_4b") else ())})
+    own |= {*map(str, load_paper()["seeds"] if results.find_small("per_seed_domains_4b") else ())}
+    return sorted(own, key=int)
 
 
 def _list_seed_rows(
@@ -316,6 +325,7 @@ def _lay_seeds(ours: Mapping[str, float], theirs: _Printed, seeds: Sequence[str]
         "sd": spread and spread.sd,
         **{f"paper {seed}": printed.get(seed) for seed in seeds},
         "paper mean": theirs.mean,
+        "paper sd": theirs.sd,
         "state": say_state(spread),
     }
 
@@ -323,6 +333,7 @@ def _lay_seeds(ours: Mapping[str, float], theirs: _Printed, seeds: Sequence[str]
 def _show_seeds(first: str, seeds: Sequence[str], *, method: bool = True) -> dict[str, int]:
     names = [first, *(["method"] if method else [])]
     figures = [*(f"seed {seed}" for seed in seeds), "mean", "sd", *(f"paper {seed}" for seed in seeds), "paper mean"]
+    figures.append("paper sd")
     return dict.fromkeys(names, 0) | dict.fromkeys(figures, 1)
 
 

@@ -21,7 +21,8 @@ from prorubric.report.study_tables import say_state
 
 _MOST_POINTS = 30
 _THEIRS = "the paper's"
-_KL = re.compile(r"(?P<arm>.+?),? KL (?P<weight>[\d.]+)")
+_KL = re.compile(r"(?P<arm>.+?),? \(?KL (?P<weight>[\d.]+)\)?")
+"""`Rubric-RL KL 0.01`, also with a comma or parentheses."""
 
 
 class _Arm(NamedTuple):
@@ -94,51 +95,62 @@ def make_dynamics(results: StudyResults) -> Made:
 def make_kl(results: StudyResults) -> Made:
     """Coverage, appropriateness and length under every weight of the KL penalty, and how far ProRubric is ahead."""
     domain, printed = results.clinic, results.find_small("medical_ablations_4b_full")
-    methods, rows, marks = _list_kl(domain, printed), list[Row](), list[ScatterMark]()
-    legend, names = dict[str, int | None](), [*dict.fromkeys(arm for arm, _ in methods)]
-    ours, theirs = dict[tuple[str, float], float | None](), dict[tuple[str, float], float | None]()
-    for (arm, weight), method in methods.items():
+    axes = {"coverage": domain.place.coverage, "appropriateness": domain.place.appropriateness}
+    rows: list[dict[str, object]] = []
+    for (arm, weight), method in _list_kl(domain, printed).items():
         base = find_paper_key(arm)
         paper = printed.get(f"{base}_kl_{weight:g}" if weight else base, {})
-        axes = (domain.place.coverage, domain.place.appropriateness)
-        sides = [domain.find_side(name, domain.strict, method) if method else None for name in axes]
-        g, c = (side.mean if side else None for side in sides)
-        ours[base, weight], theirs[base, weight] = c, paper.get("c_pro")
-        ahead = list[float | None]()
-        for known in (ours, theirs):
-            one, other = (known.get((key, weight)) for key in ("prorubric", "additive"))
-            ahead.append(None if one is None or other is None else round(one - other, 6))
-        length = paper.get("mean_chars_k")
+        sides = {head: domain.find_side(name, domain.strict, method) if method else None for head, name in axes.items()}
+        ours = {head: side.mean if side else None for head, side in sides.items()}
+        last, length = sides["appropriateness"], paper.get("mean_chars_k")
         rows.append(
-            {"method": arm, "KL": weight, "coverage": g, "appropriateness": c}
-            | {"characters": sides[1].characters if sides[1] else None}
-            | {"ahead": ahead[0] if base == "prorubric" else None, "paper coverage": paper.get("g_pro")}
-            | {"paper appropriateness": paper.get("c_pro")}
-            | {"paper characters": None if length is None else 1000 * length}
-            | {"paper ahead": ahead[1] if base == "prorubric" else None, "state": say_state(g, c)}
+            {"method": arm, "KL": weight, **ours, "characters": last.characters if last else None, "ahead": None}
+            | {"paper coverage": paper.get("g_pro"), "paper appropriateness": paper.get("c_pro")}
+            | {"paper characters": None if length is None else 1000 * length, "paper ahead": None}
+            | {"state": say_state(*ours.values())}
         )
-        for name, place, value in ((arm, names.index(arm), c), (_THEIRS, None, paper.get("c_pro"))):
-            if value is not None:
-                marks.append(ScatterMark(place, weight, value))
-                legend[name] = place
+    found = {(find_paper_key(str(row["method"])), row["KL"]): row for row in rows}
+    ahead = [(row, found.get(("additive", place))) for (key, place), row in found.items() if key == "prorubric"]
+    for row, other in ahead:
+        for start in ("", "paper ") if other else ():
+            one, two = (own and own[f"{start}appropriateness"] for own in (row, other))
+            if isinstance(one, float) and isinstance(two, float):
+                row[f"{start}ahead"] = round(one - two, 6)
     heads = {"coverage": 1, "appropriateness": 1, "characters": 0, "ahead": 1}
     shown = {"method": 0, "KL": 3, **heads, **{f"paper {head}": digits for head, digits in heads.items()}}
+    return Made(Sheet("kl", rows, shown), _draw_kl(rows))
+
+
+def _draw_kl(rows: Sequence[Row]) -> Figure | None:
+    marks, legend = list[ScatterMark](), dict[str, int | None]()
+    names = [*dict.fromkeys(str(row["method"]) for row in rows)]
+    for row in rows:
+        arm, weight = str(row["method"]), row["KL"]
+        for name, place, start in ((arm, names.index(arm), ""), (_THEIRS, None, "paper ")):
+            value = row[f"{start}appropriateness"]
+            if isinstance(weight, float) and isinstance(value, float):
+                marks.append(ScatterMark(place, weight, value))
+                legend[name] = place
     label = "weight of the penalty across, appropriateness up"
-    drawn = Figure(label, "scatter", draw_scatter(marks, lambda x: plain(x, 2), plain), legend) if marks else None
-    return Made(Sheet("kl", rows, shown), drawn)
+    return Figure(label, "scatter", draw_scatter(marks, lambda x: plain(x, 2), plain), legend) if marks else None
 
 
 def _list_kl(domain: DomainResults, printed: Mapping[str, object]) -> dict[tuple[str, float], str | None]:
     """By arm and weight, the method of the study, or None if only the paper has it; without a penalty it is 0."""
-    methods = {find_paper_key(method) or method: method for method in domain.methods}
     found: dict[tuple[str, float], str | None] = {}
     for name in [*(PAPER_ARMS[key] for key in printed if "_kl_" in key), *domain.methods]:
         if match := _KL.fullmatch(name):
             arm = match["arm"]
-            found[arm, 0.0] = methods.get(find_paper_key(arm) or arm)
-            found[arm, float(match["weight"])] = methods.get(find_paper_key(name) or name)
+            found[arm, 0.0] = _find_method(domain, arm)
+            found[arm, float(match["weight"])] = _find_method(domain, name)
     arms = [*dict.fromkeys(arm for arm, _ in found)]
     return {pair: found[pair] for pair in sorted(found, key=lambda pair: (arms.index(pair[0]), pair[1]))}
+
+
+def _find_method(domain: DomainResults, name: str) -> str | None:
+    """The method of a study with this name, or with another spelling of the same arm of the paper."""
+    key = find_paper_key(name)
+    return domain.find_method(key) if key else name if name in domain.methods else None
 
 
 def make_equal_groups(results: StudyResults) -> Made:
