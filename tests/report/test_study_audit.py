@@ -64,7 +64,7 @@ def write_audit(folder: Path) -> None:
         cost=None,
         schemes=SCHEMES,
         effects=tuple(effects),
-        placement=(change("placement", "additive", -1.5, 3), change("placement", "prorubric", -1.0, 3)),
+        placement=(change("placement", "additive", -1.5, 4), change("placement", "prorubric", -1.0, 3)),
         naming_share=tuple(Share(scheme=s, value=v, low=None, high=None, pairs=4) for s, v in shares),
         fixed=tuple(fixed),
     )
@@ -133,8 +133,11 @@ def test_placement_compares_the_same_substance_inside_and_at_the_end(folder: Pat
     made = make("placement", load(folder))
     heads = "appended, integrated, difference, low, high, pairs, paper appended, paper integrated, paper pairs, state"
     # 18.5 inside is 1.5 less than at the end, on the answers that have both.
-    expected = [20.0, 18.5, -1.5, -3.5, 0.5, 3, 41.4, 40.3, 35, ""]
+    expected = [20.0, 18.5, -1.5, -3.5, 0.5, 4, 41.4, 40.3, 35, ""]
     assert choose(pick(made, domain="medicine", reward="Rubric-RL"), heads) == expected
+    # Under ProRubric one of the four appended texts has no reward, so 24 is not over the pairs of the difference.
+    row = pick(made, domain="medicine", reward="ProRubric")
+    assert choose(row, "appended, integrated, difference, pairs, state") == [None, None, -1.0, 3, ""]
     assert choose(pick(made, domain="science", reward="ProRubric"), "paper appended, paper pairs, state") == [
         28.9,
         108,

@@ -62,6 +62,16 @@ def test_a_table_that_has_no_row_any_more_is_removed(folder: Path) -> None:
     assert "Nothing yet for" in Path(report.page).read_text()
 
 
+def test_a_study_of_its_own_has_no_column_of_the_paper_and_is_not_called_medical(folder: Path) -> None:
+    report = write_study_report(folder, load(folder, None))
+    page = Path(report.page).read_text()
+    assert "<h2>Ablations (own study)</h2>" in page
+    assert "Medical" not in page
+    heads = [path.read_text().splitlines()[0] for path in (folder / "tables").glob("*.csv")]
+    assert len(heads) > 5
+    assert [head for head in heads if "paper" in head] == []
+
+
 def test_names_are_escaped_on_the_page(tmp_path: Path) -> None:
     results = load(tmp_path, name="<b>mine</b>")
     assert "<b>mine</b>" not in Path(write_study_report(tmp_path, results).page).read_text()

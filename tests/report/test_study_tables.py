@@ -214,6 +214,16 @@ def test_pairs_are_counted_from_the_side_of_the_untrained_policy(folder: Path) -
     assert pick(made, domain="medicine", second="ProRubric", judge="pro")["state"] == NOT_RUN
 
 
+def test_pairs_without_the_untrained_policy_are_counted_too(tmp_path: Path) -> None:
+    games = [play("pro", "ProRubric 42", item, "second", first="Rubric-RL 42") for item in "ab"]
+    games += [play("pro", "ProRubric 43", "a", "first", first="Rubric-RL 43")]
+    write_evaluation(tmp_path, VALUES, games=games)
+    [row] = [row for row in make("pairs", load(tmp_path, None)).sheet.rows if row["first"] != "base"]
+    # Both pairs of seed 42 and none of seed 43.
+    assert choose(row, "first,second,wins,losses,win rate") == ["ProRubric", "Rubric-RL", 2, 1, 50.0]
+    assert make("evidence-a", load(tmp_path, None)).sheet.rows == []
+
+
 def test_pairs_on_a_second_set_of_prompts_have_a_row_of_their_own(tmp_path: Path) -> None:
     more = play("pro", "Rubric-RL 42", "e", "second", "pairs-dialogue")
     write_evaluation(tmp_path, VALUES, games=[*GAMES, more])
@@ -296,6 +306,19 @@ def test_two_methods_with_one_name_of_the_paper_have_a_row_each(folder: Path) ->
     made = make("ablations-full", load_study_results("Small", "Qwen3-4B", [place]))
     assert choose(pick(made, method="ProRubric"), "c strict,paper c strict") == [41.0, 36.8]
     assert choose(pick(made, method="prorubric"), "c strict,paper c strict,state") == [None, None, NOT_RUN]
+
+
+def test_a_study_with_other_arms_and_one_judge_has_them_by_seed_and_no_arm_of_the_paper(folder: Path) -> None:
+    path = folder / "evaluate" / COMPARISONS
+    path.write_text(path.read_text().replace("ProRubric", "Mine").replace("Rubric-RL", "Yours"))
+    results = load_study_results("Own", None, [DomainPlace("", folder, ("Mine", "Yours"), G, C, ("pro",))])
+    made = make("seeds-benchmarks", results)
+    assert choose(pick(made, benchmark="HealthBench", method="Mine"), "seed 42,seed 43,mean") == [36.0, 40.0, 38.0]
+    assert {row["method"] for row in made.sheet.rows} == {"base", "Mine", "Yours"}
+    # Two of the seven benchmarks are not their average.
+    assert "Average" not in {row["benchmark"] for row in made.sheet.rows}
+    assert "Average" not in make("main", results).sheet.shown
+    assert [make(name, results).sheet.rows for name in ("seeds-consensus", "cross-judge")] == [[], []]
 
 
 def test_length_is_drawn_against_appropriateness(folder: Path) -> None:

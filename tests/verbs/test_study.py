@@ -15,6 +15,7 @@ from prorubric.report.study_results import PAPER_ARMS, find_paper_key
 from prorubric.rubric.records import Message
 from prorubric.rubric.save import save_tasks
 from prorubric.train.plan import plan_training
+from prorubric.train.run_folder import RunFolder
 from prorubric.verbs.study import Assumed, StudyConfig, _assume_tasks, load_study, plan_study, run_study
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
@@ -323,6 +324,18 @@ def test_nothing_is_trained_on_tasks_that_are_not_compiled_to_the_end(folder: Pa
     run_study(StudyConfig(path, only=("compile",)))
     [domain] = plan_study(StudyConfig(path)).domains
     assert (domain.compile, [*domain.arms]) == ({}, ["Sum", "ProRubric"])  # what is done is not planned
+
+
+def test_runs_that_are_done_are_not_planned_again(folder: Path) -> None:
+    path = write_study(folder)
+    [before] = plan_study(StudyConfig(path, only=("train",))).domains
+    for arm, run in (("Sum", "rubric-rl-seed-1"), ("ProRubric", "prorubric-seed-42")):
+        place = RunFolder(folder / "runs/mine/train" / arm / run)
+        place.path.mkdir(parents=True)
+        place.save_state("done", 4)
+    [domain] = plan_study(StudyConfig(path, only=("train",))).domains
+    assert {arm: [run.name for run in plan.runs] for arm, plan in domain.arms.items()} == {"Sum": ["rubric-rl-seed-2"]}
+    assert 2 * domain.arms["Sum"].calls == before.arms["Sum"].calls
 
 
 def test_a_domain_may_assume_other_sizes(folder: Path) -> None:

@@ -130,9 +130,10 @@ def make_placement(results: StudyResults) -> Made:
         found = {one.scheme: one for one in domain.audit.placement} if domain and domain.audit else {}
         for scheme in dict.fromkeys([*(_PAIR if theirs else ()), *found]):
             gap, inside = found.get(scheme), _find_effect(domain, INTEGRATE_SUBSTANCE.name, scheme)
-            integrated, difference = inside.mean if inside else None, gap.mean if gap else None
-            # On the answers that have both: what is inside pays the difference more than what is at the end.
-            appended = None if integrated is None or difference is None else integrated - difference
+            difference, integrated, appended = gap.mean if gap else None, None, None
+            # Both are over the answers of the difference, if no reward of an appended text is open.
+            if inside and gap and inside.mean is not None and gap.mean is not None and inside.pairs == gap.pairs:
+                integrated, appended = inside.mean, inside.mean - gap.mean
             paper = theirs.get(scheme, (None, None))
             rows.append(
                 {"domain": name, "reward": name_reward(scheme), "appended": appended, "integrated": integrated}

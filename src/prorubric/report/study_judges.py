@@ -73,9 +73,9 @@ def make_evidence(results: StudyResults) -> Made:
 
 
 def make_pairs(results: StudyResults) -> Made:
-    """Wins, ties and losses of the untrained policy in blind pairs, over all seeds."""
+    """Wins, ties and losses in blind pairs over all seeds: of the untrained policy, then of all other pairs."""
     rows: list[Row] = []
-    for pair in _list_base_pairs(results):
+    for pair in (*_list_base_pairs(results), *_list_other_pairs(results)):
         wins, ties, losses = pair.paper.get("counts", (None, None, None))
         counts = {name: pair.ours and getattr(pair.ours, name) for name in ("wins", "ties", "inconsistent", "losses")}
         rows.append(
@@ -167,6 +167,20 @@ def _list_base_pairs(results: StudyResults) -> list[_Pair]:
             for title, side in sides.items():
                 shown = f"{name}, {title}" if several else name
                 found.append(_Pair(shown, judge, base, method, side, {}, ""))
+    return found
+
+
+def _list_other_pairs(results: StudyResults) -> list[_Pair]:
+    """Every pair without the untrained policy, which the paper has only under an equal budget."""
+    found = list[_Pair]()
+    for name, domain in results.list_domains():
+        base = domain.find_method("base") if domain else None
+        played = [pair for pair in _list_played(domain) if not pair.benchmark.endswith(EQUAL_BUDGET)]
+        several = len({pair.benchmark for pair in played}) > 1
+        for pair in played:
+            if base not in (pair.policy, pair.other):
+                shown = f"{name}, {title_of(pair.benchmark)}" if several else name
+                found.append(_Pair(shown, pair.judge, pair.policy, pair.other, _orient(pair, pair.policy), {}, ""))
     return found
 
 

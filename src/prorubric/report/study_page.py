@@ -49,6 +49,8 @@ class StudyReport(Record):
 def write_study_report(out: Path, results: StudyResults) -> StudyReport:
     """Write tables, figures and the page into a folder."""
     made = {generator: generator.make(results) for generator in GENERATORS}
+    if not results.paper:
+        made = {generator: _leave_out_paper(own) for generator, own in made.items()}
     for folder in (TABLES, FIGURES):
         (out / folder).mkdir(parents=True, exist_ok=True)
     tables, figures = list[str](), list[str]()
@@ -71,12 +73,25 @@ def write_study_report(out: Path, results: StudyResults) -> StudyReport:
 
 def name_table(generator: Generator, results: StudyResults) -> str:
     """The title of a table, with what its figures are of."""
-    return f"{generator.title} ({results.scale})"
+    return f"{_shorten_title(generator, results)} ({results.scale})"
+
+
+def _shorten_title(generator: Generator, results: StudyResults) -> str:
+    """The title alone; only the paper's ablations are known to be medical."""
+    return generator.title if results.paper else generator.title.replace("Medical ablations", "Ablations")
+
+
+def _leave_out_paper(made: Made) -> Made:
+    """A table of a study that is compared with nothing, without the paper's empty columns."""
+    sheet = made.sheet
+    rows = [{head: cell for head, cell in row.items() if not head.startswith("paper")} for row in sheet.rows]
+    shown = {head: digits for head, digits in sheet.shown.items() if not head.startswith("paper")}
+    return Made(Sheet(sheet.name, rows, shown), made.figure)
 
 
 def _render_body(made: dict[Generator, Made], results: StudyResults) -> Html:
     given = {generator: own for generator, own in made.items() if own.sheet.rows}
-    empty = [generator.title for generator in made if generator not in given]
+    empty = [_shorten_title(generator, results) for generator in made if generator not in given]
     facts = [
         ("Figures of", results.scale),
         ("Domains", ", ".join(filter(None, (domain.name for domain in results.domains))) or "one"),
@@ -85,7 +100,7 @@ def _render_body(made: dict[Generator, Made], results: StudyResults) -> Html:
         *([("Compared with", f"the paper's {results.paper_model}")] if results.paper_model else []),
         *([("Nothing yet for", ", ".join(empty))] if empty else []),
     ]
-    links = [element("a", generator.title, href=f"#{generator.name}") for generator in given]
+    links = [element("a", _shorten_title(generator, results), href=f"#{generator.name}") for generator in given]
     return join(
         element(
             "header",

@@ -67,7 +67,7 @@ def make_main(results: StudyResults) -> Made:
     own = [table.benchmark for table in judged if not table.benchmark.startswith(_NOT_SCORES)]
     averaged = [name for name in AVERAGED if results.paper or name in own]
     rest = [name for name in dict.fromkeys(own) if name not in AVERAGED]
-    benchmarks = [*averaged, *([AVERAGE] if averaged else []), *rest]
+    benchmarks = [*averaged, *([AVERAGE] if len(averaged) == len(AVERAGED) else []), *rest]
     figures: dict[str, Any] = load_paper()["main_results"].get(results.paper_model, {})
     lines = [line for domain in results.domains for line in list_lines(domain, _MAIN if figures else ())]
     ran = {line.key for line in lines if line.method}
@@ -226,8 +226,8 @@ def make_seeds_benchmarks(results: StudyResults) -> Made:
     judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
     own = [table.benchmark for table in judged if not table.benchmark.startswith(_NOT_SCORES)]
     wanted = [name for name in AVERAGED if small or name in own]
-    rows: list[Row] = []
-    seeds = _list_seeds(results)
+    average = [AVERAGE] if len(wanted) == len(AVERAGED) else []
+    rows, seeds = list[Row](), _list_seeds(results)
     methods = {key: next((m for domain in results.domains if (m := domain.find_method(key))), None) for key in _PAIR}
     scores = {
         key: {name: _score(results, name, method) for name in dict.fromkeys([*wanted, *own])}
@@ -235,7 +235,7 @@ def make_seeds_benchmarks(results: StudyResults) -> Made:
     }
     for own_scores in scores.values():
         own_scores[AVERAGE] = _average([own_scores[name] for name in wanted])
-    for name in [*wanted, *([AVERAGE] if wanted else []), *(name for name in dict.fromkeys(own) if name not in wanted)]:
+    for name in [*wanted, *average, *(name for name in dict.fromkeys(own) if name not in wanted)]:
         key = name.replace("-", "_")
         printed = small.get(key, {})
         names = {"additive": "rubric_rl", "prorubric": "prorubric"}
@@ -244,7 +244,18 @@ def make_seeds_benchmarks(results: StudyResults) -> Made:
         rows += _list_seed_rows(
             {"benchmark": title_of(name)}, [scores[own][name] for own in _PAIR], [*theirs.values(), gap], seeds
         )
+        for method in _list_more_methods(results, methods.values()):
+            if found := _score(results, name, method):
+                rows.append({"benchmark": title_of(name), "method": method, **_lay_seeds(found, _Printed(), seeds)})
+    rows = rows if results.paper else [row for row in rows if row["state"] != NOT_RUN]
     return Made(Sheet("seeds-benchmarks", rows, _show_seeds("benchmark", seeds)))
+
+
+def _list_more_methods(results: StudyResults, shown: Iterable[str | None]) -> list[str]:
+    """The methods of a study that does not repeat the paper, without those that are shown already."""
+    known = {*shown}
+    methods = dict.fromkeys(method for domain in results.domains for method in domain.methods)
+    return [method for method in methods if method not in known and not results.paper]
 
 
 def make_seeds_consensus(results: StudyResults) -> Made:
@@ -261,6 +272,7 @@ def make_seeds_consensus(results: StudyResults) -> Made:
         role = "strict" if column == "c_pro" else "lenient"
         ours = [side.by_seed if side else {} for side in sides]
         rows += _list_seed_rows({"judge": role}, ours, [*theirs, gap], seeds)
+    rows = rows if results.paper else [row for row in rows if row["state"] != NOT_RUN]
     return Made(Sheet("seeds-consensus", rows, _show_seeds("judge", seeds)))
 
 
@@ -344,7 +356,7 @@ def make_cross_judge(results: StudyResults) -> Made:
     strict = results.find_small("medical_ablations_4b_full")
     c, found = domain.place.appropriateness, domain.comparisons
     # Without a third judge, the lenient one is another family's.
-    judges = domain.others or ([domain.lenient] if domain.lenient else [""])
+    judges = domain.others or ([domain.lenient] if domain.lenient else [""] if scores else [])
     for judge in judges:
         table = domain.find_table(c, judge) if judge else None
         for line in list_lines(domain, scores):

@@ -49,7 +49,7 @@ from prorubric.runs.folder import CONFIG, SUMMARY, Setting, describe_run, read_s
 from prorubric.runs.run import OnProgress, Progress
 from prorubric.train.plan import Money, Plan, TaskFiles, plan_training
 from prorubric.train.recipe import Recipe, list_runs, load_recipe
-from prorubric.train.run_folder import RunFolder
+from prorubric.train.run_folder import RunFolder, read_state
 from prorubric.verbs.audit import audit_rewards, estimate_audit, make_audit_setting
 from prorubric.verbs.compile import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, name_outputs
 from prorubric.verbs.evaluate import (
@@ -152,6 +152,7 @@ class DomainPlan(Record):
     compile: dict[str, CompileEstimate] = Field(default_factory=dict)
     """By the file that is written."""
     arms: dict[str, Plan] = Field(default_factory=dict)
+    """Those with runs that are not done, planned without the others."""
     audit: AuditEstimate | None = None
     """None if there is none, or if it is done."""
     evaluate: EvaluationEstimate | None = None
@@ -530,8 +531,11 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], files: TaskFiles) -> 
             rest = [part for part in ("audit", "evaluate") if part in stages and getattr(domain, part)]
             missing |= dict.fromkeys(rest, f"the arm {unread[0]} is not planned")
     for name, recipe in recipes.items():
+        runs = [run.name for run in list_runs(recipe)]
+        left = [run for run in runs if read_state(domain.folder / "train" / name / run).state != "done"]
         with _noting(missing, name):
-            arms[name] = plan_training(recipe, files=files)
+            if left:
+                arms[name] = plan_training(recipe, only=left, files=files)
     if "audit" in stages and domain.audit and missing.keys().isdisjoint(("tasks", "audit")):
         with _noting(missing, "audit"):
             own = "tasks" in domain.audit
