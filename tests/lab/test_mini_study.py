@@ -1,4 +1,4 @@
-"""The mini as a study: cut to its shortest without a trainer, and with one, killed three times and not at all."""
+"""The mini as a study: cut to its shortest without a trainer, and with one, killed in every stage and not at all."""
 
 import json
 import os
@@ -150,12 +150,14 @@ def make_folder(folder: Path) -> Path:
 
 
 @trainers
-def test_a_study_that_is_killed_three_times_ends_as_one_that_is_not(whole: Path, tmp_path: Path) -> None:
+def test_a_study_that_is_killed_in_every_stage_ends_as_one_that_is_not(whole: Path, tmp_path: Path) -> None:
     folder = make_folder(tmp_path)
     out = folder / OUT
     base, arm = out / "train/Base/sft-seed-42", out / "train/RuscaRL/ruscarl-seed-42"
     kill_when(folder, lambda: has_steps(base, 10))
     kill_when(folder, lambda: has_steps(arm, 3))
+    kill_when(folder, (out / "audit/journal.sqlite").exists)
+    assert not (out / "audit/summary.json").exists()
     kill_when(folder, (out / "evaluate/journal.sqlite").exists)
     states = [json.loads((run / "state.json").read_text()) for run in (base, arm)]
     assert [(state["state"], state["step"]) for state in states] == [("done", 20), ("done", 6)]

@@ -16,7 +16,7 @@ from prorubric.rubric.records import Message
 from prorubric.rubric.save import save_tasks
 from prorubric.train.plan import plan_training
 from prorubric.train.run_folder import RunFolder
-from prorubric.verbs.study import Assumed, StudyConfig, _assume_tasks, load_study, plan_study, run_study
+from prorubric.verbs.study import Assumed, StudyConfig, _assume_tasks, _choose, load_study, plan_study, run_study
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.verbs.evaluating import write_healthbench
@@ -336,6 +336,21 @@ def test_runs_that_are_done_are_not_planned_again(folder: Path) -> None:
     [domain] = plan_study(StudyConfig(path, only=("train",))).domains
     assert {arm: [run.name for run in plan.runs] for arm, plan in domain.arms.items()} == {"Sum": ["rubric-rl-seed-2"]}
     assert 2 * domain.arms["Sum"].calls == before.arms["Sum"].calls
+
+
+def test_the_evaluation_of_one_arm_keeps_those_that_are_trained(folder: Path) -> None:
+    arms = {name: {"method": "rubric-rl"} for name in ("A", "B", "C")}
+    for arm in "AB":
+        run = folder / f"runs/mine/train/{arm}/rubric-rl-seed-42"
+        checkpoint = run / "checkpoints/checkpoint-4"
+        checkpoint.mkdir(parents=True)
+        (checkpoint / "rollout.json").write_text(json.dumps({"rollout": 4}))
+        RunFolder(run).save_state("done" if arm == "A" else "running", 4)
+    train = {"tasks": "tasks.jsonl", "model": "tiny", "judge": "lexical"}
+    _, domains = load_study(write_study(folder, arms=arms, compile={}, train=train))
+    stages, [domain] = _choose(("C", "train", "evaluate"), domains)
+    assert (stages, domain.chosen) == (("train", "evaluate"), ("C",))
+    assert [policy.name for policy in domain.list_policies()] == ["A 42", "C 42"]  # B is not trained to the end
 
 
 def test_a_domain_may_assume_other_sizes(folder: Path) -> None:

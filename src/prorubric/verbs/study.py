@@ -15,7 +15,7 @@ At the end, tables, figures and a page are made of what there is.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from functools import partial
@@ -48,7 +48,7 @@ from prorubric.runs.estimate import Estimate
 from prorubric.runs.folder import CONFIG, SUMMARY, Setting, describe_run, read_setting
 from prorubric.runs.run import OnProgress, Progress
 from prorubric.train.plan import Money, Plan, TaskFiles, plan_training
-from prorubric.train.recipe import Recipe, list_runs, load_recipe
+from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder, read_state
 from prorubric.verbs.audit import audit_rewards, estimate_audit, make_audit_setting
 from prorubric.verbs.compile import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, name_outputs
@@ -213,13 +213,15 @@ class _Domain:
     audit: Part
     evaluate: Part
     assume: Assumed | None
+    chosen: tuple[str, ...]
+    """The arms that `--only` leaves to compile for and to train."""
 
     def list_compiled(self) -> Iterator[tuple[Path, Part]]:
         """The files that have to be compiled, and how: one for all arms, and one for each arm that has its own."""
         if self.compile:
             yield self.folder / COMPILED, self.compile
-        for name, arm in self.arms.items():
-            if "compile" in arm:
+        for name in self.chosen:
+            if "compile" in (arm := self.arms[name]):
                 yield self.folder / f"compiled-{name}.jsonl", {**self.compile, **arm["compile"]}
 
     def make_compile(self, out: Path, options: Part) -> CompileConfig:
@@ -265,14 +267,22 @@ class _Domain:
             raise
 
     def list_policies(self) -> list[Policy]:
-        """Every run of every arm: its last checkpoint, or a plan of one."""
+        """Every run of the chosen arms, and of others that are trained: its last checkpoint, or a plan of one."""
         policies = []
         for name in self.arms:
-            for run in list_runs(self.load_recipe(name)):
+            runs = list_runs(self.load_recipe(name))
+            if name not in self.chosen and self.list_left(name, runs):
+                continue
+            for run in runs:
                 found = RunFolder(self.folder / "train" / name / run.name).find_checkpoints()
                 policy = f"{name} {run.seed}"
                 policies.append(Policy(policy, str(found[-1].path) if found else f"planned:{policy}", name, run.seed))
         return policies
+
+    def list_left(self, name: str, runs: Iterable[TrainRun]) -> list[str]:
+        """The runs of an arm that are not done."""
+        folder = self.folder / "train" / name
+        return [run.name for run in runs if read_state(folder / run.name).state != "done"]
 
     def make_audit(self, tasks: Path | None = None) -> AuditConfig:
         """The audit; a plan may give other `tasks`, and a policy that does not exist yet is planned."""
@@ -323,7 +333,7 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domai
         folder = out / name if name else out
         shared = asdict(study.assume) if study.assume else {}
         assume = Assumed(**shared | own.get("assume", {})) if shared or "assume" in own else None
-        domains.append(_Domain(name, folder, folder / "recipes", **parts, assume=assume))
+        domains.append(_Domain(name, folder, folder / "recipes", **parts, assume=assume, chosen=tuple(parts["arms"])))
     try:
         _check_given_names(domains)
     except ConfigError as error:
@@ -385,7 +395,7 @@ def _check_domain(domain: _Domain, stages: Sequence[Stage]) -> None:
             domain.make_compile(out, options)
         elif "train" in stages and not out.with_suffix(_DONE).exists():
             raise ConfigError(f"{out} has not been compiled", remedy="run the stage compile first")
-    for name in _order(domain.arms) if "train" in stages else ():
+    for name in _order(domain) if "train" in stages else ():
         domain.load_recipe(name)
     if "audit" in stages and domain.audit:
         domain.make_audit()
@@ -402,7 +412,7 @@ def _run_domain(
     compiled, trained, audit, evaluation, unfinished = {}, {}, None, None, list[str]()
     for out, options in domain.list_compiled() if "compile" in stages else ():
         compiled[out.name] = _compile(domain.make_compile(out, options), tell("compile"))
-    for name in _order(domain.arms) if "train" in stages else ():
+    for name in _order(domain) if "train" in stages else ():
         trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
         unfinished += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
     if "audit" in stages and domain.audit and not unfinished:
@@ -523,18 +533,16 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], files: TaskFiles) -> 
         stand_in = _stand_in_tasks(domain, assume) if uses_compiled else None
     recipes, arms = dict[str, Recipe](), dict[str, Plan]()
     if "train" in stages and "tasks" not in missing:
-        for name in _order(domain.arms):
+        for name in _order(domain):
             with _noting(missing, name):
                 recipes[name] = domain.load_recipe(name, stand_in)
         files.expect(recipes.values())
-        if unread := [name for name in domain.arms if name not in recipes]:
+        if unread := [name for name in domain.chosen if name not in recipes]:
             rest = [part for part in ("audit", "evaluate") if part in stages and getattr(domain, part)]
             missing |= dict.fromkeys(rest, f"the arm {unread[0]} is not planned")
     for name, recipe in recipes.items():
-        runs = [run.name for run in list_runs(recipe)]
-        left = [run for run in runs if read_state(domain.folder / "train" / name / run).state != "done"]
         with _noting(missing, name):
-            if left:
+            if left := domain.list_left(name, list_runs(recipe)):
                 arms[name] = plan_training(recipe, only=left, files=files)
     if "audit" in stages and domain.audit and missing.keys().isdisjoint(("tasks", "audit")):
         with _noting(missing, "audit"):
@@ -675,14 +683,14 @@ def _choose(only: Sequence[str], domains: Sequence[_Domain]) -> tuple[tuple[Stag
         needed, arms = {*wanted}, domain.arms  # and the arms that these come after
         while more := {str(arms[name]["after"]) for name in needed if name in arms and "after" in arms[name]} - needed:
             needed |= more
-        chosen.append(replace(domain, arms={name: arm for name, arm in arms.items() if name in needed}))
+        chosen.append(replace(domain, chosen=tuple(name for name in arms if name in needed)))
     return stages, chosen
 
 
-def _order(arms: Mapping[str, Part]) -> list[str]:
-    """The arms, each after the one that it goes on from."""
-    ordered: list[str] = []
-    while waiting := [name for name in arms if name not in ordered]:
+def _order(domain: _Domain) -> list[str]:
+    """The arms that are trained, each after the one that it goes on from."""
+    ordered, arms = list[str](), domain.arms
+    while waiting := [name for name in domain.chosen if name not in ordered]:
         # An arm that comes after one that does not exist is refused when its recipe is written.
         ready = [name for name in waiting if arms[name].get("after") in ordered or arms[name].get("after") not in arms]
         if not ready:
