@@ -147,6 +147,11 @@ def test_placement_compares_the_same_substance_inside_and_at_the_end(folder: Pat
     assert choose(pick(made, domain="writing", reward="Rubric-RL"), "paper appended, paper pairs") == [None, 50]
 
 
+def test_edits_that_a_study_of_its_own_did_not_make_have_no_row(folder: Path) -> None:
+    rows = make("evidence-b", load(folder, None)).sheet.rows
+    assert [(row["edit"], row["state"]) for row in rows] == [("name-item", ""), ("needless-test", "")]
+
+
 def test_a_study_of_its_own_shows_its_domains_and_nothing_of_the_paper(folder: Path) -> None:
     place = DomainPlace("letters", folder, (), "", "", ())
     results = load_study_results("Mine", None, [place])

@@ -144,6 +144,13 @@ def test_full_ablations_have_both_judges_and_the_length(folder: Path) -> None:
     assert choose(row, "characters,seeds,paper c lenient,paper characters") == [450.0, 2, 75.9, 9800.0]
 
 
+def test_a_study_with_coverage_alone_has_its_length_and_seeds(tmp_path: Path) -> None:
+    write_evaluation(tmp_path, {(G, "pro"): VALUES[G, "pro"]})
+    row = pick(make("ablations-full", load(tmp_path)), method="ProRubric")
+    assert choose(row, "g strict,c strict,characters,seeds") == [38.0, None, 450.0, 2]
+    assert pick(make("ablations", load(tmp_path)), method="ProRubric")["seeds"] == 2
+
+
 def test_a_study_with_one_judge_has_the_strict_columns_alone(folder: Path) -> None:
     row = pick(make("ablations-full", load(folder, judges=("pro",))), method="ProRubric")
     assert choose(row, "g lenient,g strict,c lenient,c strict") == [None, 38.0, None, 41.0]

@@ -37,14 +37,17 @@ def make_evidence(results: StudyResults) -> Made:
     domain, has_paper = results.clinic, bool(results.find_small("incentive_audit"))
     names = {scheme: name_reward(scheme) for scheme in _COMPARED}
     rows: list[Row] = []
-    for edit in _EVIDENCE if domain.audit or has_paper else ():
+    for edit in _EVIDENCE:
         row: dict[str, object] = {"edit": edit}
+        effects = {scheme: _find_effect(domain, edit, scheme) for scheme in _COMPARED}
+        if not has_paper and not any(effects.values()):
+            continue
         for scheme, name in names.items():
-            effect = _find_effect(domain, edit, scheme)
+            effect = effects[scheme]
             ends = (effect.mean, effect.low, effect.high) if effect else (None, None, None)
             row |= dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
             row[f"paper {name}"] = find_paper_effect(edit, scheme).mean if has_paper else None
-        rows.append(row | {"state": say_state(*(row[name] for name in names.values()))})
+        rows.append(row | {"state": say_state(*effects.values())})
     shown = {"edit": 0} | {head: 1 for name in names.values() for head in (name, f"paper {name}")}
     return Made(Sheet("evidence-b", rows, shown))
 

@@ -155,7 +155,7 @@ def make_ablations(results: StudyResults) -> Made:
         printed = small.get(line.key, {})
         rows.append(
             {"method": line.name, "c": c and c.mean, "c sd": c and c.sd, "g": g and g.mean, "g sd": g and g.sd}
-            | {"seeds": len(c.by_seed) if c else None}
+            | {"seeds": len(side.by_seed) if (side := c or g) else None}
             | {f"paper {name}": printed.get(name.replace(" sd", "_std")) for name in ("c", "c sd", "g", "g sd")}
             | {"state": say_state(c, g)}
         )
@@ -177,7 +177,7 @@ def make_full_ablations(results: StudyResults) -> Made:
                 ours[f"{axis} {role}"] = side and side.mean
                 sds[f"{axis} {role} sd"] = side and side.sd
                 theirs[f"paper {axis} {role}"] = printed.get(f"{axis}_{suffix}")
-        last = _find(domain, axes["c"], domain.strict, line.method)
+        last = next(filter(None, (_find(domain, axes[axis], domain.strict, line.method) for axis in ("c", "g"))), None)
         rows.append(
             {"method": line.name, **ours, **sds, "characters": last and last.characters}
             | {"seeds": len(last.by_seed) if last else None, **theirs}
