@@ -3,12 +3,15 @@
 import os
 import re
 import signal
+import socket
 from pathlib import Path
 
 import pytest
 
 from tests.cli.program import run_program, start_program
 from tests.patience import PATIENCE
+
+NAME = re.escape(socket.gethostname())
 
 
 def start_and_stop(*options: str, cwd: Path, path: str = ".") -> tuple[int, str]:
@@ -26,7 +29,7 @@ def start_and_stop(*options: str, cwd: Path, path: str = ".") -> tuple[int, str]
     ("options", "line"),
     [
         ((), r"http://127\.0\.0\.1:\d+/  \.; Ctrl-C ends it\n"),
-        (("--host", "0.0.0.0"), r"http://0\.0\.0\.0:\d+/\?token=[\w-]{32}  \.; Ctrl-C ends it\n"),
+        (("--host", "0.0.0.0"), rf"http://{NAME}:\d+/\?token=[\w-]{{32}}  \.; Ctrl-C ends it\n"),
         (("--json",), r'\{"url":"http://127\.0\.0\.1:\d+/","path":"\.","judge":""\}\n'),
     ],
 )
@@ -40,7 +43,7 @@ def test_it_says_in_one_line_where_it_is_and_ends_with_0(tmp_path: Path, options
 def test_a_file_opens_on_its_review(tmp_path: Path, options: tuple[str, ...], token: str) -> None:
     (tmp_path / "c.jsonl").touch()
     _, out = start_and_stop(*options, cwd=tmp_path, path="c.jsonl")
-    assert re.fullmatch(rf"http://[\d.]+:\d+/{token}#/review  c\.jsonl; Ctrl-C ends it\n", out)
+    assert re.fullmatch(rf"http://[\w.-]+:\d+/{token}#/review  c\.jsonl; Ctrl-C ends it\n", out)
 
 
 def test_a_folder_that_is_not_there_is_refused_before_anything_is_served(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from prorubric.runs.verdicts import VERDICTS
 from prorubric.view.config import ViewConfig
 from prorubric.view.review_export import ExportResult, export_review
 
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - what the user may have asked for
 _PACKAGES = ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client")
 """What the extra [serve] installs."""
 
@@ -66,7 +67,9 @@ def view_runs(config: ViewConfig, on_ready: Callable[[Viewing], None] | None = N
     port = int(listener.getsockname()[1])
     token = None if is_loopback(config.host) else secrets.token_urlsafe(24)
     gate = Gate(app, hosts=list_hosts(ServerOptions(host=config.host, port=port), port), token=token)
-    host = f"[{config.host}]" if ":" in config.host else config.host
+    # Listening on every address, the machine is reached by its name.
+    host = socket.gethostname() if config.host in _EVERYWHERE else config.host
+    host = f"[{host}]" if ":" in host else host
     page = "#/review" if config.path.is_file() else ""
     url = f"http://{host}:{port}/{f'?token={token}' if token else ''}{page}"
     viewing = Viewing(url=url, path=str(config.path), judge=", ".join(config.judge or ()))

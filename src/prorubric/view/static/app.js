@@ -99,11 +99,15 @@ const Guard = ({ children }) => {
   return error ? html`<${Fault} error=${error} />` : children;
 };
 
+// A page that has something to lose says here whether it may be left; null if nothing holds it.
+let mayLeave = null;
+export const guardLeaving = (ask) => { mayLeave = ask; };
+
 const App = () => {
   const [place, setPlace] = useState(readPlace);
   const [loaded, setLoaded] = useState({ name: null, module: null });
   useEffect(() => {
-    const look = () => setPlace(readPlace());
+    const look = () => { if (!mayLeave || mayLeave()) setPlace(readPlace()); };
     addEventListener("hashchange", look);
     return () => removeEventListener("hashchange", look);
   }, []);

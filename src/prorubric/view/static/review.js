@@ -2,7 +2,7 @@
 //
 // A change is shown first, with its faults and what it does to stored scores, and saved when the reviewer says so. The
 // server refuses a change to a state that is no longer there; the page then shows the state that is.
-import { html, useState, useEffect, useRef, get, post, Link, route, go, setQuery, useAsked, Fault, Text } from "./app.js";
+import { html, useState, useEffect, useLayoutEffect, useRef, get, post, Link, route, go, guardLeaving, setQuery, useAsked, Fault, Text } from "./app.js";
 import { actBy, count, useKeys } from "./parts.js";
 import Sortable from "./vendor/sortable.js";
 
@@ -176,18 +176,25 @@ const Editor = ({ file, task, query }) => {
     return () => clearInterval(look);
   }, [state?.hash, Boolean(pending)]);
 
-  // A change that is not saved is not lost by a click elsewhere.
-  useEffect(() => {
+  // A change that is not saved is not lost by a click elsewhere, nor by the browser's way back.
+  useLayoutEffect(() => {
     if (!pending) return undefined;
     const stay = (event) => {
       if (!event.target.closest?.('a[href^="#"]')) return;
       event.preventDefault();
       setNotice({ text: "Save or drop the change first." });
     };
+    const here = location.href;
+    guardLeaving(() => {
+      if (location.href === here) return true;
+      history.pushState(null, "", here);
+      setNotice({ text: "Save or drop the change first." });
+      return false;
+    });
     const warn = (event) => event.preventDefault();
     document.addEventListener("click", stay, true);
     addEventListener("beforeunload", warn);
-    return () => { document.removeEventListener("click", stay, true); removeEventListener("beforeunload", warn); };
+    return () => { guardLeaving(null); document.removeEventListener("click", stay, true); removeEventListener("beforeunload", warn); };
   }, [Boolean(pending)]);
 
   // What is being changed stays in view above the bar.
