@@ -1,9 +1,11 @@
 """The package as a whole: what an import costs, what it offers, what it says of itself."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from importlib.metadata import metadata, requires
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import prorubric
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src/prorubric"
 OPTIONAL = (
     "datasets huggingface_hub xllamacpp ray fastapi uvicorn starlette prometheus_client torch matplotlib trl verifiers "
     "skyrl_gym"
@@ -140,3 +143,12 @@ def test_the_network_is_blocked_except_for_loopback() -> None:
     # pytest-socket warns before it raises, and warnings are errors here.
     with socket.socket() as other, pytest.raises(UserWarning, match=r'with host "192\.0\.2\.1"'):
         other.connect(("192.0.2.1", 80))
+
+
+def test_no_two_modules_have_a_public_class_of_the_same_name() -> None:
+    places = defaultdict[str, list[str]](list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(path.relative_to(PACKAGE).as_posix())
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -1,7 +1,7 @@
 import pytest
 
 from prorubric.audit.edits import EDITS
-from prorubric.audit.headline import make_line
+from prorubric.audit.headline import make_headline
 from prorubric.audit.records import EditCount, Effect, Forecast, SchemeLine
 
 
@@ -22,7 +22,7 @@ def line(
     forecast = Forecast(
         scheme="additive", groups=3, size=2, tied=0.25, levels=1, spread=1, mean=40, floor=floor, ceiling=ceiling
     )
-    return make_line("additive", {found.edit: found for found in effects}, forecast, alive, margin)
+    return make_headline("additive", {found.edit: found for found in effects}, forecast, alive, margin)
 
 
 def test_the_worst_edit_comes_first_and_nothing_is_averaged() -> None:
@@ -82,7 +82,7 @@ class TestTrueReasons:
         kinds = {"needless-test": EDITS["needless-test"]}
         forecast = Forecast(scheme="additive", groups=3, size=2, tied=0, levels=1, spread=1, mean=40)
         effects = {"needless-test": effect("needless-test", -1, -2, 0), "add-substance": ADDED}
-        assert make_line("additive", effects, forecast, True, kinds=kinds).because == (
+        assert make_headline("additive", effects, forecast, True, kinds=kinds).because == (
             "needless-test -1.0 [-2.0, +0.0], 10 prompts; name-item was judged on 0 prompts; "
             "--edits leaves name-item out"
         )
@@ -99,7 +99,7 @@ class TestTrueReasons:
     def test_the_most_frequent_reason_is_told(self, not_made: dict[str, int], why: str) -> None:
         counts = {"name-item": EditCount(edit="name-item", made=0, not_made=not_made, tokens_added=None)}
         forecast = Forecast(scheme="additive", groups=3, size=2, tied=0, levels=1, spread=1, mean=40)
-        found = make_line("additive", {}, forecast, True, counts=counts)
+        found = make_headline("additive", {}, forecast, True, counts=counts)
         assert found.because == f"no padding edit was judged; {why}"
 
 

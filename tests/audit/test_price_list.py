@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Message, Rubric, Task, Unknown, Verdict
 from prorubric.audit.cases import ANSWER, AuditCase, Examiner
 from prorubric.audit.edits.kind import MadeEdit
-from prorubric.audit.price_list import _choose_cheapest, find_hack, find_heaviest, list_prices, probe_prices
+from prorubric.audit.price_list import _choose_cheapest, find_hack, list_prices, place_heaviest, probe_prices
 from prorubric.judge.judge import Judge
 from prorubric.llm.model import YesNoModel
 from tests.audit.judges import Keyword, StrictExpert
@@ -24,7 +24,7 @@ def make_task(*weights: float) -> Task:
 
 
 def test_the_heaviest_criterion_is_the_first_of_the_highest_weight() -> None:
-    assert find_heaviest(make_task(3, 9, 9, -20)) == 2
+    assert place_heaviest(make_task(3, 9, 9, -20)) == 2
 
 
 class TestPrices:

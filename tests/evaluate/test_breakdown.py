@@ -6,15 +6,15 @@ from prorubric import Criterion, Message
 from prorubric.evaluate.benchmarks.base import Loaded
 from prorubric.evaluate.benchmarks.registry import BENCHMARKS
 from prorubric.evaluate.breakdown import Said, break_down
-from prorubric.evaluate.records import Item, ItemScore
+from prorubric.evaluate.records import BenchmarkItem, ItemScore
 
 
-def load(benchmark: str, *items: Item) -> Loaded:
+def load(benchmark: str, *items: BenchmarkItem) -> Loaded:
     return Loaded(BENCHMARKS[benchmark], items, len(items), (), {})
 
 
-def make_item(name: str, *criteria: Criterion, tags: tuple[str, ...] = ()) -> Item:
-    return Item(name, (Message(role="user", content="A question?"),), criteria, tags=tags)
+def make_item(name: str, *criteria: Criterion, tags: tuple[str, ...] = ()) -> BenchmarkItem:
+    return BenchmarkItem(name, (Message(role="user", content="A question?"),), criteria, tags=tags)
 
 
 def make_score(benchmark: str, item: str, value: float, *, sample: int = 0, weight: float = 1.0) -> ItemScore:

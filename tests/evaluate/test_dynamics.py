@@ -10,7 +10,7 @@ import pytest
 
 from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.evaluate.dynamics import (
-    Place,
+    CriterionPlace,
     compare_methods,
     complete_dimensions,
     find_disagreements,
@@ -240,7 +240,7 @@ class TestSuppressed:
         start, end = find_suppressed(make_judged(untrained, trained), TASKS)
         assert (start.criteria, start.found, start.share, start.unknown) == (5, 0, 0.0, 1)
         # Of `fever`, criterion 1 is lost, and the behaviour of criterion 4, to be avoided, is there now.
-        assert end.places == (Place("fever", 0, 1), Place("fever", 0, 4))
+        assert end.places == (CriterionPlace("fever", 0, 1), CriterionPlace("fever", 0, 4))
         assert (end.criteria, end.found, end.share, end.unknown) == (4, 2, 0.5, 2)
 
     def test_an_answer_without_an_untrained_one_is_unknown(self) -> None:
@@ -255,7 +255,7 @@ class TestDisagreement:
             JudgedAnswer("rash", verdicts=(True, UNKNOWN, True, True), second=(False, False, UNKNOWN, True)),
         )
         [found] = find_disagreements([TrainingRun("additive", 1, (Look(0, answers),))], TASKS)
-        assert found.places == (Place("fever", 0, 1), Place("rash", 0, 1))
+        assert found.places == (CriterionPlace("fever", 0, 1), CriterionPlace("rash", 0, 1))
         assert (found.criteria, found.found, found.share, found.unknown) == (5, 2, 0.4, 2)
 
     def test_a_look_of_one_judge_has_no_row(self) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prorubric import Criterion, Message
 from prorubric.errors import ConfigError
 from prorubric.evaluate.instruments import INSTRUMENTS, Worth, find_instrument, score_by_tag
-from prorubric.evaluate.records import Item, PolicyAnswer
+from prorubric.evaluate.records import BenchmarkItem, PolicyAnswer
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.render import PROMPT_NAMES
 from prorubric.judge.texts import CREATIVE_NAMES
@@ -22,16 +22,16 @@ from prorubric.rubric.verdict import NotApplicable, Unknown, Verdict
 OPEN = Unknown("the reply is empty", kind="empty reply")
 
 
-def make_item(*weights: float, **fields: object) -> Item:
+def make_item(*weights: float, **fields: object) -> BenchmarkItem:
     criteria = tuple(Criterion(text=f"criterion {place}", weight=weight) for place, weight in enumerate(weights))
-    return Item("family/1", (Message(role="user", content="A question?"),), criteria, **fields)  # type: ignore[arg-type]
+    return BenchmarkItem("family/1", (Message(role="user", content="A question?"),), criteria, **fields)  # type: ignore[arg-type]
 
 
 def make_answer(text: str = "An answer.", finish: str | None = "stop") -> PolicyAnswer:
     return PolicyAnswer(policy="p", item="family/1", text=text, finish=finish)
 
 
-def score(name: str, item: Item, verdicts: Sequence[Verdict] = (), text: str = "An answer.") -> Worth:
+def score(name: str, item: BenchmarkItem, verdicts: Sequence[Verdict] = (), text: str = "An answer.") -> Worth:
     return INSTRUMENTS[name].score(item, make_answer(text), verdicts)
 
 
@@ -187,9 +187,9 @@ async def test_verdicts_come_from_the_instrument_s_reading() -> None:
 
 class TestByTag:
     @staticmethod
-    def make(number: int, tags: tuple[str, ...], *criteria: tuple[float, tuple[str, ...]]) -> Item:
+    def make(number: int, tags: tuple[str, ...], *criteria: tuple[float, tuple[str, ...]]) -> BenchmarkItem:
         made = tuple(Criterion(text=f"criterion {weight}", weight=weight, tags=own) for weight, own in criteria)
-        return Item(f"healthbench/{number}", (Message(role="user", content="?"),), made, tags=tags)
+        return BenchmarkItem(f"healthbench/{number}", (Message(role="user", content="?"),), made, tags=tags)
 
     def test_a_tag_of_criteria_is_scored_over_its_own(self) -> None:
         items = [

@@ -12,7 +12,7 @@ from prorubric import Criterion, Message, Rubric, Task
 from prorubric.errors import ConfigError
 from prorubric.judge.forms import TEXT_MARKS
 from prorubric.judge.judge import Judge, JudgeConfig, Judgement
-from prorubric.judge.text_replies import parse_text
+from prorubric.judge.text_replies import parse_text_reply
 from prorubric.judge.texts import CREATIVE_LOWER, CREATIVE_NAMES
 from prorubric.llm.journal import key_of
 from prorubric.llm.model import Outcome, Reply, Request
@@ -210,7 +210,7 @@ LINES = st.sampled_from(
 
 @given(lines=st.lists(LINES, max_size=40), is_cut=st.booleans())
 def test_whatever_a_reply_says_a_mark_is_one_that_it_states(lines: list[str], is_cut: bool) -> None:
-    found = parse_text("\n".join(lines), TEXT_MARKS, is_cut=is_cut)
+    found = parse_text_reply("\n".join(lines), TEXT_MARKS, is_cut=is_cut)
     if isinstance(found, Unknown):
         return
     assert not is_cut

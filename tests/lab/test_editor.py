@@ -13,7 +13,7 @@ from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import IN_FULL, Facts
 from prorubric.lab.incentive import edit_answers
 from prorubric.lab.judges import judge_criteria, lenient_rates
-from prorubric.lab.language import Place, make_task, read_answers
+from prorubric.lab.language import CasePlace, make_case_task, read_texts
 from prorubric.lab.world import make_world
 from prorubric.llm.make import make_text_model
 from prorubric.rubric.records import Message
@@ -27,7 +27,7 @@ Outcome = MadeEdit | NotMade
 
 def make_cases() -> list[EditCase]:
     met = judge_criteria(FACTS, lenient_rates(WORLD.spec), "lenient", 0) == (LISTS.weight_T_N > 0)
-    tasks = [make_task(Place("triage-v1", row, COUNT, SEED)) for row in range(COUNT)]
+    tasks = [make_case_task(CasePlace("triage-v1", row, COUNT, SEED)) for row in range(COUNT)]
     answers = [WORLD.moves.render(moves) for moves in FACTS.moves_R_L]
     return [
         EditCase(task, answer, tuple(complies[: len(task.rubric)].tolist()))
@@ -49,7 +49,7 @@ def edited() -> dict[str, list[Outcome]]:
 def read(outcomes: list[Outcome]) -> tuple[Facts, list[int]]:
     """What the edited answers say, and which answers they are of."""
     made = {row: one.text for row, one in enumerate(outcomes) if isinstance(one, MadeEdit)}
-    return read_answers(LISTS, WORLD, [*made], [*made.values()]), [*made]
+    return read_texts(LISTS, WORLD, [*made], [*made.values()]), [*made]
 
 
 def count_gains(after: Facts, rows: list[int]) -> tuple[int, int, float]:

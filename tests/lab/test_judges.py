@@ -15,7 +15,7 @@ from prorubric.lab.judges import (
     SUBSTANCE,
     _seen_faults,
     draw,
-    find_faults,
+    find_failures,
     judge_criteria,
     judge_reading,
     lenient_rates,
@@ -80,7 +80,7 @@ def test_faults_are_what_the_failure_clauses_name() -> None:
         [decide, ("manner", 1)],
         row=row,
     )
-    assert find_faults(facts).astype(int).tolist() == [
+    assert find_failures(facts).astype(int).tolist() == [
         [0, 0, 0, 0],
         [1, 0, 0, 0],
         [0, 1, 0, 0],
@@ -91,7 +91,7 @@ def test_faults_are_what_the_failure_clauses_name() -> None:
 
 
 def test_a_fault_is_seen_at_the_rate_stated_and_rarely_where_there_is_none(demos: Facts) -> None:
-    there = np.take_along_axis(find_faults(demos), demos.lists.part_T_K, axis=1)
+    there = np.take_along_axis(find_failures(demos), demos.lists.part_T_K, axis=1)
     seen = _seen_faults(demos, 0, SEEN_CLAUSE)
     assert seen[there].mean() == pytest.approx(SEEN_CLAUSE, abs=0.03)
     assert seen[~there].mean() == pytest.approx(FALSE_ALARM, abs=0.006)
@@ -117,7 +117,7 @@ def substance(demos: Facts) -> np.ndarray:
 
 
 def fault_of_dimension(facts: Facts) -> np.ndarray:
-    return np.take_along_axis(find_faults(facts), np.maximum(facts.lists.part_T_K[facts.row_R], 0), axis=1)
+    return np.take_along_axis(find_failures(facts), np.maximum(facts.lists.part_T_K[facts.row_R], 0), axis=1)
 
 
 def check_rates(said: np.ndarray, chance: np.ndarray, groups: list[np.ndarray]) -> None:

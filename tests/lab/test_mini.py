@@ -14,7 +14,7 @@ from prorubric.errors import ConfigError
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
-from prorubric.lab.language import CONSENSUS, Place, find_place, make_language, make_task
+from prorubric.lab.language import CONSENSUS, CasePlace, find_place, make_case_task, make_language
 from prorubric.lab.measure import measure
 from prorubric.lab.mini import SAMPLE_SEEDS, measure_answers, write_mini
 from prorubric.lab.mini_policy import list_clauses
@@ -60,7 +60,7 @@ def test_the_demonstrations_answer_their_tasks_in_sentences_of_the_world(folder:
 def test_the_best_demonstration_is_the_one_that_the_lenient_judge_scores_highest(folder: Path) -> None:
     world, cases, few = make_world("triage-v1"), make_checklists("triage-v1", 40, 0).cases, 3
     drawn = [write_demos(world, cases, seed) for seed in SAMPLE_SEEDS]
-    tasks = [make_task(Place("triage-v1", row, 40, 0)) for row in range(few)]
+    tasks = [make_case_task(CasePlace("triage-v1", row, 40, 0)) for row in range(few)]
     answers = [
         Response(task_id=task.id, sample=sample, text=world.moves.render(moves[row]))
         for row, task in enumerate(tasks)
@@ -95,7 +95,7 @@ def test_answers_as_text_are_measured_as_the_lab_measures_moves() -> None:
     world, lists = make_world("triage-v1"), make_checklists("triage-v1", 20, 3)
     demos = write_demos(world, lists.cases, 3)
     texts = [world.moves.render(row) for row in demos]
-    answers = [Response(task_id=Place("triage-v1", row, 20, 3).name, text=text) for row, text in enumerate(texts)]
+    answers = [Response(task_id=CasePlace("triage-v1", row, 20, 3).name, text=text) for row, text in enumerate(texts)]
     found = measure_answers(answers)
     facts = Facts(world, lists, np.arange(20), demos)
     assert found.measure == measure(facts, PlanTable.of(lists.tasks, "additive"))

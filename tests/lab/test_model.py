@@ -15,7 +15,7 @@ from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.lab.checklist import make_checklists
 from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
-from prorubric.lab.language import Place, make_consensus_task, make_task
+from prorubric.lab.language import CasePlace, make_case_task, make_consensus_task
 from prorubric.lab.measure import judge_parts, judge_probe, measure
 from prorubric.lab.schemes import COMPARED, find_lab_scheme, make_scorer
 from prorubric.lab.world import fill_rows, make_world
@@ -27,8 +27,8 @@ from prorubric.rubric.verdict import is_unknown
 from tests.llm.server import BEHAVIOURS, Exchange, MisbehavingServer
 
 WORLD, COUNT, SEED = "triage-v1", 20, 5
-PLACES = [Place(WORLD, row, COUNT, SEED) for row in range(COUNT)]
-TASKS = [make_task(place) for place in PLACES]
+PLACES = [CasePlace(WORLD, row, COUNT, SEED) for row in range(COUNT)]
+TASKS = [make_case_task(place) for place in PLACES]
 LISTS = make_checklists(WORLD, COUNT, SEED)
 MOVES = make_world(WORLD).moves
 

@@ -22,7 +22,7 @@ from prorubric.errors import ConfigError
 from prorubric.reward.reward import RubricReward
 from prorubric.reward.server.app import Service, make_app
 from prorubric.reward.server.config import is_loopback, read_token
-from prorubric.reward.server.gate import Gate, Places
+from prorubric.reward.server.gate import Places, ServerGate
 from prorubric.reward.server.listen import bind
 from prorubric.reward.server.log import set_up_logs
 from prorubric.reward.server.metrics import Metrics
@@ -382,7 +382,7 @@ class TestGate:
         config, places = ServeConfig(judge="lexical"), Places(1)
         reward = BrokenReward(make_reward_config(config))
         metrics = Metrics(lambda: reward.usage, lambda: places.taken)
-        gate = Gate(make_app(Service(reward, config, places, metrics)), config, places, metrics)
+        gate = ServerGate(make_app(Service(reward, config, places, metrics)), config, places, metrics)
         messages = [{"type": "http.request", "body": json.dumps(ask_score("a secret")[1]).encode(), "more_body": False}]
         sent: list[Any] = []
 

@@ -8,7 +8,7 @@ from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.model import Model, Reply, Request, YesNoModel
 from prorubric.rubric.records import Message
-from prorubric.runs.models import Gate, Models
+from prorubric.runs.models import CallGate, Models
 from prorubric.runs.stop import Stop
 
 ASKED: list[str] = []
@@ -33,7 +33,7 @@ class WritesAndWeighs:
 
 def test_a_model_that_writes_and_gives_probabilities_is_kept_and_counted_as_both(tmp_path: Path) -> None:
     ASKED.clear()
-    gate = Gate(Stop())
+    gate = CallGate(Stop())
     models = Models(HttpConfig(), gate)
 
     async def ask() -> tuple[str, list[float]]:

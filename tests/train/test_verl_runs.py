@@ -20,7 +20,7 @@ from prorubric.train.plan import lay_rows
 from prorubric.train.recipe import TrainRun, list_runs, load_recipe
 from prorubric.train.scaffold import scaffold_counts
 from prorubric.train.verl_files import check_lengths, collect_answers, cut_back, write_inputs
-from prorubric.train.verl_settings import render_command
+from prorubric.train.verl_settings import render_verl_command
 from tests.train.running import run_in, trainers
 
 KWARGS = "+reward.custom_reward_function.reward_kwargs"
@@ -70,7 +70,7 @@ def test_the_command_of_a_run_has_its_files_validations_checkpoints_and_machines
     run = make_run(
         tmp_path, processes=8, nodes=2, keep="last", seeds=[43], validate={"every": 20, "temperature": 0.7}, rollouts=60
     )
-    command = render_command(run, tmp_path / "run", "python3")
+    command = render_verl_command(run, tmp_path / "run", "python3")
     assert command[:3] == ["python3", "-m", "verl.trainer.main_ppo"]
     wanted = {
         "data.train_files": f"{tmp_path}/run/rows.parquet",
@@ -106,7 +106,7 @@ def test_the_command_of_a_run_has_its_files_validations_checkpoints_and_machines
 
 
 def test_without_a_validation_verl_is_told_to_make_none(tmp_path: Path) -> None:
-    settings = as_settings(render_command(make_run(tmp_path, validate=False), tmp_path / "run"))
+    settings = as_settings(render_verl_command(make_run(tmp_path, validate=False), tmp_path / "run"))
     assert settings["trainer.val_before_train"] == "False"
     assert settings["trainer.test_freq"] == "-1"
     assert settings["data.val_files"] == settings["data.train_files"]
@@ -114,7 +114,7 @@ def test_without_a_validation_verl_is_told_to_make_none(tmp_path: Path) -> None:
 
 def test_settings_of_the_user_come_last_and_replace_ours(tmp_path: Path) -> None:
     own = {"trainer.save_freq": 5, "actor_rollout_ref": {"rollout": {"name": "sglang"}}, "+mine.x": [1, "a b"]}
-    command = render_command(make_run(tmp_path, set={"verl": own}), tmp_path / "run")
+    command = render_verl_command(make_run(tmp_path, set={"verl": own}), tmp_path / "run")
     assert command[-3:] == ["++trainer.save_freq=5", "++actor_rollout_ref.rollout.name=sglang", "+mine.x=[1,'a b']"]
     assert not {"trainer.save_freq", "actor_rollout_ref.rollout.name"} & as_settings(command).keys()
 
@@ -122,7 +122,7 @@ def test_settings_of_the_user_come_last_and_replace_ours(tmp_path: Path) -> None
 def test_no_dual_clip_is_one_that_never_clips_and_a_device_takes_as_many_responses_as_it_is_told(
     tmp_path: Path,
 ) -> None:
-    settings = as_settings(render_command(make_run(tmp_path, dual_clip=None, per_device=3), tmp_path / "run"))
+    settings = as_settings(render_verl_command(make_run(tmp_path, dual_clip=None, per_device=3), tmp_path / "run"))
     assert settings["actor_rollout_ref.actor.clip_ratio_c"] == "1000000000.0"
     assert settings["actor_rollout_ref.actor.ppo_max_token_len_per_gpu"] == str(3 * (4096 + 8192))
 
@@ -130,17 +130,17 @@ def test_no_dual_clip_is_one_that_never_clips_and_a_device_takes_as_many_respons
 @pytest.mark.parametrize("name", ["ruscarl", "ruscarl-original"])
 def test_only_runs_with_scaffolds_name_an_agent_loop(tmp_path: Path, name: str) -> None:
     key = "actor_rollout_ref.rollout.agent.agent_loop_config_path"
-    assert as_settings(render_command(make_run(tmp_path, method=name), tmp_path / "run"))[key] == (
+    assert as_settings(render_verl_command(make_run(tmp_path, method=name), tmp_path / "run"))[key] == (
         f"{tmp_path}/run/agent-loops.yaml"
     )
-    assert key not in as_settings(render_command(make_run(tmp_path), tmp_path / "run"))
+    assert key not in as_settings(render_verl_command(make_run(tmp_path), tmp_path / "run"))
 
 
 def test_sft_is_a_command_of_torchrun(tmp_path: Path) -> None:
     run = make_run(
         tmp_path, method="sft", sft={"data": "best.jsonl", "schedule": "cosine"}, validate=False, processes=4
     )
-    command = render_command(run, tmp_path / "run", "python3")
+    command = render_verl_command(run, tmp_path / "run", "python3")
     assert command[:7] == [
         *("python3", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"),
         *("-m", "verl.trainer.sft_trainer"),
@@ -210,7 +210,7 @@ SFT = {"method": "sft", "sft": {"data": "best.jsonl"}, "validate": False}
 )
 def test_what_verl_cannot_do_is_refused_in_one_line(tmp_path: Path, fields: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        render_command(make_run(tmp_path, **fields), tmp_path / "run")
+        render_verl_command(make_run(tmp_path, **fields), tmp_path / "run")
     assert str(refused.value) == said
 
 

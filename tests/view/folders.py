@@ -32,7 +32,7 @@ from prorubric.rubric.records import ProtocolRubric
 from prorubric.verbs.evaluate import EvaluateConfig, evaluate_policies
 from prorubric.view.app import make_app
 from prorubric.view.config import ViewConfig
-from prorubric.view.gate import Gate
+from prorubric.view.gate import ViewGate
 from tests.patience import PATIENCE
 from tests.train.recipe_folder import TASKS, RecipeFolder
 
@@ -153,7 +153,7 @@ def serve(root: Path, *, token: str | None = None, **options: Any) -> Iterator[s
     config = ViewConfig(root, open=False, **options)
     listener: socket.socket = bind("127.0.0.1", 0)
     port = int(listener.getsockname()[1])
-    gate = Gate(make_app(root, config=config), hosts=list_hosts(ServerOptions(port=port), port), token=token)
+    gate = ViewGate(make_app(root, config=config), hosts=list_hosts(ServerOptions(port=port), port), token=token)
     server = uvicorn.Server(uvicorn.Config(gate, lifespan="off", log_config=None, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

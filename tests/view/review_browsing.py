@@ -14,7 +14,7 @@ from prorubric.reward.server.config import ServerOptions, list_hosts
 from prorubric.reward.server.listen import bind
 from prorubric.view.app import make_app
 from prorubric.view.config import ViewConfig
-from prorubric.view.gate import Gate
+from prorubric.view.gate import ViewGate
 from tests.patience import PATIENCE
 from tests.report.browser import Page
 
@@ -28,7 +28,7 @@ def serve(path: Path, **options: Any) -> Iterator[str]:
     listener = bind("127.0.0.1", 0)
     port = int(listener.getsockname()[1])
     app = make_app(path, config=ViewConfig(path, **{"who": "ana", **options}))
-    gate = Gate(app, hosts=list_hosts(ServerOptions(port=port), port), token=None)
+    gate = ViewGate(app, hosts=list_hosts(ServerOptions(port=port), port), token=None)
     server = uvicorn.Server(uvicorn.Config(gate, lifespan="off", log_config=None, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

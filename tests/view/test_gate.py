@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from prorubric.view.app import STATIC, make_app
 from prorubric.view.config import ViewConfig
-from prorubric.view.gate import POLICY, Gate
+from prorubric.view.gate import POLICY, ViewGate
 from tests.view.folders import name_run
 
 HEADERS = {"x-prorubric": "view", "content-type": "application/json"}
@@ -16,16 +16,16 @@ TOKEN = "a token of some length"
 
 
 @pytest.fixture
-def app(runs: Path) -> Gate:
-    return Gate(make_app(runs, config=ViewConfig()), hosts=HOSTS, token=None)
+def app(runs: Path) -> ViewGate:
+    return ViewGate(make_app(runs, config=ViewConfig()), hosts=HOSTS, token=None)
 
 
-def reach(app: Gate, **options: str) -> TestClient:
+def reach(app: ViewGate, **options: str) -> TestClient:
     return TestClient(app, **{"base_url": "http://127.0.0.1:8742", **options})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", ["/", "/api/runs", "/static/app.js", "/nowhere", f"/report/{name_run('evaluated')}"])
-def test_every_reply_has_the_security_headers(app: Gate, path: str) -> None:
+def test_every_reply_has_the_security_headers(app: ViewGate, path: str) -> None:
     headers = reach(app).get(path).headers
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
@@ -34,14 +34,14 @@ def test_every_reply_has_the_security_headers(app: Gate, path: str) -> None:
     assert policy == POLICY or policy.startswith("sandbox allow-scripts; default-src 'none'; ")
 
 
-def test_the_policy_lets_nothing_in_from_elsewhere(app: Gate) -> None:
+def test_the_policy_lets_nothing_in_from_elsewhere(app: ViewGate) -> None:
     policy = dict(part.split(maxsplit=1) for part in POLICY.split("; "))
     assert policy["default-src"] == "'none'"
     assert {value for name, value in policy.items() if name not in ("default-src", "img-src")} == {"'self'", "'none'"}
     assert "unsafe" not in POLICY
 
 
-def test_a_report_is_served_apart_from_the_app_and_only_where_there_is_one(app: Gate) -> None:
+def test_a_report_is_served_apart_from_the_app_and_only_where_there_is_one(app: ViewGate) -> None:
     answer = reach(app).get(f"/report/{name_run('evaluated')}")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.text.startswith("<!doctype html>")
@@ -50,7 +50,7 @@ def test_a_report_is_served_apart_from_the_app_and_only_where_there_is_one(app: 
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8742", "127.0.0.1:80", ""])
-def test_another_host_name_is_refused(app: Gate, host: str) -> None:
+def test_another_host_name_is_refused(app: ViewGate, host: str) -> None:
     answer = reach(app).get("/api/runs", headers={"host": host})
     assert answer.status_code == 421
     assert "is not allowed" in answer.json()["error"]
@@ -69,19 +69,19 @@ def test_another_host_name_is_refused(app: Gate, host: str) -> None:
         HEADERS | {"sec-fetch-site": "same-site"},
     ],
 )
-def test_a_change_from_another_site_or_without_the_header_is_refused(app: Gate, headers: dict[str, str]) -> None:
+def test_a_change_from_another_site_or_without_the_header_is_refused(app: ViewGate, headers: dict[str, str]) -> None:
     answer = reach(app).post("/api/ask/play", content=b'{"answer": "x"}', headers=headers)
     assert answer.status_code == 403
 
 
-def test_a_change_from_the_apps_own_page_goes_through(app: Gate) -> None:
+def test_a_change_from_the_apps_own_page_goes_through(app: ViewGate) -> None:
     own = HEADERS | {"origin": "http://127.0.0.1:8742", "sec-fetch-site": "same-origin"}
     body = b'{"answer": "x", "question": "y", "criteria": "z"}'
     assert reach(app).post("/api/ask/play", content=body, headers=own).status_code == 409  # no judge may be asked
 
 
 @pytest.mark.parametrize("body", [b" " * 4_000_001, iter([b"{}"])])
-def test_a_body_that_is_too_large_or_of_unknown_length_is_refused_before_it_is_read(app: Gate, body: bytes) -> None:
+def test_a_body_that_is_too_large_or_of_unknown_length_is_refused_before_it_is_read(app: ViewGate, body: bytes) -> None:
     answer = reach(app).post("/api/ask/play", content=body, headers=HEADERS)
     assert answer.status_code == 413
     assert answer.json()["error"].startswith("the body has more than 4,000,000 bytes")
@@ -90,7 +90,7 @@ def test_a_body_that_is_too_large_or_of_unknown_length_is_refused_before_it_is_r
 class TestToken:
     @pytest.fixture
     def client(self, runs: Path) -> TestClient:
-        gate = Gate(make_app(runs, config=ViewConfig()), hosts=None, token=TOKEN)
+        gate = ViewGate(make_app(runs, config=ViewConfig()), hosts=None, token=TOKEN)
         return TestClient(gate, base_url="http://192.0.2.1:8742", follow_redirects=False)
 
     @pytest.mark.parametrize("path", ["/", "/api/runs", "/static/app.js", "/?token=wrong"])
@@ -110,7 +110,7 @@ class TestToken:
         assert client.get("/api/runs").status_code == 401
 
 
-def test_a_path_cannot_leave_the_static_files(app: Gate) -> None:
+def test_a_path_cannot_leave_the_static_files(app: ViewGate) -> None:
     for path in ("/static/../config.py", "/static/%2e%2e/config.py", "/static/..%2fconfig.py", "/static//etc/passwd"):
         assert reach(app).get(path).status_code == 404
 

@@ -29,7 +29,7 @@ from prorubric.llm.model import Reply
 from prorubric.verbs.evaluate import EvaluateConfig, evaluate_policies
 from prorubric.view.answers import AnswerIndex
 from prorubric.view.app import make_app
-from prorubric.view.ask import make_task
+from prorubric.view.ask import make_typed_task
 from prorubric.view.config import ViewConfig
 from prorubric.view.routes import Shelf
 from tests.view.folders import HOSTILE, LENIENT, STRICT, copy_run, name_run, spoil
@@ -583,7 +583,7 @@ class TestAsking:
         assert opened == [True, True]
 
     def test_a_weight_is_read_with_either_minus_and_a_bar_may_be_part_of_the_text(self) -> None:
-        criteria = make_task("Why?", "\u22122 | No drugs.\n\n 0.5|Rest.\nUses a | b.").rubric.criteria
+        criteria = make_typed_task("Why?", "\u22122 | No drugs.\n\n 0.5|Rest.\nUses a | b.").rubric.criteria
         assert [(one.text, one.weight) for one in criteria] == [
             ("No drugs.", -2.0),
             ("Rest.", 0.5),

@@ -17,12 +17,12 @@ from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.kind import (
     EditCase,
     EditKind,
+    EditQuestion,
     EditReply,
     MadeEdit,
     NoEditError,
     NotMade,
-    Question,
-    make_schema,
+    make_reply_schema,
 )
 from prorubric.audit.phrases import demand_of
 from prorubric.audit.place import number_sentences
@@ -119,7 +119,7 @@ def _make_by_rules(case: EditCase, kind: EditKind) -> MadeEdit | NotMade:
         return NotMade(kind=kind.name, reason=error.reason)
 
 
-async def _make_by_model(case: EditCase, kind: EditKind, question: Question, model: Model) -> MadeEdit | NotMade:
+async def _make_by_model(case: EditCase, kind: EditKind, question: EditQuestion, model: Model) -> MadeEdit | NotMade:
     try:
         criteria = kind.choose_criteria(case, question)
     except NoEditError as error:
@@ -155,7 +155,7 @@ def load_edit_prompt(name: str) -> Mapping[str, str]:
     return load_sections(_PROMPTS / f"{name}.txt", ("instructions", "answer", "closing"), filled)
 
 
-def _make_request(case: EditCase, name: str, question: Question, criteria: Sequence[int]) -> Request:
+def _make_request(case: EditCase, name: str, question: EditQuestion, criteria: Sequence[int]) -> Request:
     sections = load_edit_prompt(name)
     items = [  # by the numbers that a reply uses
         {"number": number, "weight": case.task.rubric.weights[i - 1], "criterion": demand_of(case.criterion(i))}
@@ -180,5 +180,5 @@ def _make_request(case: EditCase, name: str, question: Question, criteria: Seque
         ),
         max_tokens=_SMALL_REPLY + (len(case.answer) // 2 if question.is_whole else 0),
         is_sized=True,
-        schema=make_schema(question.reply),
+        schema=make_reply_schema(question.reply),
     )

@@ -16,7 +16,7 @@ from prorubric.audit.edits.kind import TOO_FEW_UNMET, EditKind
 from prorubric.audit.edits.naming import NAME_ITEM
 from prorubric.audit.edits.substance import ADD_SUBSTANCE
 from prorubric.audit.effects import MARGIN
-from prorubric.audit.records import Check, EditCount, Effect, Forecast, PaysForPadding, SchemeLine
+from prorubric.audit.records import EditCount, Effect, Forecast, LivenessCheck, PaysForPadding, SchemeLine
 from prorubric.text.show import count
 
 FEWEST_PROMPTS = 5
@@ -35,7 +35,7 @@ _MOST_PROMPTS = 100_000
 _ENOUGH = f"answers to {FEWEST_PROMPTS} prompts that leave at least 2 criteria unmet would be enough"
 
 
-def make_line(
+def make_headline(
     scheme: str,
     effects: Mapping[str, Effect],
     forecast: Forecast,
@@ -146,7 +146,7 @@ def _say_enough(effect: Effect, threshold: float, margin: float) -> str:
 
 def check_liveness(
     scheme: str, effects: Mapping[str, Effect], unknown_share: float, most_unknown: float
-) -> tuple[Check, ...]:
+) -> tuple[LivenessCheck, ...]:
     """The checks of one scheme, from its effects by edit and the share of its verdicts that are unknown."""
     unknown = f"{unknown_share:.1%} of the verdicts are unknown, at most {most_unknown:.0%} may be"
     checks = {
@@ -156,7 +156,7 @@ def check_liveness(
         DROP_KEY_ADVICE.name: _check_noticed(effects),
     }
     return tuple(
-        Check(scheme=scheme, check=name, passed=passed is not False, tested=passed is not None, finding=finding)
+        LivenessCheck(scheme=scheme, check=name, passed=passed is not False, tested=passed is not None, finding=finding)
         for name, (passed, finding) in checks.items()
     )
 

@@ -80,7 +80,7 @@ async def probe_prices(
 def _list_phrases(task: Task, phrase_of: Callable[[str], str | None]) -> dict[int, str]:
     """By 1-based place, words for each wanted criterion but the heaviest, if there are some."""
     phrases = {i: phrase_of(c.text) for i, c in enumerate(task.rubric.criteria, 1) if c.weight > 0}
-    return {i: phrase for i, phrase in phrases.items() if phrase and i != find_heaviest(task)}
+    return {i: phrase for i, phrase in phrases.items() if phrase and i != place_heaviest(task)}
 
 
 def _render_names(names: Iterable[str]) -> str:
@@ -109,7 +109,7 @@ def _confirm(case: AuditCase, hack: Hack, target: float) -> Hack:
     return hack.model_copy(update=about)
 
 
-def find_heaviest(task: Task) -> int:
+def place_heaviest(task: Task) -> int:
     """The 1-based place of the criterion that weighs most; the first of several."""
     weights = task.rubric.weights
     return 1 + weights.index(max(weights))
@@ -148,7 +148,7 @@ def find_hack(
     chosen = _choose_cheapest([approximate_tokens(text) for text in bought.values()], gains, target)
     hack = Hack(
         task_id=task.id,
-        heaviest=find_heaviest(task),
+        heaviest=place_heaviest(task),
         as_heavy=weights.count(max(weights)),
         claimed=chosen is not None,
         possible=False,

@@ -94,7 +94,7 @@ class FixedChange(Record):
     paper: float | None = None
 
 
-class Check(Record):
+class LivenessCheck(Record):
     """One question of the liveness test under one scheme."""
 
     scheme: str
@@ -248,7 +248,7 @@ class AuditResult(Tabular, RunResult, VotedResult):
     """Schemes that could not be audited, with the reason."""
     headline: tuple[SchemeLine, ...]
     alive: bool
-    checks: tuple[Check, ...]
+    checks: tuple[LivenessCheck, ...]
     effects: tuple[Effect, ...]
     placement: tuple[Effect, ...]
     """Substance spread through the answer against the same substance at its end, on pairs of about the same length."""

@@ -13,10 +13,10 @@ from prorubric.audit.cases import ANSWER, CONTROLS, AuditCase
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.edits.kind import EditKind, MadeEdit
 from prorubric.audit.effects import Rewards, forecast_signal, measure_effects
-from prorubric.audit.headline import check_liveness, make_line
+from prorubric.audit.headline import check_liveness, make_headline
 from prorubric.audit.paper import find_paper_redundancy
 from prorubric.audit.price_list import approximate_tokens
-from prorubric.audit.records import Check, EditCount, Effect, FixedChange, Hack, NamingPrice
+from prorubric.audit.records import EditCount, Effect, FixedChange, Hack, LivenessCheck, NamingPrice
 from prorubric.judge.readings import Reading
 from prorubric.rubric.verdict import Unknown, UnknownCounts, Verdict
 from prorubric.runs.votes import VoteTally
@@ -96,7 +96,7 @@ def _judge_schemes(found: Found, counts: Iterable[EditCount], config: AuditConfi
     for effect in tables.effects:
         effects[effect.scheme][effect.edit] = effect
     readings = {scheme: find_scheme(scheme).readings for scheme in effects}
-    checks: list[Check] = []
+    checks: list[LivenessCheck] = []
     for scheme, by_edit in effects.items():
         checks += check_liveness(scheme, by_edit, share_unknown(found.cases, readings[scheme]), config.most_unknown)
     dead = {check.scheme for check in checks if not check.passed}
@@ -109,7 +109,7 @@ def _judge_schemes(found: Found, counts: Iterable[EditCount], config: AuditConfi
     dead = {check.scheme for check in checks if not check.passed}
     by_name = {count.edit: count for count in counts}
     headline = [
-        make_line(row.scheme, effects[row.scheme], row, row.scheme not in dead, config.margin, found.kinds, by_name)
+        make_headline(row.scheme, effects[row.scheme], row, row.scheme not in dead, config.margin, found.kinds, by_name)
         for row in forecast
     ]
     return {"headline": headline, "alive": not dead, "checks": checks, **tables._asdict(), "forecast": forecast}

@@ -12,7 +12,7 @@ from rich.text import Text
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.records import AuditResult
 from prorubric.cli.money import DryRun, may_cost, print_calls, say_estimate, show_estimate
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, print_hanging, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.cli.votes import print_addressed, print_votes
@@ -28,7 +28,7 @@ _EXPLAINED = {
     "conjunctive": "the same verdicts, where a dimension pays only if all of its criteria hold",
     "prorubric": "the dimensions judged as they are written, with their failure clauses",
 }
-flatten(AuditConfig)
+flatten_options(AuditConfig)
 
 
 def audit(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import (
     JsonFlag,
     describe_judge,
@@ -19,7 +19,7 @@ from prorubric.cli.votes import print_votes
 from prorubric.text.show import count
 from prorubric.verbs.calibrate import CalibrateConfig, calibrate_judge
 
-flatten(CalibrateConfig)
+flatten_options(CalibrateConfig)
 
 
 def calibrate(config: Annotated[CalibrateConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:

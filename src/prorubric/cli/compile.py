@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from prorubric.cli.money import DryRun, print_calls, say_estimate, show_estimate
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import JsonFlag, make_table, print_line, say, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.compile.compare import CompareTasksResult, compare_tasks
@@ -23,7 +23,7 @@ from prorubric.verbs.compile import (
     name_outputs,
 )
 
-flatten(CompileConfig)
+flatten_options(CompileConfig)
 
 
 def compile(  # noqa: A001 - the verb's name

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prorubric.cli.audit import print_findings, print_hack, print_source
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import JsonFlag, literal, print_hanging, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.datasets.samples import ANSWER_KINDS, AnswerKind
@@ -28,7 +28,7 @@ _LEGEND = {
 # Narrow gaps: the widest line has to fit into a terminal of 80 columns; a narrower one gets half of the table.
 _GAP = (0, 1, 0, 0)
 _WHOLE_TABLE = 80
-flatten(DemoConfig)
+flatten_options(DemoConfig)
 
 
 def demo(config: Annotated[DemoConfig, Parameter(name="*")] = _DEFAULT, *, json: JsonFlag = False) -> int:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from prorubric.cli.money import DryRun, may_cost, print_calls, say_estimate, show_estimate
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import (
     JsonFlag,
     describe_judge,
@@ -35,7 +35,7 @@ from prorubric.verbs.evaluate import (
     load_suite,
 )
 
-flatten(EvaluateConfig)
+flatten_options(EvaluateConfig)
 for _option, _type in {"policy": tuple[str, ...], "compare": tuple[str, ...], "judge": tuple[str, ...] | None}.items():
     # Each may be given several times, as text.
     EvaluateConfig.__annotations__[_option] = Annotated[_type, Parameter(negative="")]

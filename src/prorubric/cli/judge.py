@@ -8,7 +8,7 @@ from cyclopts import Parameter, validators
 from rich.console import Console
 
 from prorubric.cli.money import DryRun, may_cost, print_calls, say_estimate, show_estimate
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, literal, make_table, print_line, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.cli.votes import print_addressed, print_votes
@@ -21,7 +21,7 @@ from prorubric.verbs.score import ScoredRun
 Rows = Annotated[int, Parameter(help="Number of responses to show, worst first.", validator=validators.Number(gte=0))]
 
 _SHOWN_REASONS, _SHOWN_SCHEMES = 5, 4
-flatten(JudgeRunConfig)
+flatten_options(JudgeRunConfig)
 
 
 def judge(

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from prorubric.cli.options import flatten
+from prorubric.cli.options import flatten_options
 from prorubric.cli.output import JsonFlag, literal, make_table, print_hanging, print_line, say, show_figure, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.lab.goals import ENOUGH_ROWS
@@ -31,7 +31,7 @@ from prorubric.verbs.lab import (
     run_lab,
 )
 
-flatten(LabCompareConfig)
+flatten_options(LabCompareConfig)
 LabConfig.__annotations__["world"] = Annotated[str, Parameter(help=f"Name of the world: {', '.join(WORLDS)}.")]
 lab = App(
     name="lab",

@@ -12,7 +12,7 @@ ConfigT = TypeVar("ConfigT")
 _HEADINGS = {"judging": "Judging", "http": "Endpoint", "generation": "Generation"}
 
 
-def flatten(record: Any, heading: str | None = None) -> None:
+def flatten_options(record: Any, heading: str | None = None) -> None:
     """Show a record's options under a heading, and the options of records inside it as the verb's own.
 
     Flags that are on by default get a `--no-` form. The others have none: `app` turns it off.
@@ -20,7 +20,7 @@ def flatten(record: Any, heading: str | None = None) -> None:
     for part in fields(record):
         options: dict[str, Any] = {"group": heading} if heading else {}
         if part.name in _HEADINGS:
-            flatten(part.type)
+            flatten_options(part.type)
             options = {"name": "*", "group": _HEADINGS[part.name]}
         elif part.default is True:
             options["negative_bool"] = "no-"

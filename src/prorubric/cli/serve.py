@@ -5,14 +5,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import JsonFlag, describe_judge, make_console, print_json, print_line
 from prorubric.reward.server.config import ServerOptions
 from prorubric.text.show import count
 from prorubric.verbs.serve import ServeConfig, Serving, serve_rewards
 
-flatten(ServeConfig)
-flatten(ServerOptions, "Server")
+flatten_options(ServeConfig)
+flatten_options(ServerOptions, "Server")
 
 
 def serve(config: Annotated[ServeConfig, Parameter(name="*")], *, json: JsonFlag = False) -> int:

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from prorubric.cli.options import flatten, read_http
+from prorubric.cli.options import flatten_options, read_http
 from prorubric.cli.output import JsonFlag, make_console, print_json, print_line
 from prorubric.text.show import count
 from prorubric.verbs.view import Viewing, export_view, view_runs
 from prorubric.view.config import ViewConfig
 
-flatten(ViewConfig)
+flatten_options(ViewConfig)
 ViewConfig.__annotations__["judge"] = Annotated[tuple[str, ...] | None, Parameter(negative="")]
 _USUAL = ViewConfig()
 

@@ -19,12 +19,12 @@ OWN_KEY = "prorubric"
 MESSAGES_TYPE = TASK_SCHEMA.field("messages").type
 
 
-def render_text(value: object) -> str:
+def render_json_text(value: object) -> str:
     """A value as JSON text."""
     return render_json(value).decode()
 
 
-def parse_text(value: Any, place: str) -> Any:
+def parse_json_text(value: Any, place: str) -> Any:
     """Parse JSON text; anything but text is returned unchanged, for the records to refuse."""
     if not isinstance(value, str):
         return value
@@ -36,7 +36,7 @@ def parse_text(value: Any, place: str) -> Any:
 
 def parse_object(value: Any, place: str) -> dict[str, Any]:
     """JSON text of an object."""
-    parsed = parse_text(value, place)
+    parsed = parse_json_text(value, place)
     if not isinstance(parsed, dict):
         raise RubricError("not JSON text of an object", show(value), remedy="convert the tasks again", place=place)
     return parsed

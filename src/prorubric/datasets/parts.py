@@ -93,8 +93,8 @@ def propose_parts(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _propose_text(texts: Mapping[str, list[Any]]) -> dict[str, Any]:
     """The field that says what a criterion asks for, with its title or its explanation."""
     plain = [key for key in texts if last_word(key) not in KINDS and not has(key.lower(), ASIDES)] or [*texts]
-    long = (key for key in plain if count_words(texts[key]) >= SENTENCE)
-    text = first(_TEXTS, plain) or next(long, None) or max(plain, key=lambda k: count_words(texts[k]), default=None)
+    long = (key for key in plain if mean_words(texts[key]) >= SENTENCE)
+    text = first(_TEXTS, plain) or next(long, None) or max(plain, key=lambda k: mean_words(texts[k]), default=None)
     if text is None:
         return {}
     more = first(_MORE_TEXT, [key for key in texts if key != text])
@@ -193,7 +193,7 @@ def is_id(name: str) -> bool:
     return name.lower() in _IDS or last_word(name) in ("id", "no", "nr")
 
 
-def count_words(texts: Sequence[str]) -> float:
+def mean_words(texts: Sequence[str]) -> float:
     """The mean number of words."""
     # Chinese and Japanese have no spaces between words.
     some = [re.findall(r"[\u3040-\u9fff]|[^\s\u3040-\u9fff]+", text[:_LOOKED_AT]) for text in texts[:_LOOKED_AT]]

@@ -27,7 +27,6 @@ from prorubric.datasets.parts import (
     SENTENCE,
     TITLES,
     choose_met,
-    count_words,
     first,
     has,
     has_word,
@@ -38,6 +37,7 @@ from prorubric.datasets.parts import (
     is_text,
     is_tree,
     last_word,
+    mean_words,
     propose_parts,
     propose_weight,
 )
@@ -269,7 +269,7 @@ def _propose_flat(rows: list[dict[str, Any]]) -> dict[str, Any]:
     sentences = [
         key
         for key, found in texts.items()
-        if count_words(found) >= SENTENCE and not has(key.lower(), _ANSWERS) and not is_level_name(key)
+        if mean_words(found) >= SENTENCE and not has(key.lower(), _ANSWERS) and not is_level_name(key)
     ]
     rated = {key: _rate_prompt(key, columns[key], ".") for key in columns}
     named = [key for key in sorted(rated, key=lambda key: -rated[key]) if rated[key] >= 1]
@@ -297,7 +297,7 @@ def _propose_id(
     """A field with one name for each task; where several rows are one task, any field of single words will do."""
     for key in (key for key in rows[0] if key not in taken and all(row.get(key) is not None for row in rows)):
         names, found = [{str(row[key]) for row in task} for task in tasks], [row[key] for row in rows]
-        is_word = len(tasks) < len(rows) and not any(map(is_number, found)) and count_words([*map(str, found)]) == 1
+        is_word = len(tasks) < len(rows) and not any(map(is_number, found)) and mean_words([*map(str, found)]) == 1
         if (is_word or is_id(str(key))) and len(set().union(*names)) == len(tasks) == sum(map(len, names)):
             return {"id": key}
     return {}
@@ -371,7 +371,7 @@ def _rate_criteria(place: str, pairs: _Pairs) -> _Criteria | None:
     elif is_star and is_text(values):
         score = named + 1.0 if named or place.rpartition(".")[2] != "*" else -1.0
     elif is_star and all(map(is_number, values)):
-        score = named + 1.5 if count_words(keys) >= SENTENCE else -1.0
+        score = named + 1.5 if mean_words(keys) >= SENTENCE else -1.0
     elif is_star and all(isinstance(value, Mapping) for value in values):
         described = all(map(is_levels, values)) or {"weight", "levels"} & propose_parts(values).keys()
         score = _rate_entries(values, named) + 0.5 if named or described else -1.0
@@ -392,7 +392,7 @@ def _rate_entries(entries: list[Any], named: int) -> float:
         return named + 2.0 if is_told and not is_message else -1.0
     if not all(isinstance(entry, str | Mapping) for entry in entries):
         return -1.0
-    words = count_words([entry for entry in entries if isinstance(entry, str)])
+    words = mean_words([entry for entry in entries if isinstance(entry, str)])
     return named + 1.0 if named and words >= 1 else 0.4 if words >= 2 else -1.0
 
 
@@ -403,7 +403,7 @@ def _is_section(outer: _Criteria, inner: _Criteria) -> bool:
         return False
     inside = propose_parts(outer.objects).get("text", [])
     texts = [inside] if isinstance(inside, str) else inside
-    words = [count_words([str(one.get(key, "")) for one in outer.objects]) for key in texts]
+    words = [mean_words([str(one.get(key, "")) for one in outer.objects]) for key in texts]
     return max(words, default=0) < SENTENCE or (bool(inner.objects) and (inner.named or not outer.named))
 
 
@@ -420,7 +420,7 @@ def _rate_prompt(place: str, found: list[Any], criteria: str) -> float:
     named = max((len(_PROMPTS) - i for i, part in enumerate(_PROMPTS) if part in name), default=0)
     if isinstance(found[0], list) and found[0] and isinstance(found[0][0], Mapping) and "role" in found[0][0]:
         return max(named, len(_PROMPTS) / 2)
-    words = count_words(found) if is_text(found) else 0
+    words = mean_words(found) if is_text(found) else 0
     if words < (1 if named > len(_PROMPTS) / 2 else SENTENCE) or last_word(name) in KINDS:
         return 0.0
     if named:
@@ -438,7 +438,7 @@ def _describe_places(rows: list[dict[str, Any]]) -> dict[str, str]:
     for place, pairs in islice(own.items(), _LISTED):
         values = [value for _, value in pairs]
         if is_text(values):
-            about = f"text, about {count(round(count_words(values)), 'word')}, {len({*values}):,} different"
+            about = f"text, about {count(round(mean_words(values)), 'word')}, {len({*values}):,} different"
         else:
             entries = [entry for value in values if isinstance(value, list) for entry in value]
             keys = dict.fromkeys(str(key) for one in (*values, *entries) if isinstance(one, Mapping) for key in one)

@@ -11,7 +11,7 @@ from prorubric.datasets.rejects import Reject, Rejects
 from prorubric.errors import SourceError
 from prorubric.evaluate.benchmarks.base import Loaded
 from prorubric.evaluate.instruments import INSTRUMENTS
-from prorubric.evaluate.records import Item, Policy, PolicyAnswer, Sampling
+from prorubric.evaluate.records import BenchmarkItem, Policy, PolicyAnswer, Sampling
 from prorubric.files.json import parse_json
 from prorubric.llm.make import require_text
 from prorubric.llm.model import Outcome, Reply, Request
@@ -52,7 +52,7 @@ class Answered(NamedTuple):
     outcome: Outcome
 
 
-def list_keys(loaded: Loaded, policy: str, samples: int | None) -> Iterator[tuple[AnswerKey, Item]]:
+def list_keys(loaded: Loaded, policy: str, samples: int | None) -> Iterator[tuple[AnswerKey, BenchmarkItem]]:
     """The answers of one policy that a benchmark needs: one for a pair, and none if its items bring their own."""
     is_paired = INSTRUMENTS[loaded.benchmark.instrument].kind == "pairs"
     draws = 1 if is_paired else samples or loaded.benchmark.samples

@@ -13,7 +13,7 @@ from prorubric.evaluate.answers import AnswerKey
 from prorubric.evaluate.benchmarks.base import Loaded
 from prorubric.evaluate.instruments import INSTRUMENTS, list_by_tag
 from prorubric.evaluate.judging import Answers
-from prorubric.evaluate.records import Game, Item, ItemScore
+from prorubric.evaluate.records import BenchmarkItem, Game, ItemScore
 from prorubric.evaluate.statistics import find_common
 from prorubric.evaluate.style import Battle, StyleScores, control_style, count_style
 from prorubric.judge.readings import find_reading
@@ -86,7 +86,7 @@ _ByTag = dict[str, dict[str, list[tuple[float, float]]]]
 """By tag and item, the value and the weight of each answer."""
 
 
-def _collect_points(items: Sequence[Item], scores: Mapping[str, Sequence[ItemScore]], said: Said) -> _ByTag:
+def _collect_points(items: Sequence[BenchmarkItem], scores: Mapping[str, Sequence[ItemScore]], said: Said) -> _ByTag:
     """HealthBench: every tag is scored from the verdicts, see `score_by_tag`."""
     found: _ByTag = defaultdict(lambda: defaultdict(list))
     for sample in sorted({score.sample for item in items for score in scores[item.id]}):
@@ -97,7 +97,7 @@ def _collect_points(items: Sequence[Item], scores: Mapping[str, Sequence[ItemSco
     return found
 
 
-def _collect_marks(items: Sequence[Item], scores: Mapping[str, Sequence[ItemScore]], said: Said) -> _ByTag:
+def _collect_marks(items: Sequence[BenchmarkItem], scores: Mapping[str, Sequence[ItemScore]], said: Said) -> _ByTag:
     """A tag of an item takes the item's score; a tag of criteria, named apart, the mean of their marks."""
     found: _ByTag = defaultdict(lambda: defaultdict(list))
     for item in items:

@@ -196,7 +196,7 @@ def complete_dimensions(runs: Sequence[TrainingRun], tasks: Mapping[str, Task]) 
     return tuple(rows)
 
 
-class Place(NamedTuple):
+class CriterionPlace(NamedTuple):
     """One criterion in one answer, by its 1-based index."""
 
     task_id: str
@@ -216,7 +216,7 @@ class CriterionShare(Record):
     share: float | None
     unknown: int
     """Criteria that are left out because a verdict is unknown or does not apply."""
-    places: tuple[Place, ...]
+    places: tuple[CriterionPlace, ...]
 
 
 def find_disagreements(runs: Sequence[TrainingRun], tasks: Mapping[str, Task]) -> tuple[CriterionShare, ...]:
@@ -229,7 +229,7 @@ def find_disagreements(runs: Sequence[TrainingRun], tasks: Mapping[str, Task]) -
         for look in run.looks:
             if not any(answer.second for answer in look.answers):
                 continue
-            outcomes: dict[Place, bool | None] = {}
+            outcomes: dict[CriterionPlace, bool | None] = {}
             for answer in look.answers:
                 task = _find_task(tasks, answer)
                 judges = (_read_compliance(task, verdicts) for verdicts in (answer.verdicts, answer.second))
@@ -237,7 +237,7 @@ def find_disagreements(runs: Sequence[TrainingRun], tasks: Mapping[str, Task]) -
                     if task.rubric.criteria[index - 1].weight > 0:
                         decided = isinstance(one, bool) and isinstance(other, bool)
                         is_found = one is True and other is False
-                        outcomes[Place(answer.task_id, answer.sample, index)] = is_found if decided else None
+                        outcomes[CriterionPlace(answer.task_id, answer.sample, index)] = is_found if decided else None
             rows.append(_share_criteria(run, look, outcomes))
     return tuple(rows)
 
@@ -246,19 +246,19 @@ def find_suppressed(runs: Sequence[TrainingRun], tasks: Mapping[str, Task]) -> t
     """Of the criteria with which the untrained answer complied, those that were lost since."""
     rows = []
     for run, look, pairs in _pair_with_untrained(runs):
-        outcomes: dict[Place, bool | None] = {}
+        outcomes: dict[CriterionPlace, bool | None] = {}
         for before, now in pairs:
             task = _find_task(tasks, now)
             both = (_read_compliance(task, verdicts) for verdicts in (before, now.verdicts))
             for index, (was, state) in enumerate(zip(*both, strict=True), 1):
                 if was is True or isinstance(was, Unknown):
                     decided = was is True and isinstance(state, bool)
-                    outcomes[Place(now.task_id, now.sample, index)] = state is False if decided else None
+                    outcomes[CriterionPlace(now.task_id, now.sample, index)] = state is False if decided else None
         rows.append(_share_criteria(run, look, outcomes))
     return tuple(rows)
 
 
-def _share_criteria(run: TrainingRun, look: Look, outcomes: Mapping[Place, bool | None]) -> CriterionShare:
+def _share_criteria(run: TrainingRun, look: Look, outcomes: Mapping[CriterionPlace, bool | None]) -> CriterionShare:
     places = tuple(place for place, found in outcomes.items() if found)
     known = [found for found in outcomes.values() if found is not None]
     return CriterionShare(

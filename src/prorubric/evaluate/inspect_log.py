@@ -38,7 +38,7 @@ from pydantic import JsonValue
 
 from prorubric.evaluate.answers import AnswerFile, AnswerKey
 from prorubric.evaluate.benchmarks.base import Loaded
-from prorubric.evaluate.records import Item, ItemScore, Policy, PolicyAnswer
+from prorubric.evaluate.records import BenchmarkItem, ItemScore, Policy, PolicyAnswer
 from prorubric.evaluate.statistics import estimate_mean, estimate_ratio
 from prorubric.rubric.records import Message
 
@@ -150,7 +150,7 @@ def _make_log(
 
 
 def _make_sample(
-    item: Item, answer: PolicyAnswer, score: ItemScore, verdicts: list[JsonValue], *, is_protected: bool
+    item: BenchmarkItem, answer: PolicyAnswer, score: ItemScore, verdicts: list[JsonValue], *, is_protected: bool
 ) -> Any:
     shown = [ChatMessageUser(content=item.id)] if is_protected else make_messages(item.messages)
     output = ModelOutput.from_content(answer.policy, answer.text, "max_tokens" if answer.finish == "length" else "stop")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from prorubric.errors import ConfigError
-from prorubric.evaluate.records import Item, PolicyAnswer
-from prorubric.evaluate.scores import creative_score, healthbench_score, list_rows, read_letter
+from prorubric.evaluate.records import BenchmarkItem, PolicyAnswer
+from prorubric.evaluate.scores import creative_score, healthbench_score, list_results, read_letter
 from prorubric.judge.judge import Judge
 from prorubric.judge.readings import Reading, find_reading, list_items
 from prorubric.rubric.records import Answer
@@ -58,7 +58,7 @@ class Instrument:
     reply_tokens: int = 1024
     """How long a reply of the judge may have to be."""
 
-    async def judge(self, judge: Judge, item: Item, answer: Answer) -> tuple[Verdict, ...]:
+    async def judge(self, judge: Judge, item: BenchmarkItem, answer: Answer) -> tuple[Verdict, ...]:
         """The verdicts on one answer, in the order of the reading's items."""
         reading = find_reading(self.reading)
         if isinstance(answer, str) and not answer.strip():
@@ -68,7 +68,7 @@ class Instrument:
             return tuple(False if reading.form.is_boolean else high if fault else low for fault in faults)
         return (await judge.judge(item.task, answer, reading)).verdicts
 
-    async def play(self, judge: Judge, item: Item, first: Answer, second: Answer) -> tuple[Label, Label]:
+    async def play(self, judge: Judge, item: BenchmarkItem, first: Answer, second: Answer) -> tuple[Label, Label]:
         """The labels of both games: `first` is A in the first of them, `second` in the second.
 
         An answer without any text is much worse than one with text, and no judge is asked.
@@ -80,7 +80,7 @@ class Instrument:
         forth, back = await judge.compare_both_ways(item.task, first, second, prompt)
         return _SIDES.get(forth, forth), _SIDES.get(back, back)
 
-    def score(self, item: Item, answer: PolicyAnswer, verdicts: Sequence[Verdict] = ()) -> Worth:
+    def score(self, item: BenchmarkItem, answer: PolicyAnswer, verdicts: Sequence[Verdict] = ()) -> Worth:
         """What one answer is worth; `verdicts` are those of `judge`, none for multiple choice."""
         if self.kind == "choice":
             letter = read_letter(answer.text)
@@ -100,7 +100,7 @@ class Instrument:
         """Of two games against a baseline, which is A in the first: the share of rows won, weighted by the rows."""
         kinds = Counter(label.label for label in labels if isinstance(label, Unknown))
         first, second = (None if isinstance(label, Unknown) else label for label in labels)
-        results = list_rows(first, second)
+        results = list_results(first, second)
         if results is None:
             return Worth(None, 0.0, 1.0, failure=_find_failure(answer), unknown=dict(kinds))
         rows = sum(weight for _, weight in results)
@@ -115,7 +115,7 @@ def find_instrument(name: str) -> Instrument:
     return INSTRUMENTS[name]
 
 
-def score_by_tag(items: Sequence[Item], verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, float]:
+def score_by_tag(items: Sequence[BenchmarkItem], verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, float]:
     """HealthBench by tag, from the verdicts by the id of the item; every tag is clipped to 0..1 on its own.
 
     A tag of an item takes the item's score. A tag of criteria (axis, level, cluster) is scored over the criteria that
@@ -126,7 +126,9 @@ def score_by_tag(items: Sequence[Item], verdicts: Mapping[str, Sequence[Verdict]
     return {tag: min(1.0, max(0.0, math.fsum(own.values()) / len(own))) for tag, own in sorted(scores.items())}
 
 
-def list_by_tag(items: Sequence[Item], verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, dict[str, float]]:
+def list_by_tag(
+    items: Sequence[BenchmarkItem], verdicts: Mapping[str, Sequence[Verdict]]
+) -> dict[str, dict[str, float]]:
     """The scores of HealthBench by tag and by the id of the item, not clipped; see `score_by_tag`."""
     scores: dict[str, dict[str, float]] = defaultdict(dict)
     for item in items:
@@ -152,7 +154,7 @@ def _find_failure(answer: PolicyAnswer) -> str:
     return "cut off" if answer.finish == "length" else ""
 
 
-def _bound(item: Item, reading: Reading, verdicts: Sequence[Verdict]) -> tuple[float, float]:
+def _bound(item: BenchmarkItem, reading: Reading, verdicts: Sequence[Verdict]) -> tuple[float, float]:
     """The least and the most that an answer can be worth, whatever its unknown verdicts would have been."""
     if reading.name in ("healthbench", "criteria"):
         points = [criterion.weight for criterion in item.criteria]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from prorubric.evaluate.answers import AnswerKey, list_keys
 from prorubric.evaluate.benchmarks.base import Benchmark, Loaded
 from prorubric.evaluate.instruments import INSTRUMENTS, Label
-from prorubric.evaluate.records import Game, Item, ItemScore, PolicyAnswer
+from prorubric.evaluate.records import BenchmarkItem, Game, ItemScore, PolicyAnswer
 from prorubric.evaluate.sides import Sides
 from prorubric.judge.judge import Judge, JudgeConfig
 from prorubric.judge.readings import list_items
@@ -33,7 +33,7 @@ class Case:
 
     benchmark: str
     instrument: str
-    item: Item
+    item: BenchmarkItem
     answer: PolicyAnswer
     other: PolicyAnswer | None = None
     """The answer of the baseline, or of the policy that it is compared with."""
@@ -106,7 +106,7 @@ def list_pairs(sides: Sides) -> list[tuple[str, str]]:
     return [*dict.fromkeys(pair for pairs in matched for pair in pairs)]
 
 
-def make_case(benchmark: Benchmark, item: Item, answer: PolicyAnswer) -> Case:
+def make_case(benchmark: Benchmark, item: BenchmarkItem, answer: PolicyAnswer) -> Case:
     """One answer, with the baseline's if the benchmark has one."""
     is_compared = INSTRUMENTS[benchmark.instrument].kind == "baseline"
     baseline = PolicyAnswer(policy=BASELINE, item=item.id, text=item.baseline or "") if is_compared else None
@@ -176,7 +176,7 @@ def record_game(seen: Seen, judge: str) -> Game | None:
     )
 
 
-def list_criteria(item: Item, instrument: str) -> Sequence[tuple[str, float]]:
+def list_criteria(item: BenchmarkItem, instrument: str) -> Sequence[tuple[str, float]]:
     """What each verdict is on, by a name that tells nothing of a protected text, with its weight."""
     items = list_items(item.task, INSTRUMENTS[instrument].reading)
     names = PROBE_NAMES if instrument == "probe" else [str(own.index) for own in items]

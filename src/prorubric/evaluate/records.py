@@ -17,7 +17,7 @@ _STAND_IN = (Criterion(text="The answer serves the person who asked.", weight=1.
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BenchmarkItem:
     """One prompt of a benchmark. Benchmarks that share prompts share their ids, so an answer is asked for once."""
 
     id: str

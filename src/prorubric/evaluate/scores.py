@@ -161,7 +161,7 @@ def pairs_score(games: Iterable[Games]) -> PairsScore:
 _Result = tuple[float, int]
 
 
-def list_rows(first: str | None, second: str | None) -> tuple[_Result, _Result] | None:
+def list_results(first: str | None, second: str | None) -> tuple[_Result, _Result] | None:
     """What a model wins in the two games of a question and how often each counts; None if a game is unread."""
     read, _ = _read_games([("", first, second)])
     return read[0][1] if read else None

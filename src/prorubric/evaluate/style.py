@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prorubric.errors import RubricError
-from prorubric.evaluate.scores import list_rows
+from prorubric.evaluate.scores import list_results
 from prorubric.rubric.base import Record
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -75,7 +75,7 @@ def control_style(battles: Iterable[Battle], per_token: bool = True) -> StyleSco
     models: dict[str, int] = {}
     n = unread = 0
     for battle in battles:
-        results = list_rows(*battle.labels)
+        results = list_results(*battle.labels)
         if results is None:
             unread += 1
             continue

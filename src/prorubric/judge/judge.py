@@ -33,7 +33,7 @@ from prorubric.judge.render import (
     render_judge_prompt,
     render_pair,
 )
-from prorubric.judge.text_replies import parse_text
+from prorubric.judge.text_replies import parse_text_reply
 from prorubric.judge.texts import TEXTS
 from prorubric.judge.votes import average_votes, join_votes
 from prorubric.llm.model import Failure, Model, Reply, Request, YesNoModel, refuse_statement
@@ -411,7 +411,7 @@ class Judge:
             reply = await self._send(rendered, schema, draw, draw > 0, found)
             if isinstance(reply, Failure):
                 return _describe_failure(reply)
-            parse = parse_text if form.is_text else parse_one
+            parse = parse_text_reply if form.is_text else parse_one
             value = parse(reply.text, form, rendered.material, key, is_cut=reply.finish in _CUT)
             if not isinstance(value, Unknown):
                 break

@@ -42,7 +42,7 @@ def holds_text(material: str, form: VerdictForm) -> bool:
     return bool((_LIKE_MARK if form is TEXT_MARKS else _LIKE_LABEL).search(shown)) or has_thinking_mark(shown)
 
 
-def parse_text(
+def parse_text_reply(
     text: str, form: VerdictForm, material: str = "", key: str | None = None, is_cut: bool = False
 ) -> tuple[Verdict, ...] | str | Unknown:
     """The marks of all criteria, or the label, that a reply ends in; `key` is the line that it was asked to write."""

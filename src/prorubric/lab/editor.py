@@ -22,7 +22,7 @@ from prorubric.audit.phrases import demand_of, name_of
 from prorubric.files.json import parse_json
 from prorubric.lab.checklist import KINDS
 from prorubric.lab.facts import IN_FULL, WRONG, Facts
-from prorubric.lab.language import Place, find_place, make_language, make_task, read_answers
+from prorubric.lab.language import CasePlace, find_place, make_case_task, make_language, read_texts
 from prorubric.lab.world import END, World
 from prorubric.text.sentences import list_sentences
 
@@ -40,7 +40,7 @@ class Order:
     """One edit that is asked for."""
 
     world: World
-    place: Place
+    place: CasePlace
     answer: str
     """The sentences that were shown, without their numbers."""
     criteria: tuple[int, ...]
@@ -53,12 +53,12 @@ class Order:
     @cached_property
     def case(self) -> EditCase:
         """The answer as the checks see it."""
-        return EditCase(make_task(self.place), self.answer, ())
+        return EditCase(make_case_task(self.place), self.answer, ())
 
     @cached_property
     def facts(self) -> Facts:
         """What the answer says."""
-        return read_answers(self.place.lists, self.world, [self.place.row], [self.answer])
+        return read_texts(self.place.lists, self.world, [self.place.row], [self.answer])
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def write_edit(edit: str, world: World, fenced: dict[str, str], draw: int) -> di
         raise DeclinedError(f"the conversation is not a case of {world.spec.name}")
     is_numbered = question is not None and question.is_numbered
     answer = " ".join(line.partition("] ")[2] for line in shown.splitlines()) if is_numbered else shown
-    texts = [demand_of(criterion.text) for criterion in make_task(place).rubric.criteria]
+    texts = [demand_of(criterion.text) for criterion in make_case_task(place).rubric.criteria]
     rows = [parse_json(line) for line in fenced.get("CHECKLIST", "").splitlines()]
     rng = np.random.default_rng([draw_number(edit, place.name, answer), draw])
     criteria = tuple(texts.index(row["criterion"]) for row in rows)

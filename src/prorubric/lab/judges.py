@@ -123,7 +123,7 @@ def _judge_appropriateness(facts: Facts, seed: int) -> Bools:
     return passes
 
 
-def find_faults(facts: Facts) -> Bools:
+def find_failures(facts: Facts) -> Bools:
     """What the failure clauses name, by part: an unapplied list, needless tests, no clear decision, wrong manner."""
     unapplied = (facts.item_level == NAMED).sum(axis=1) >= MANY_NAMES
     unclear = (facts.decisions != 1) | (facts.decided_at > EARLY)
@@ -175,7 +175,7 @@ def _credit(facts: Facts) -> Floats:
 def _seen_faults(facts: Facts, seed: int, rate: float) -> Bools:
     """By dimension, whether the judge sees the fault of its part, rightly or not."""
     part = facts.lists.part_T_K[facts.row_R]
-    there = np.take_along_axis(find_faults(facts), np.maximum(part, 0), axis=1)
+    there = np.take_along_axis(find_failures(facts), np.maximum(part, 0), axis=1)
     seen = draw(facts, "clause", seed, part.shape[1]) < np.where(there, rate, FALSE_ALARM)
     return seen & (part >= 0)
 

@@ -85,7 +85,7 @@ def make_language(world_name: str) -> Language:
     return Language(make_world(world_name))
 
 
-def read_answers(lists: Checklists, world: World, rows: Sequence[int], texts: Sequence[str]) -> Facts:
+def read_texts(lists: Checklists, world: World, rows: Sequence[int], texts: Sequence[str]) -> Facts:
     """What answers as text say about the cases of these rows."""
     language = make_language(world.spec.name)
     said = [language.parse(text) for text in texts]
@@ -94,7 +94,7 @@ def read_answers(lists: Checklists, world: World, rows: Sequence[int], texts: Se
     return Facts(world, lists, np.array(rows), moves, tokens)
 
 
-class Place(NamedTuple):
+class CasePlace(NamedTuple):
     """Where a case is: the draw it belongs to, and its row there."""
 
     world: str
@@ -113,23 +113,23 @@ class Place(NamedTuple):
         return make_checklists(self.world, self.drawn, self.seed)
 
 
-def parse_place(name: str) -> Place | None:
+def parse_place(name: str) -> CasePlace | None:
     """The case of a task by the task's id, if it is one of a world."""
     if not (found := re.fullmatch(CASE, name)):
         return None
-    place = Place(found[1], *map(int, found.groups()[1:]))
+    place = CasePlace(found[1], *map(int, found.groups()[1:]))
     return place if place.world in WORLDS and place.row < place.drawn <= MOST_CASES else None
 
 
-def find_place(prompt: str) -> Place | None:
+def find_place(prompt: str) -> CasePlace | None:
     """The case that a prompt names at its end, if the prompt reads as the case does."""
     found = _AT_END.search(prompt)
     place = parse_place(found[1]) if found else None
-    return place if place and make_task(place).messages[0].content == prompt else None
+    return place if place and make_case_task(place).messages[0].content == prompt else None
 
 
 @lru_cache(MOST_KEPT)
-def make_task(place: Place) -> Task:
+def make_case_task(place: CasePlace) -> Task:
     """A case with its checklist and dimensions, under the name of its place."""
     task = place.lists.tasks[place.row]
     (asked,) = task.messages
@@ -138,7 +138,7 @@ def make_task(place: Place) -> Task:
 
 
 @lru_cache(MOST_KEPT)
-def make_consensus_task(place: Place) -> Task:
+def make_consensus_task(place: CasePlace) -> Task:
     """The same case with the parts of `c` as its criteria, each of weight 1, so their share is `c`."""
     criteria = tuple(Criterion(text=CONSENSUS[part], weight=1.0, tags=(CONSENSUS_TAG,)) for part in PARTS)
-    return make_task(place).model_copy(update={"rubric": Rubric(criteria=criteria), "protocol": None})
+    return make_case_task(place).model_copy(update={"rubric": Rubric(criteria=criteria), "protocol": None})

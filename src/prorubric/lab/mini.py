@@ -21,12 +21,12 @@ from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
 from prorubric.lab.language import (
     MOST_CASES,
-    Place,
+    CasePlace,
+    make_case_task,
     make_consensus_task,
     make_language,
-    make_task,
     parse_place,
-    read_answers,
+    read_texts,
 )
 from prorubric.lab.measure import Measure, measure
 from prorubric.lab.model import JUDGE_SEED
@@ -59,8 +59,8 @@ def write_mini(
         raise ConfigError(f"the mini needs at least {BATCH} demonstrations, and 1 to {MOST_CASES:,} cases of each kind")
     made = make_world(world)
     cases = Cases(made, demos, DEMO_SEED)
-    held = [Place(world, row, held_out, HELD_OUT_SEED) for row in range(held_out)]
-    trained = (make_task(Place(world, row, training, TRAINING_SEED)) for row in range(training))
+    held = [CasePlace(world, row, held_out, HELD_OUT_SEED) for row in range(held_out)]
+    trained = (make_case_task(CasePlace(world, row, training, TRAINING_SEED)) for row in range(training))
     demo_tasks = (  # answers to these are not judged, so their rubric is only the decision
         Task(
             id=f"{world}-demo-{row}",
@@ -76,7 +76,7 @@ def write_mini(
     )
     written = {
         "tasks.jsonl": save_tasks(folder / "tasks.jsonl", trained),
-        "held-out.jsonl": save_tasks(folder / "held-out.jsonl", map(make_task, held)),
+        "held-out.jsonl": save_tasks(folder / "held-out.jsonl", map(make_case_task, held)),
         "consensus.jsonl": save_tasks(folder / "consensus.jsonl", map(make_consensus_task, held)),
         "demo-tasks.jsonl": save_tasks(folder / "demo-tasks.jsonl", demo_tasks),
         "demos.jsonl": save_responses(folder / "demos.jsonl", shown),
@@ -110,7 +110,7 @@ def measure_answers(answers: Iterable[Response]) -> TextMeasure:
     if len({place._replace(row=0) for place in places}) != 1 or len(places) < len(found):
         raise ConfigError("these are not answers to the cases of one draw of the lab", remedy="answer held-out.jsonl")
     world, lists = make_world(places[0].world), places[0].lists
-    facts = read_answers(lists, world, [place.row for place in places], [text for _, text in found])
+    facts = read_texts(lists, world, [place.row for place in places], [text for _, text in found])
     moves, sentences = facts.moves_R_L > END, sum(len(make_language(world.spec.name).parse(text)) for _, text in found)
     said = int(moves.sum())
     return TextMeasure(
@@ -128,5 +128,5 @@ def _list_best(world: World, training: int) -> Iterator[Response]:
     score = make_scorer(find_lab_scheme("additive"), lists)
     values = np.stack([score(Facts(world, lists, np.arange(training), moves), JUDGE_SEED) for moves in drawn])
     for row, sample in enumerate(values.argmax(axis=0).tolist()):
-        name = Place(world.spec.name, row, training, TRAINING_SEED).name
+        name = CasePlace(world.spec.name, row, training, TRAINING_SEED).name
         yield Response(task_id=name, sample=sample, text=world.moves.render(drawn[sample][row]))

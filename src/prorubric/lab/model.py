@@ -23,7 +23,7 @@ from prorubric.judge.readings import READINGS, Item, list_items
 from prorubric.lab.editor import DeclinedError, find_edit, write_edit
 from prorubric.lab.facts import Facts
 from prorubric.lab.judges import STRICT_RATES, judge_criteria, judge_reading, lenient_rates
-from prorubric.lab.language import Place, find_place, make_consensus_task, make_task, read_answers
+from prorubric.lab.language import CasePlace, find_place, make_case_task, make_consensus_task, read_texts
 from prorubric.lab.measure import judge_parts, judge_probe
 from prorubric.lab.world import find_world, make_world
 from prorubric.llm.model import Outcome, Reply, Request
@@ -54,7 +54,7 @@ class _UnreadableError(Exception):
 class _Question(NamedTuple):
     """What a prompt shows and asks for."""
 
-    place: Place
+    place: CasePlace
     answers: tuple[str, ...]
     key: str
     reply_key: str
@@ -99,7 +99,7 @@ class LabModel:
         place = asked.place
         if place.world != self.world.spec.name:
             raise _UnreadableError(f"the case is of {place.world}")
-        facts = read_answers(place.lists, self.world, [place.row] * len(asked.answers), asked.answers)
+        facts = read_texts(place.lists, self.world, [place.row] * len(asked.answers), asked.answers)
         if asked.key == "better":  # by the parts of `c` that hold, or by the weight of the criteria met
             if self.is_strict:
                 first, second = judge_parts(facts, JUDGE_SEED).sum(axis=1)
@@ -180,9 +180,9 @@ def _read(prompt: str) -> _Question:
     return _Question(place, answers, keys[-1], other[1] if other else keys[-1], items, rest)
 
 
-def _list_known(place: Place, key: str) -> dict[str, tuple[Item, ...]]:
+def _list_known(place: CasePlace, key: str) -> dict[str, tuple[Item, ...]]:
     """By reading, the items of a case that can be asked about under a key."""
-    task = make_task(place)
+    task = make_case_task(place)
     known = {name: list_items(task, name) for name in _READINGS[key] if name != "criteria-rewritten"}
     if key == "satisfied":
         known["consensus"] = list_items(make_consensus_task(place), "criteria")

@@ -25,7 +25,7 @@ class Rollout:
     logp_R_L: torch.Tensor  # the log-probability of each choice; 0 elsewhere
 
 
-class Policy(torch.nn.Module):  # type: ignore[misc]  # torch is an extra
+class LabPolicy(torch.nn.Module):  # type: ignore[misc]  # torch is an extra
     """Case and set of moves to the next move."""
 
     def __init__(self, inputs: int, moves: int, seed: int) -> None:
@@ -62,7 +62,7 @@ class Policy(torch.nn.Module):  # type: ignore[misc]  # torch is an extra
 
 @torch.no_grad()  # type: ignore[untyped-decorator]  # torch is an extra
 def sample(
-    policy: Policy, cases_R: torch.Tensor, tokens_M: Ints, limit: int, generator: torch.Generator | None
+    policy: LabPolicy, cases_R: torch.Tensor, tokens_M: Ints, limit: int, generator: torch.Generator | None
 ) -> Rollout:
     """Sample answers at temperature 1, or greedily without a generator; the move that reaches the limit is the last."""
     price, rows = torch.as_tensor(tokens_M), len(cases_R)

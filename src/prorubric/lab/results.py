@@ -122,7 +122,7 @@ class MeasureRow(Record):
         )
 
 
-class CurvePoint(Record):
+class LabPoint(Record):
     """Means over seeds at one step."""
 
     step: int
@@ -139,7 +139,7 @@ class SchemeRow(MeasureRow):
     c_by_seed: dict[int, float]
     c_over_additive: tuple[float, ...]  # seed by seed, `c` minus that of `additive` with the same seed
     g_over_additive: tuple[float, ...]
-    curve: tuple[CurvePoint, ...]
+    curve: tuple[LabPoint, ...]
     c_curves: dict[int, dict[int, float]]  # by seed and step, `c`
 
 

@@ -26,7 +26,7 @@ from prorubric.lab.demos import write_demos
 from prorubric.lab.facts import Facts
 from prorubric.lab.incentive import ANSWERS_EACH, AUDITED_CASES, audit_policy
 from prorubric.lab.measure import Measure, measure
-from prorubric.lab.policy import Policy, Rollout, sample
+from prorubric.lab.policy import LabPolicy, Rollout, sample
 from prorubric.lab.results import HELD_OUT_CASES, HELD_OUT_SEED, KEPT_ANSWERS, BaseResult, LabRun, Point
 from prorubric.lab.schemes import LabScheme, Scorer, find_lab_scheme, hash_own, make_scorer
 from prorubric.lab.world import END, Ints, World, make_world
@@ -51,7 +51,7 @@ class Ground:
         self.table = PlanTable.of(self.held_out.tasks, "additive")
         self.training_inputs = torch.as_tensor(encode_cases(self.world, self.training.cases))
         self.held_out_inputs = torch.as_tensor(encode_cases(self.world, self.held_out.cases))
-        self.base = Policy(self.training_inputs.shape[1], len(self.world.moves.tokens_M), _BASE_SEED)
+        self.base = LabPolicy(self.training_inputs.shape[1], len(self.world.moves.tokens_M), _BASE_SEED)
         if base is not None and base.is_file():
             self.base.load_state_dict(torch.load(base, weights_only=True))
             return
@@ -62,20 +62,20 @@ class Ground:
             with open_whole(base) as stream:
                 torch.save(self.base.state_dict(), stream)
 
-    def answer(self, policy: Policy, inputs: torch.Tensor, seed: int | None) -> Rollout:
+    def answer(self, policy: LabPolicy, inputs: torch.Tensor, seed: int | None) -> Rollout:
         """Answer these cases, at temperature 1 from this seed or greedily."""
         generator = None if seed is None else torch.Generator().manual_seed(seed)
         rollout: Rollout = sample(policy, inputs, self.world.moves.tokens_M, self.world.spec.limit, generator)
         return rollout
 
-    def measure(self, policy: Policy, seed: int | None) -> tuple[Measure, Rollout]:
+    def measure(self, policy: LabPolicy, seed: int | None) -> tuple[Measure, Rollout]:
         """Answer every held-out case once and measure the answers."""
         rollout = self.answer(policy, self.held_out_inputs, seed)
         facts = Facts(self.world, self.held_out, np.arange(len(self.held_out_inputs)), rollout.moves_R_L)
         return measure(facts, self.table), rollout
 
 
-def imitate(policy: Policy, inputs: torch.Tensor, demos: Ints) -> None:
+def imitate(policy: LabPolicy, inputs: torch.Tensor, demos: Ints) -> None:
     """Maximise the likelihood of demonstrations."""
     moves = torch.as_tensor(demos)
     chosen = torch.cat([torch.ones(len(moves), 1, dtype=torch.bool), moves[:, :-1] != END], dim=1)
@@ -174,7 +174,7 @@ class Batch(NamedTuple):
 
 
 def roll_out(
-    policy: Policy, ground: Ground, scheme: LabScheme, scorer: Scorer, generator: torch.Generator, step: int = 0
+    policy: LabPolicy, ground: Ground, scheme: LabScheme, scorer: Scorer, generator: torch.Generator, step: int = 0
 ) -> tuple[Batch, float, float, float]:
     """64 cases, 8 answers each, judged, scored and compared within their groups; mean score, ties, mean length."""
     limit = ground.world.spec.limit // (2 if scheme.halved else 1)
@@ -198,7 +198,7 @@ def roll_out(
     return batch, float(scores.mean()), float(advantages.tied_share or 0.0), float(facts.tokens.mean())
 
 
-def grpo_loss(policy: Policy, batch: Batch, kl: float = 0.0) -> torch.Tensor:
+def grpo_loss(policy: LabPolicy, batch: Batch, kl: float = 0.0) -> torch.Tensor:
     """The loss whose gradient is GRPO's; with `kl` the low-variance estimate of the distance to the reference."""
     logp = policy.choice_logp(batch.cases_R, batch.moves_R_L, batch.chosen_R_L)
     old = batch.old_logp_R_L[batch.chosen_R_L]
@@ -212,7 +212,7 @@ def grpo_loss(policy: Policy, batch: Batch, kl: float = 0.0) -> torch.Tensor:
     return loss
 
 
-def make_optimizer(policy: Policy, learning_rate: float) -> tuple[Optimizer, LRScheduler]:
+def make_optimizer(policy: LabPolicy, learning_rate: float) -> tuple[Optimizer, LRScheduler]:
     """Adam at a constant rate after the paper's warm-up."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=learning_rate)
     schedule = LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / PAPER.warmup))

@@ -45,7 +45,7 @@ class TaskChange(Record):
         return rises
 
 
-def compare_tasks(before: Task | None, after: Task | None, line: int = 0) -> TaskChange | None:
+def compare_versions(before: Task | None, after: Task | None, line: int = 0) -> TaskChange | None:
     """What changed, or None if the rubric and its dimensions are the same."""
     if before and after and (before.rubric, before.protocol) == (after.rubric, after.protocol):
         return None

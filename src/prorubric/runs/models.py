@@ -16,7 +16,7 @@ AnyModel = Model | YesNoModel
 
 
 @dataclass(slots=True)
-class Gate:
+class CallGate:
     """Decides whether another call may be made: not after a stop, and not beyond the budget.
 
     Calls in flight are finished, so the cost can end above the limit by what they take.
@@ -58,7 +58,7 @@ class Gate:
 class _Gated(ModelWrapper[ModelT]):
     """A model that is asked only while the gate is open."""
 
-    def __init__(self, model: ModelT, gate: Gate) -> None:
+    def __init__(self, model: ModelT, gate: CallGate) -> None:
         super().__init__(model)
         self._gate = gate
 
@@ -112,7 +112,7 @@ class WritingYesNo(ModelWrapper[YesNoModel]):
 class Models:
     """Makes the models of a run, each once, however many parts it plays: one in this process is large."""
 
-    def __init__(self, http: HttpConfig, gate: Gate) -> None:
+    def __init__(self, http: HttpConfig, gate: CallGate) -> None:
         self._http, self._gate = http, gate
         self._made: dict[str, AnyModel] = {}
 

@@ -24,7 +24,7 @@ from prorubric.llm.http import HttpConfig
 from prorubric.llm.journal import Journal
 from prorubric.llm.together import run_in_order, run_together
 from prorubric.runs.engines import EngineOptions, ItemT, Job, ResultT
-from prorubric.runs.models import Gate, Models
+from prorubric.runs.models import CallGate, Models
 from prorubric.runs.run import Run
 from prorubric.runs.stop import Stop
 
@@ -43,7 +43,7 @@ class _WorkerActor:
         self, models: Sequence[str], job: Job[Any, Any], http: HttpConfig, journal: str, max_calls: int | None
     ) -> None:
         self._stop = Stop()
-        self._gate = Gate(self._stop, max_calls)
+        self._gate = CallGate(self._stop, max_calls)
         self._models = Models(http, self._gate)
         actor = _import_ray().get_actor(journal)
         kept: Any = SimpleNamespace(find=actor.find.remote, keep=actor.keep.remote)

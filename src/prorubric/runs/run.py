@@ -14,7 +14,7 @@ from prorubric.errors import StoppedError
 from prorubric.llm.accounting import Usage, load_prices
 from prorubric.llm.http import HttpConfig
 from prorubric.rubric.base import Record, config_record
-from prorubric.runs.models import Gate, Models
+from prorubric.runs.models import CallGate, Models
 from prorubric.runs.stop import Stop
 
 
@@ -85,7 +85,7 @@ class Run:
     def __init__(self, options: RunOptions, on_progress: OnProgress | None = None) -> None:
         self.stop = Stop()
         self.rejects = Rejects()
-        self.gate = Gate(self.stop, options.max_calls, options.max_cost, load_prices(options.prices))
+        self.gate = CallGate(self.stop, options.max_calls, options.max_cost, load_prices(options.prices))
         self.models = Models(options.http, self.gate)
         self._on_progress = on_progress
         self._started = time.monotonic()

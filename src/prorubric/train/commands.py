@@ -15,7 +15,7 @@ def render_command(run: TrainRun, folder: Path, python: str | None = None) -> li
     if run.settings.kind == "best-of-n":
         return []
     if run.trainer == "verl":
-        return verl_settings.render_command(run, folder, python)
+        return verl_settings.render_verl_command(run, folder, python)
     if run.processes * run.nodes == 1:
         return [program, "-m", _WORKER, str(folder)]
     sizes = ["--num_processes", str(run.processes * run.nodes), "--num_machines", str(run.nodes)]

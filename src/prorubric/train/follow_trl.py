@@ -15,7 +15,7 @@ from prorubric.reward.reward import Reward, RewardRequest
 from prorubric.rubric.records import Response
 from prorubric.rubric.save import save_responses
 from prorubric.train.adapter import load_trainer, render_rollout_row
-from prorubric.train.guidance import list_items
+from prorubric.train.guidance import list_guidance
 from prorubric.train.recipe import TrainRun
 from prorubric.train.run_folder import STOP, RunFolder
 from prorubric.train.sampler import is_sampled_here, sample_policy
@@ -113,7 +113,7 @@ class _Follower:
             place, response = divmod(number, settings.responses)
             row = {"place": place, "response": response, "text": text}
             if settings.scaffold and self._reward:
-                items = list_items(self._reward.reward.tasks[reward.parts.task_id])
+                items = list_guidance(self._reward.reward.tasks[reward.parts.task_id])
                 sizes = (settings.responses, self._step, self._steps)
                 row["scaffold"] = scaffold_counts(len(items), *sizes, settings.scaffold)[response]
             rows.append(render_rollout_row(reward, row))

@@ -21,7 +21,7 @@ Role = Literal["user", "system"]
 _FILLED = ("include", "avoid")
 
 
-def list_items(task: Task) -> list[Item]:
+def list_guidance(task: Task) -> list[Item]:
     """The criteria of a task in their order."""
     return [(criterion.text, criterion.weight) for criterion in task.rubric.criteria]
 

@@ -175,7 +175,7 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class TaskSplit:
     """Which tasks are trained on and which are held out."""
 
     training: list[Brief]
@@ -244,7 +244,7 @@ class TaskFiles:
         return self._read[key][0]
 
 
-def split_tasks(recipe: Recipe, briefs: Iterable[Brief], files: TaskFiles | None = None) -> Split:
+def split_tasks(recipe: Recipe, briefs: Iterable[Brief], files: TaskFiles | None = None) -> TaskSplit:
     """Hold tasks out by seed 42, and leave out what cannot be trained on."""
     tasks, limit = list(briefs), min(run.settings.prompt_limit for run in list_runs(recipe))
     left_out: dict[str, int] = {}
@@ -273,7 +273,7 @@ def split_tasks(recipe: Recipe, briefs: Iterable[Brief], files: TaskFiles | None
     if not short:
         raise ConfigError(f"{recipe.tasks}: no task is left to train on", remedy="lower held_out, or give more tasks")
     most = recipe.validate.limit if recipe.validate else 0
-    return Split(short, own[:most], left_out)
+    return TaskSplit(short, own[:most], left_out)
 
 
 def lay_rows(tasks: Sequence[str], settings: Settings, seed: int) -> Iterator[dict[str, Any]]:
@@ -405,7 +405,7 @@ def find_judging(judging: JudgeConfig, judges: Judges) -> JudgeConfig:
     return judging if len(list_judges(judges)) > 1 else replace(judging, cascade=None)
 
 
-def _check_asked(recipe: Recipe, runs: Sequence[TrainRun], split: Split, needs: _Needs) -> None:
+def _check_asked(recipe: Recipe, runs: Sequence[TrainRun], split: TaskSplit, needs: _Needs) -> None:
     """Raise in one line if the judges cannot be asked as the recipe says, or tasks lack what a scheme needs."""
     for asked in list_questions(recipe).values():
         if asked.scheme is not None:
@@ -435,7 +435,7 @@ def _check_asked(recipe: Recipe, runs: Sequence[TrainRun], split: Split, needs: 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgeCalls:
     """Calls to one judge about one reading."""
 
     judge: str
@@ -449,7 +449,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ValidationQuestion:
     """What a judge is asked about the answers of a checkpoint."""
 
     judge: Judges
@@ -458,7 +458,7 @@ class Question:
     """The scheme of the score; None for the share of the four fixed criteria that hold."""
 
 
-def list_questions(recipe: Recipe) -> dict[str, Question]:
+def list_questions(recipe: Recipe) -> dict[str, ValidationQuestion]:
     """What is asked at a validation, by what it measures: `coverage` and `appropriateness`.
 
     A judge that only compares words is not asked about texts that it cannot read.
@@ -467,18 +467,18 @@ def list_questions(recipe: Recipe) -> dict[str, Question]:
     if validate is None:
         return {}
     if validate.dynamics and recipe.judge is not None:
-        found["coverage"] = Question(recipe.judge, (READINGS["criteria"],), "additive")
+        found["coverage"] = ValidationQuestion(recipe.judge, (READINGS["criteria"],), "additive")
     second = recipe.judge if validate.judge is None else validate.judge
     has_own = validate.tasks is not None and validate.judge is not None
     scheme = validate.scheme if (validate.criteria or ("tasks" if has_own else "probe")) == "tasks" else None
     readings = (READINGS["probe"],) if scheme is None else tuple(find_scheme(scheme).readings)
     by_words = second is not None and READS_WORDS in list_judges(second)
     if second is not None and not (by_words and not all(reading.is_read_by_words for reading in readings)):
-        found["appropriateness"] = Question(second, readings, scheme)
+        found["appropriateness"] = ValidationQuestion(second, readings, scheme)
     return found
 
 
-def _count_steps(run: TrainRun, split: Split) -> int:
+def _count_steps(run: TrainRun, split: TaskSplit) -> int:
     """The steps of a run. For `sft`, as if no row were too long: that depends on the tokenizer."""
     sft = run.settings.sft if run.settings.kind == "sft" else None
     if sft is None:
@@ -493,12 +493,12 @@ def _count_steps(run: TrainRun, split: Split) -> int:
     return count_steps(run.settings, rows)
 
 
-def _count_questions(recipe: Recipe, run: TrainRun, split: Split, last: int) -> list[Asked]:
+def _count_questions(recipe: Recipe, run: TrainRun, split: TaskSplit, last: int) -> list[JudgeCalls]:
     """Every question of a run: about the responses that it makes, or a best-of-n is given, and at validations.
 
     Replies that have to be asked for again are not counted.
     """
-    found, settings = list[Asked](), run.settings
+    found, settings = list[JudgeCalls](), run.settings
     if run.reward is not None and recipe.judge is not None:
         if settings.kind == "best-of-n":
             best = settings.best_of
@@ -527,7 +527,7 @@ def _count_questions(recipe: Recipe, run: TrainRun, split: Split, last: int) -> 
 
 def _ask(
     recipe: Recipe, judges: Judges, reading: Reading, tasks: Sequence[Brief], times: Sequence[int], *, in_training: bool
-) -> list[Asked]:
+) -> list[JudgeCalls]:
     """What each judge is asked about a reading, `times` for each task."""
     sizes = [len(PROBE_TEXTS) if reading.name == "probe" else brief.asked[reading.name] for brief in tasks]
     judging = find_judging(recipe.judging, judges)
@@ -543,7 +543,7 @@ def _ask(
             calls[size] = min(size, 1) if not size or _gives_probabilities(judge) else votes * parts
         total = sum(calls[size] * number for size, number in zip(sizes, times, strict=True))
         items = sum(map(mean.__getitem__, sizes)) / max(1, len(sizes))
-        found.append(Asked(judge, reading, total, items, tasks, in_training))
+        found.append(JudgeCalls(judge, reading, total, items, tasks, in_training))
     return found
 
 
@@ -555,7 +555,7 @@ def _gives_probabilities(judge: str) -> bool:
     )
 
 
-def _price(recipe: Recipe, runs: Sequence[TrainRun], asked: Sequence[Asked]) -> list[Money]:
+def _price(recipe: Recipe, runs: Sequence[TrainRun], asked: Sequence[JudgeCalls]) -> list[Money]:
     """Tokens and money for short, usual and long responses."""
     prices, longest = load_prices(recipe.prices), max(run.settings.response_limit for run in runs)
     judging, prompts = recipe.judging, dict[tuple[str, bool], int]()
@@ -590,7 +590,7 @@ def _price(recipe: Recipe, runs: Sequence[TrainRun], asked: Sequence[Asked]) -> 
     return found
 
 
-def _plan_run(recipe: Recipe, run: TrainRun, steps: int, asked: Sequence[Asked]) -> RunPlan:
+def _plan_run(recipe: Recipe, run: TrainRun, steps: int, asked: Sequence[JudgeCalls]) -> RunPlan:
     tokens = min(RESPONSE_TOKENS[1], run.settings.response_limit)
     return RunPlan(
         name=run.name,

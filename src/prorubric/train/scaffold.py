@@ -16,7 +16,7 @@ from pydantic import Field
 from prorubric.errors import ConfigError
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
-from prorubric.train.guidance import Chat, Item, Role, add_guidance, list_items, render_guidance
+from prorubric.train.guidance import Chat, Item, Role, add_guidance, list_guidance, render_guidance
 
 _LARGEST_EXPONENT = 700.0
 """Beyond this `math.exp` overflows; the share is 0 long before."""
@@ -78,7 +78,7 @@ def scaffold_prompt(
     task: Task, scaffold: Scaffold, *, seed: int, step: int, steps: int, rollout: int, responses: int
 ) -> Chat:
     """The messages of a task as its policy sees them in one rollout (from 0) of a step (from 1)."""
-    items = list_items(task)
+    items = list_guidance(task)
     number = scaffold_counts(len(items), responses, step, steps, scaffold)[rollout]
     shown = draw_items(items, number, (seed, task.id, step, rollout), shuffle=scaffold.shuffle)
     messages = [message.model_dump() for message in task.messages]

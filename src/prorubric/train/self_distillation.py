@@ -18,7 +18,7 @@ from pydantic import Field
 from prorubric.errors import ConfigError
 from prorubric.rubric.base import config_record
 from prorubric.rubric.records import Task
-from prorubric.train.guidance import list_items, render_guidance
+from prorubric.train.guidance import list_guidance, render_guidance
 
 ClipMode = Literal["token", "element", "none"]
 Support = Literal["teacher", "student", "full"]
@@ -53,7 +53,7 @@ class Distillation:
 
 def render_teacher_text(task: Task) -> str:
     """What the teacher gets besides the prompt, at the end of the last user message: the whole rubric."""
-    return render_guidance("teacher", list_items(task))
+    return render_guidance("teacher", list_guidance(task))
 
 
 def self_distillation_loss(  # noqa: PLR0913 - the options of `Distillation`

@@ -26,7 +26,7 @@ from prorubric.rubric.records import Response, Task
 from prorubric.runs.folder import SUMMARY
 from prorubric.runs.verdicts import ROW_SCHEMA, SCORES, VERDICTS, render_score_row, render_verdict_row
 from prorubric.text.show import count
-from prorubric.train.plan import Question, find_judging, list_questions
+from prorubric.train.plan import ValidationQuestion, find_judging, list_questions
 from prorubric.train.recipe import Recipe
 from prorubric.train.run_folder import ANSWERS
 
@@ -88,7 +88,7 @@ class Validator:
         write_json(folder / SUMMARY, validated.model_dump(mode="json"))
         return validated
 
-    def _judge(self, asked: Question, answers: Sequence[Response]) -> list[dict[str, Judgement]]:
+    def _judge(self, asked: ValidationQuestion, answers: Sequence[Response]) -> list[dict[str, Judgement]]:
         """What the judges say about each answer, by reading."""
         recipe = self.recipe
         judging = find_judging(recipe.judging, asked.judge)

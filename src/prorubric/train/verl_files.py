@@ -38,7 +38,7 @@ _SCAFFOLDED = _SCHEMA.append(pa.field("agent_name", pa.string()))
 _ANSWERS = pa.schema({"messages": MESSAGES_TYPE})
 
 
-def prepare(folder: Path) -> None:
+def prepare_verl(folder: Path) -> None:
     """Write what verl reads, refuse long prompts, and remove the records of rollouts that verl will make again."""
     run = RunFolder(folder).load_run()
     write_inputs(run, folder)
@@ -156,7 +156,7 @@ def read_dump(path: Path) -> dict[str, Response]:
 def main() -> None:
     """Prepare a folder."""
     try:
-        prepare(Path(sys.argv[1]))
+        prepare_verl(Path(sys.argv[1]))
     except ProRubricError as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(2) from None

@@ -68,7 +68,7 @@ def render_overrides(method: str | Settings, run: VerlRun, **options: Any) -> li
     return _join(_list_overrides(found, f"{name}-seed{run.seed}", run, chosen))
 
 
-def render_command(run: TrainRun, folder: Path, python: str | None = None) -> list[str]:
+def render_verl_command(run: TrainRun, folder: Path, python: str | None = None) -> list[str]:
     """The command that trains a run from the files that `write_inputs` has put into its folder."""
     check_run(run)
     folder, program = folder.absolute(), [python or sys.executable, "-m"]

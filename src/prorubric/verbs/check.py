@@ -22,7 +22,7 @@ from prorubric.datasets.rejects import Rejects
 from prorubric.errors import ConfigError, SourceError
 from prorubric.files.history import Base, find_base
 from prorubric.rubric.base import Record, config_record
-from prorubric.rubric.changes import TaskChange, compare_tasks
+from prorubric.rubric.changes import TaskChange, compare_versions
 from prorubric.rubric.lint import SEVERITIES
 from prorubric.rubric.records import Response, Task
 from prorubric.rubric.save import save_responses, save_tasks
@@ -163,7 +163,7 @@ def _check_file(path: Path, base: Base | None, answers: Sequence[Response], conf
             except SourceError:
                 unread_base = 1
         pairs = _pair_tasks(before, after) if is_whole else ()
-        found = [(change, was, now) for was, now, line in pairs if (change := compare_tasks(was, now, line))]
+        found = [(change, was, now) for was, now, line in pairs if (change := compare_versions(was, now, line))]
         naming, unmeasured = _measure_naming([(was, now) for _, was, now in found if was and now], answers, scratch)
     return FileCheck(
         path=str(path),

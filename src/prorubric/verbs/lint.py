@@ -74,7 +74,7 @@ class LintConfig(TaskOptions):
     """Replace existing --out and --items files."""
 
 
-class Spread(Record):
+class TaskSpread(Record):
     """How a figure is spread over tasks."""
 
     mean: float
@@ -130,11 +130,11 @@ class LintResult(Tabular, Record):
     unread: int
     """Criteria in a language that lint does not read."""
     substantive: int
-    presence_share: Spread | None
+    presence_share: TaskSpread | None
     """The share of a task's weight that presence-style criteria carry."""
-    compensation: Spread | None
+    compensation: TaskSpread | None
     """How much of the sum an answer that misses the heaviest criterion can still reach."""
-    compensation_grouped: Spread | None
+    compensation_grouped: TaskSpread | None
     """The same with dimensions, for tasks that have them."""
     too_compensable: int
     """Tasks above `max_compensation`."""
@@ -208,7 +208,9 @@ def lint_tasks(config: LintConfig) -> LintResult:
         severities[CHECKS[check]] += number
     failing = [] if config.fail_on == "never" else SEVERITIES[: SEVERITIES.index(config.fail_on) + 1]
     spreads = {
-        name: Spread(mean=math.fsum(values) / len(values), lowest=min(values), highest=max(values), tasks=len(values))
+        name: TaskSpread(
+            mean=math.fsum(values) / len(values), lowest=min(values), highest=max(values), tasks=len(values)
+        )
         if values
         else None
         for name, values in tally.figures.items()

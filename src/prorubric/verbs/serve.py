@@ -78,7 +78,7 @@ def serve_rewards(config: ServeConfig, on_ready: Callable[[Serving], None] | Non
     """Serve rewards until a signal says to stop. `on_ready` gets the address once the server listens."""
     try:
         from prorubric.reward.server.app import Service, make_app  # noqa: PLC0415 - needs the extra [serve]
-        from prorubric.reward.server.gate import REWARD_ROUTES, Gate, Places  # noqa: PLC0415
+        from prorubric.reward.server.gate import REWARD_ROUTES, Places, ServerGate  # noqa: PLC0415
         from prorubric.reward.server.listen import Server, bind, limit_connections  # noqa: PLC0415
         from prorubric.reward.server.metrics import Metrics  # noqa: PLC0415
     except ImportError as missing:
@@ -92,7 +92,7 @@ def serve_rewards(config: ServeConfig, on_ready: Callable[[Serving], None] | Non
     listener = bind(config.host, config.port)
     port = int(listener.getsockname()[1])
     app = make_app(Service(reward, config, places, metrics))
-    gate = Gate(app, config, places, metrics, token, list_hosts(config, port))
+    gate = ServerGate(app, config, places, metrics, token, list_hosts(config, port))
     connection_limit = limit_connections(config.connection_limit, _OTHER_FILES + config.http.concurrency)
     serving = Serving(
         url=f"http://[{config.host}]:{port}" if ":" in config.host else f"http://{config.host}:{port}",

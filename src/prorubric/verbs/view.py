@@ -47,7 +47,7 @@ def view_runs(config: ViewConfig, on_ready: Callable[[Viewing], None] | None = N
 
         from prorubric.reward.server.listen import bind  # noqa: PLC0415
         from prorubric.view.app import make_app  # noqa: PLC0415
-        from prorubric.view.gate import Gate  # noqa: PLC0415
+        from prorubric.view.gate import ViewGate  # noqa: PLC0415
     except ImportError as missing:
         if (missing.name or "").partition(".")[0] not in _PACKAGES:
             raise
@@ -66,7 +66,7 @@ def view_runs(config: ViewConfig, on_ready: Callable[[Viewing], None] | None = N
     listener = bind(config.host, config.port)
     port = int(listener.getsockname()[1])
     token = None if is_loopback(config.host) else secrets.token_urlsafe(24)
-    gate = Gate(app, hosts=list_hosts(ServerOptions(host=config.host, port=port), port), token=token)
+    gate = ViewGate(app, hosts=list_hosts(ServerOptions(host=config.host, port=port), port), token=token)
     # Listening on every address, the machine is reached by its name.
     host = socket.gethostname() if config.host in _EVERYWHERE else config.host
     host = f"[{host}]" if ":" in host else host

@@ -25,7 +25,7 @@ from prorubric.datasets.samples import SAMPLE_RESPONSES
 from prorubric.errors import ProRubricError, SchemeError, SourceError
 from prorubric.evaluate.benchmarks.registry import find_benchmark, load_benchmark
 from prorubric.evaluate.instruments import INSTRUMENTS
-from prorubric.evaluate.records import Item
+from prorubric.evaluate.records import BenchmarkItem
 from prorubric.files.json import parse_json
 from prorubric.files.write import hash_file
 from prorubric.judge.evidence import locate_quote
@@ -73,7 +73,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnswerRow:
     """One answer as one judge saw it, or all judges of a panel together."""
 
     key: Key
@@ -180,7 +180,7 @@ class AnswerIndex:
         self.is_evaluation = self.setting.get("verb") == "evaluate"
         self.notes: list[str] = []
         self.is_ahead = False
-        self._items: dict[tuple[str, str], Item] = {}
+        self._items: dict[tuple[str, str], BenchmarkItem] = {}
         self.verdict_file = find_rows(folder, VERDICTS)
         with _without_collecting():
             self.rows = self._read_evaluation() if self.is_evaluation else self._read_judging()
@@ -262,7 +262,7 @@ class AnswerIndex:
             yield lambda row: any(_is_said(code, wanted.verdict) for codes in row.codes.values() for code in codes)
 
     @staticmethod
-    def _subtract(row: Row, wanted: Filter) -> float | None:
+    def _subtract(row: AnswerRow, wanted: Filter) -> float | None:
         """What one scheme pays more than the other; None if one of the two is not known."""
         first, second = (row.scores.get(name, (None,))[0] for name in (wanted.first, wanted.second))
         return None if first is None or second is None else first - second
@@ -374,12 +374,12 @@ class AnswerIndex:
             "notes": [*dict.fromkeys(notes)],
         }
 
-    def read_judge(self, row: Row, judge: str) -> dict[str, list[Any]]:
+    def read_judge(self, row: AnswerRow, judge: str) -> dict[str, list[Any]]:
         """The verdicts of one judge of a panel, by reading."""
         found: dict[str, list[Any]] = self._read_line(row)["judges"][judge]
         return found
 
-    def _read_line(self, row: Row) -> dict[str, Any]:
+    def _read_line(self, row: AnswerRow) -> dict[str, Any]:
         start, length = row.place
         if not length or self.verdict_file is None:
             return {}
@@ -424,7 +424,7 @@ class AnswerIndex:
 
         return self._read_rows(TASKS, parse)
 
-    def _read_judging(self) -> list[Row]:
+    def _read_judging(self) -> list[AnswerRow]:
         judge = self.setting.get("judge") or self.options.get("judge") or ""
         name = judge if isinstance(judge, str) else ", ".join(judge)
 
@@ -436,10 +436,10 @@ class AnswerIndex:
 
         scores = dict(self._read_rows(SCORES, parse_scores))
 
-        def parse(place: Place, row: Any) -> Row:
+        def parse(place: Place, row: Any) -> AnswerRow:
             judges = {own: _shorten_all(said) for own, said in (row.get("judges") or {}).items()}
             key = Key(row["task_id"], row["sample"])
-            return Row(key, name, _shorten_all(row["verdicts"]), scores.get(key[:2], {}), judges, place)
+            return AnswerRow(key, name, _shorten_all(row["verdicts"]), scores.get(key[:2], {}), judges, place)
 
         return [*self._read_rows(VERDICTS, parse)]
 
@@ -473,21 +473,21 @@ class AnswerIndex:
                 turns, criteria = [turn.content for turn in item.messages], [one.text for one in item.criteria]
                 yield (name, item.id), _make_text(item.id, turns, criteria)
 
-    def _read_evaluation(self) -> list[Row]:
+    def _read_evaluation(self) -> list[AnswerRow]:
         def parse_scores(_: Place, row: Any) -> tuple[tuple[Key, str], dict[str, Sequence[float | None]]]:
             found = (row.get("value"), row.get("low"), row.get("high"))
             return (_read_key(row), row.get("judge", "")), {BENCHMARK_SCORE: found}
 
         scores = dict(self._read_rows(SCORES, parse_scores))
 
-        def parse(place: Place, row: Any) -> Row | None:
+        def parse(place: Place, row: Any) -> AnswerRow | None:
             key, judge = _read_key(row), str(row.get("judge", ""))
             codes = {self._find_reading(key.benchmark): [*map(shorten_verdict, row["verdicts"])]}
-            return None if row.get("repeat") else Row(key, judge, codes, scores.get((key, judge), {}), {}, place)
+            return None if row.get("repeat") else AnswerRow(key, judge, codes, scores.get((key, judge), {}), {}, place)
 
         rows = {(row.key, row.judge): row for row in self._read_rows(VERDICTS, parse) if row is not None}
         for (key, judge), found_scores in scores.items():
-            rows.setdefault((key, judge), Row(key, judge, {}, found_scores))
+            rows.setdefault((key, judge), AnswerRow(key, judge, {}, found_scores))
         return [*rows.values()]
 
     def _read_answers(self) -> Iterator[tuple[Key, Response]]:

@@ -90,7 +90,7 @@ def list_possible(task: Task) -> list[Reading]:
     return [*found.values()]
 
 
-def make_task(question: str, criteria: str) -> Task:
+def make_typed_task(question: str, criteria: str) -> Task:
     """A task from what was typed: one criterion a line, with its weight before a bar if it is not 1."""
     made = []
     for number, line in enumerate(criteria.splitlines(), 1):

@@ -18,7 +18,7 @@ from prorubric.judge.readings import find_reading, list_items
 from prorubric.rubric.verdict import parse_verdict
 from prorubric.runs.folder import TASKS
 from prorubric.text.show import count
-from prorubric.view.answers import AnswerIndex, Code, Codes, Filter, Key, Row
+from prorubric.view.answers import AnswerIndex, AnswerRow, Code, Codes, Filter, Key
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Side:
             if not self.judge or self.is_panel or row.judge == self.judge
         }
 
-    def read_codes(self, row: Row) -> Codes:
+    def read_codes(self, row: AnswerRow) -> Codes:
         """What this side said."""
         return row.judges.get(self.judge, row.codes) if self.judge else row.codes
 
-    def read_scores(self, row: Row) -> dict[str, float | None]:
+    def read_scores(self, row: AnswerRow) -> dict[str, float | None]:
         """What this side's verdicts pay; those of one judge of a panel are computed."""
         if not self.judge or self.judge not in row.judges:
             return {name: found[0] for name, found in row.scores.items()}

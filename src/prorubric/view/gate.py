@@ -40,7 +40,7 @@ HEADER = "x-prorubric"
 """A header that only a page of the same origin can send without asking first."""
 
 
-class Gate:
+class ViewGate:
     """The outermost layer of the app."""
 
     def __init__(self, app: ASGIApp, *, hosts: frozenset[str] | None, token: str | None) -> None:

@@ -24,7 +24,7 @@ NOT_JUDGED = "its text or its criteria have changed since it was judged"
 OTHER_CHECKLIST = "the run judged another checklist for this task"
 
 
-class Change(Record):
+class ScoreChange(Record):
     """A score of one response before and after a change."""
 
     sample: int
@@ -42,7 +42,7 @@ class Impact(Record):
     known: int
     unknown: int
     """Responses whose score is not known before, after, or both."""
-    changes: tuple[Change, ...]
+    changes: tuple[ScoreChange, ...]
 
 
 class StoredRun:
@@ -77,7 +77,7 @@ class StoredRun:
                 continue
             try:
                 changes = [
-                    Change(
+                    ScoreChange(
                         sample=row.sample,
                         before=_score(row.verdicts, judged, before, name),
                         after=_score(row.verdicts, judged, after, name),
@@ -107,7 +107,7 @@ def _score(verdicts: Mapping[str, Sequence[Verdict]], judged: Task, task: Task, 
     return score_readings(carried, task, [scheme])[scheme]
 
 
-def _summarize(scheme: str, changes: Sequence[Change]) -> Impact:
+def _summarize(scheme: str, changes: Sequence[ScoreChange]) -> Impact:
     pairs = [(one.before.value, one.after.value) for one in changes]
     known = [(before, after) for before, after in pairs if before is not None and after is not None]
     mean = [sum(values) / len(known) for values in zip(*known, strict=True)] if known else [None, None]

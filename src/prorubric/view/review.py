@@ -89,7 +89,7 @@ class Accept(_Operation):
     """The dimensions that were decided on, as a hash; by default those of the moment."""
 
 
-class Reject(_Operation):
+class RejectTask(_Operation):
     """Say that the task cannot be used, and why."""
 
     op: Literal["reject"] = "reject"
@@ -109,7 +109,7 @@ class Note(_Operation):
     text: _Text
 
 
-Operation = Move | Split | Merge | Rename | Reword | Accept | Reject | Reopen | Note
+Operation = Move | Split | Merge | Rename | Reword | Accept | RejectTask | Reopen | Note
 _OPERATIONS: TypeAdapter[Operation] = TypeAdapter(Annotated[Operation, Field(discriminator="op")])
 _EDITS = (Move, Split, Merge, Rename, Reword)
 
@@ -133,7 +133,7 @@ class Reviewed:
     """A task as its review left it."""
 
     task: Task
-    decision: Accept | Reject | None = None
+    decision: Accept | RejectTask | None = None
     note: str = ""
 
     @property
@@ -169,7 +169,7 @@ def _digest(value: object) -> str:
 def apply_operation(state: Reviewed, operation: Operation) -> Reviewed:
     """The state after an operation; `RubricError` if it cannot be done. Limits that compile sets are not checked."""
     match operation:
-        case Accept() | Reject():
+        case Accept() | RejectTask():
             of = operation.of or hash_dimensions(state.task)
             return replace(state, decision=operation.model_copy(update={"of": of}))
         case Reopen():
@@ -255,7 +255,7 @@ def try_operation(state: Reviewed, operation: Operation) -> Reviewed:
     if isinstance(operation, _EDITS) and (baked := list_baked(state.task)):
         remedy = "review the tasks before compile --transform is applied"
         raise RubricError("its dimensions were made by a transform", ", ".join(baked), remedy=remedy, place=place)
-    if isinstance(operation, Reject) and is_blank(operation.reason):
+    if isinstance(operation, RejectTask) and is_blank(operation.reason):
         raise RubricError("a task is rejected without a reason", remedy="say why", place=place)
     before = {fault.kind for fault in find_faults(_draft(_list_rows(state)), len(state.task.rubric))}
     if isinstance(operation, _EDITS):

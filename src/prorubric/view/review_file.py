@@ -59,7 +59,7 @@ _VERIFIED = {
 
 
 @dataclass(slots=True)
-class Entry:
+class ReviewEntry:
     """What the queue knows of a task."""
 
     id: str
@@ -141,7 +141,7 @@ class Queue(Record):
     """True while the file is still being read."""
 
 
-class Progress(Record):
+class ReviewProgress(Record):
     """How far a review is."""
 
     tasks: int
@@ -173,7 +173,7 @@ class ReviewFile:
         self.stamp = stamp_file(tasks)
         self.log = ReviewLog(name_reviews(tasks))
         self.log.refresh()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ReviewEntry] = {}
         self._others: dict[str, tuple[Outline, list[str]]] = {}
         self._rejects, self._without = Rejects(keep=False), 0
         self._lock = RLock()
@@ -266,7 +266,7 @@ class ReviewFile:
     def list_queue(self, wanted: QueueFilter) -> Queue:
         """A page of the tasks that a filter leaves."""
         self._sync()
-        entries, sample, left = _order([*self._entries.values()], wanted), None, list[Entry]()
+        entries, sample, left = _order([*self._entries.values()], wanted), None, list[ReviewEntry]()
         if wanted.by == "sample":
             decided = [entry.status == "accepted" for entry in entries if entry.status != "open"]
             low, high = wilson_interval(sum(decided), len(decided)) if decided else (None, None)
@@ -289,7 +289,7 @@ class ReviewFile:
         reading = self._reader.is_alive()
         return Queue(total=len(left), offset=wanted.offset, rows=tuple(rows), sample=sample, reading=reading)
 
-    def describe_progress(self) -> Progress:
+    def describe_progress(self) -> ReviewProgress:
         """How far the review is."""
         self._sync()
         entries = [*self._entries.values()]
@@ -299,7 +299,7 @@ class ReviewFile:
         faults = Counter(kind for entry in entries for kind in set(entry.faults))
         reading = self._reader.is_alive()
         lost = sum(len(rows) for task_id, rows in log if task_id not in self._entries)
-        return Progress(
+        return ReviewProgress(
             tasks=len(entries),
             open=status["open"],
             accepted=status["accepted"],
@@ -333,11 +333,11 @@ class ReviewFile:
         except Exception as error:  # noqa: BLE001 - raised by `_check`
             self._failure = SourceError(f"reading failed ({error!r})", place=self.tasks)
 
-    def _make_entry(self, task: Task) -> Entry:
+    def _make_entry(self, task: Task) -> ReviewEntry:
         lineage = task.meta.get(LINEAGE)
         mine, (other, _) = outline_task(task), self._others.get(task.id, (None, []))
         both = other is not None and other.figures is not None and other.rubric == mine.rubric
-        return Entry(
+        return ReviewEntry(
             id=task.id,
             title=shorten(task.messages[-1].content, _LONGEST_TITLE),
             words=f"{task.id} {task.messages[-1].content}".casefold(),
@@ -347,7 +347,7 @@ class ReviewFile:
             row=zlib.compress(render_json(render_task(task)), 1),
         )
 
-    def _update(self, entry: Entry, task: Task) -> None:
+    def _update(self, entry: ReviewEntry, task: Task) -> None:
         """Note what the steps have made of a task."""
         history = fold(task, self.log.steps.get(task.id, ()))
         entry.dimensions, entry.status = len(history.state.dimensions), history.state.status
@@ -399,7 +399,7 @@ def _list_verified(task: Task) -> dict[tuple[str, str, tuple[int, ...]], list[Fa
     return {}
 
 
-def _order(entries: list[Entry], wanted: QueueFilter) -> list[Entry]:
+def _order(entries: list[ReviewEntry], wanted: QueueFilter) -> list[ReviewEntry]:
     match wanted.by:
         case "fault":
             found = [entry for entry in entries if (wanted.kind in entry.faults if wanted.kind else entry.faults)]

@@ -18,7 +18,7 @@ from prorubric.rubric.records import Answer, Task
 from prorubric.runs.folder import TASKS
 from prorubric.runs.verdicts import SCORES, VERDICTS
 from prorubric.view.answers import PAGE_SIZE, AnswerIndex, Filter, show_task
-from prorubric.view.ask import Asker, list_possible, make_task
+from prorubric.view.ask import Asker, list_possible, make_typed_task
 from prorubric.view.compare import Comparison, Side
 from prorubric.view.config import ViewConfig
 from prorubric.view.gate import REPORT_POLICY
@@ -224,7 +224,7 @@ async def ask_play(body: Play, shelf: Shelved) -> Response:
     if body.run:
         task = await run_in_threadpool(lambda: shelf.open_index(body.run).find_task(body.task, body.benchmark))
     else:
-        task = make_task(body.question, body.criteria)
+        task = make_typed_task(body.question, body.criteria)
     return _answer(await shelf.asker.ask(task, body.answer, list_possible(task)))
 
 

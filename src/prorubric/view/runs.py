@@ -46,7 +46,7 @@ _INPUTS = ("benchmarks", "recipe", "study", "tasks")
 RunState = Literal["running", "done", "stopped", "unfinished", "unreadable"]
 
 
-class Progress(Record):
+class RunProgress(Record):
     """How far a running run is."""
 
     done: int
@@ -74,7 +74,7 @@ class RunCard(Record):
     """Questions to models, or the replies so far."""
     cost: float | None = None
     """US dollars, or what the replies so far cost; None if it is not known."""
-    progress: Progress | None = None
+    progress: RunProgress | None = None
     has_report: bool
 
 
@@ -287,7 +287,7 @@ def _list_held_locks() -> frozenset[int] | None:
         return None
 
 
-def _measure_progress(folder: Path, verb: str, options: Mapping[str, Any]) -> Progress | None:
+def _measure_progress(folder: Path, verb: str, options: Mapping[str, Any]) -> RunProgress | None:
     if verb == "train":
         planned, done = dict[str, int](), 0
         with suppress(OSError, ValueError, KeyError, TypeError):  # a plan that is not there, or not one of ours
@@ -296,13 +296,13 @@ def _measure_progress(folder: Path, verb: str, options: Mapping[str, Any]) -> Pr
         for name in planned:
             with suppress(ProRubricError):
                 done += read_state(folder / name).step
-        return Progress(done=done, total=sum(planned.values()), what="steps") if planned else None
+        return RunProgress(done=done, total=sum(planned.values()), what="steps") if planned else None
     if verb not in ("judge", "evaluate"):
         return None
     with suppress(FileNotFoundError):  # a run that ends at this moment renames the file
         if (rows := find_rows(folder, VERDICTS)) is not None:
             judged = rows.read_bytes().count(b"\n")
-            return Progress(done=judged, total=_count_expected(verb, options), what="answers judged")
+            return RunProgress(done=judged, total=_count_expected(verb, options), what="answers judged")
     return None
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import torch
 
 from prorubric.aggregate.advantages import group_advantages
-from prorubric.lab.policy import Policy, sample
+from prorubric.lab.policy import LabPolicy, sample
 from prorubric.lab.training import Batch, grpo_loss, make_optimizer
 from prorubric.lab.world import END
 
 torch.set_num_threads(1)
 
 
-def plain_logp(policy: Policy, case: torch.Tensor, said: list[int], move: int) -> torch.Tensor:
+def plain_logp(policy: LabPolicy, case: torch.Tensor, said: list[int], move: int) -> torch.Tensor:
     """The log-probability of one move, without running sums, batches or masks."""
     first = policy.case(case) + sum((policy.said[m] for m in said), torch.zeros(policy.said.shape[1]))
     scores = policy.out(torch.tanh(policy.middle(torch.tanh(first))))
@@ -22,7 +22,7 @@ def plain_logp(policy: Policy, case: torch.Tensor, said: list[int], move: int) -
     return scores[move] - torch.logsumexp(scores[allowed], dim=0)
 
 
-def plain_loss(policy: Policy, batch: Batch, kl: float) -> torch.Tensor:
+def plain_loss(policy: LabPolicy, batch: Batch, kl: float) -> torch.Tensor:
     """GRPO choice by choice, in Python."""
     terms = []
     for row in range(len(batch.cases_R)):
@@ -43,7 +43,7 @@ def plain_loss(policy: Policy, batch: Batch, kl: float) -> torch.Tensor:
     return torch.stack(terms).mean()
 
 
-def make_batch(policy: Policy) -> Batch:
+def make_batch(policy: LabPolicy) -> Batch:
     cases = torch.randn(12, 5, generator=torch.Generator().manual_seed(1))
     rollout = sample(policy, cases, np.array([0, 3, 3, 3, 3, 3, 3]), 15, torch.Generator().manual_seed(2))
     noise = 0.4 * torch.randn(rollout.logp_R_L.shape, generator=torch.Generator().manual_seed(3))
@@ -54,7 +54,7 @@ def make_batch(policy: Policy) -> Batch:
 
 
 def check_gradient() -> dict[str, float]:
-    policy = Policy(5, 7, seed=0)
+    policy = LabPolicy(5, 7, seed=0)
     batch = make_batch(policy)
     found = {}
     for kl in (0.0, 0.04):
@@ -69,7 +69,7 @@ def check_gradient() -> dict[str, float]:
 
 
 def check_sampling() -> dict[str, object]:
-    policy = Policy(5, 7, seed=4)
+    policy = LabPolicy(5, 7, seed=4)
     cases = torch.randn(400, 5, generator=torch.Generator().manual_seed(5))
     rollout = sample(policy, cases, np.array([0, 3, 3, 3, 3, 3, 3]), 12, torch.Generator().manual_seed(6))
     moves, chosen = torch.as_tensor(rollout.moves_R_L), torch.as_tensor(rollout.chosen_R_L)
@@ -93,7 +93,7 @@ def check_sampling() -> dict[str, object]:
 
 def check_two_arms() -> dict[str, float]:
     """Two cases, two arms: the reward is 1 for the arm of the case and 0.6 for the other, so the optimum is known."""
-    policy = Policy(2, 3, seed=0)
+    policy = LabPolicy(2, 3, seed=0)
     optimizer, schedule = make_optimizer(policy, 3e-3)
     generator = torch.Generator().manual_seed(0)
     cases = torch.eye(2).repeat_interleave(64, dim=0)

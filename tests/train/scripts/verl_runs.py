@@ -28,7 +28,7 @@ from verl.workers.rollout.replica import TokenOutput
 from prorubric.files.read import read_rows
 from prorubric.train.recipe import TrainRun
 from prorubric.train.verl_files import write_inputs
-from prorubric.train.verl_settings import render_command
+from prorubric.train.verl_settings import render_verl_command
 
 # As Qwen3's: an empty block of thoughts in the answer to the last user turn, and where the policy is to begin if it is
 # told not to think.
@@ -52,7 +52,7 @@ def load_runs(folder: Path) -> dict[str, tuple[TrainRun, Path]]:
 
 
 def compose_run(run: TrainRun, out: Path) -> Any:
-    command = render_command(run, out)
+    command = render_verl_command(run, out)
     if run.settings.kind == "sft":
         with hydra.initialize_config_module("verl.trainer.config", version_base=None):
             return hydra.compose("sft_trainer_engine", overrides=command[command.index("-m", 2) + 2 :])

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from prorubric.audit.edits.kind import EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
+from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditQuestion, MadeEdit, NoEditError, stems_of
 from prorubric.audit.place import remove
 from prorubric.text.sentences import bullet_of, is_prose, is_whole
 from prorubric.text.words import LETTERS
@@ -54,7 +54,7 @@ DROP_KEY_ADVICE = EditKind(
     is_worthless=True,
     adds_text=False,
     by_rules=_drop_heaviest,
-    question=Question(
+    question=EditQuestion(
         reply={"sentence": int},
         read=lambda reply: (remove(reply.case.pieces, reply.place("sentence", len(reply.case.pieces))), ()),
         shown=lambda case: case.met,

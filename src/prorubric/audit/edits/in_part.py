@@ -2,7 +2,16 @@
 
 from contextlib import suppress
 
-from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditReply, MadeEdit, NoEditError, Question, stems_of
+from prorubric.audit.edits.kind import (
+    EditCase,
+    Edited,
+    EditKind,
+    EditQuestion,
+    EditReply,
+    MadeEdit,
+    NoEditError,
+    stems_of,
+)
 from prorubric.audit.phrases import first_requirement, statement_of
 from prorubric.audit.place import append
 
@@ -48,7 +57,7 @@ IN_PART = EditKind(
     meaning="one sentence that meets only the first half of an unmet criterion",
     is_worthless=True,
     by_rules=_state_half,
-    question=Question(reply={"criterion": int, "sentence": str}, read=_read, fewest=1),
+    question=EditQuestion(reply={"criterion": int, "sentence": str}, read=_read, fewest=1),
     check=_check,
     paper="satisfy_in_part",
 )

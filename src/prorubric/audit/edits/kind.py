@@ -216,7 +216,7 @@ class EditReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EditQuestion:
     """What a model is asked for: the least that makes the edit. The words are in `prompts/<name of the edit>.txt`."""
 
     reply: Mapping[str, Any]
@@ -261,7 +261,7 @@ class EditKind:
     """The kind that it is compared with, made first: the same substance, placed otherwise, at about the same length."""
     by_rules: Callable[[EditCase], Edited]
     """The edit without a model; raises `NoEditError`."""
-    question: Question | None = None
+    question: EditQuestion | None = None
     """None: the rules make it, even if a model makes the others."""
     check: Callable[[EditCase, MadeEdit], object]
     """Raises `NoEditError` unless the edit is what it claims, judging by the two texts alone."""
@@ -286,7 +286,7 @@ class EditKind:
         self.check(case, edit)
         return edit
 
-    def choose_criteria(self, case: EditCase, question: Question) -> tuple[int, ...]:
+    def choose_criteria(self, case: EditCase, question: EditQuestion) -> tuple[int, ...]:
         """The criteria that a model is shown, by 1-based place; raises `NoEditError` if nothing can be asked."""
         if is_blank(case.answer):
             raise NoEditError("the answer is empty")
@@ -313,11 +313,11 @@ def draw_number(*parts: str) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
 
 
-def make_schema(shape: Any) -> dict[str, Any]:
-    """The JSON schema of a reply, from `Question.reply`."""
+def make_reply_schema(shape: Any) -> dict[str, Any]:
+    """The JSON schema of a reply, from `EditQuestion.reply`."""
     if isinstance(shape, Mapping):
-        properties = {key: make_schema(inner) for key, inner in shape.items()}
+        properties = {key: make_reply_schema(inner) for key, inner in shape.items()}
         return {"type": "object", "properties": properties, "required": [*shape], "additionalProperties": False}
     if isinstance(shape, list):
-        return {"type": "array", "items": make_schema(shape[0])}
+        return {"type": "array", "items": make_reply_schema(shape[0])}
     return {"type": "string" if shape is str else "integer"}

@@ -9,9 +9,9 @@ from prorubric.audit.edits.kind import (
     EditCase,
     Edited,
     EditKind,
+    EditQuestion,
     MadeEdit,
     NoEditError,
-    Question,
     stems_of,
 )
 from prorubric.audit.phrases import GENERIC, LABELS, name_of, topic_of
@@ -98,7 +98,7 @@ def _check_topics(case: EditCase, edit: MadeEdit) -> None:
         raise NoEditError("too few topics are named")
 
 
-_QUESTION = Question(
+_QUESTION = EditQuestion(
     reply={"paragraph": str},
     read=lambda reply: (append(reply.case.answer, reply.text("paragraph")), reply.criteria),
     fewest=_FEWEST,

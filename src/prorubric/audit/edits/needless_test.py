@@ -7,9 +7,9 @@ from prorubric.audit.edits.kind import (
     EditCase,
     Edited,
     EditKind,
+    EditQuestion,
     MadeEdit,
     NoEditError,
-    Question,
     draw_number,
     stems_of,
 )
@@ -58,7 +58,7 @@ NEEDLESS_TEST = EditKind(
     is_worthless=True,
     is_padding=True,
     by_rules=_insert_step,
-    question=Question(
+    question=EditQuestion(
         reply={"after": int, "sentence": str},
         read=lambda reply: (reply.insert(reply), ()),
         shown=lambda case: range(1, len(case.task.rubric) + 1),

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from prorubric.audit.edits.kind import NAME, EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
+from prorubric.audit.edits.kind import NAME, EditCase, Edited, EditKind, EditQuestion, MadeEdit, NoEditError, stems_of
 from prorubric.text.sentences import bullet_of, is_prose
 
 _SPARE_SENTENCES = 2
@@ -89,7 +89,7 @@ PARAPHRASE = EditKind(
     meaning="says the same in other words: what changes here is noise",
     adds_text=False,
     by_rules=reword,
-    question=Question(
+    question=EditQuestion(
         reply={"answer": str}, read=lambda reply: (reply.text("answer"), ()), shown=lambda _: (), is_whole=True
     ),
     check=_check,

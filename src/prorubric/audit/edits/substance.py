@@ -1,6 +1,6 @@
 """add-substance and integrate-substance: two or three more criteria are really met, at the end or inside."""
 
-from prorubric.audit.edits.kind import EditCase, Edited, EditKind, MadeEdit, NoEditError, Question, stems_of
+from prorubric.audit.edits.kind import EditCase, Edited, EditKind, EditQuestion, MadeEdit, NoEditError, stems_of
 from prorubric.audit.phrases import statement_of
 from prorubric.audit.place import append, find_slots, insert
 
@@ -87,7 +87,7 @@ ADD_SUBSTANCE = EditKind(
     name="add-substance",
     meaning="really satisfies 2 or 3 more criteria, in a paragraph at the end",
     by_rules=_append_statements,
-    question=Question(
+    question=EditQuestion(
         reply={"paragraph": str},
         read=lambda reply: (append(reply.case.answer, reply.text("paragraph")), reply.criteria),
         fewest=_FEWEST,
@@ -104,7 +104,7 @@ INTEGRATE_SUBSTANCE = EditKind(
     meaning="the same substance spread through the answer, at about the same length",
     pair=ADD_SUBSTANCE,
     by_rules=_spread_statements,
-    question=Question(
+    question=EditQuestion(
         reply={"insertions": [{"after": int, "sentence": str}]},
         read=lambda reply: (reply.insert(*reply.rows("insertions")), reply.criteria),
         is_numbered=True,

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, parse_object, render_text
+from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, parse_object, render_json_text
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.shapes import make_rubric, parse_messages, read_first, read_object
 from prorubric.errors import RubricError
@@ -93,7 +93,7 @@ def render(task: Task) -> dict[str, JsonValue]:
     checks = [item.pop("check", None) for item in upstream["rubrics"]]  # upstream has no place for them
     if any(checks):
         rest["checks"] = checks
-    return {**upstream, OWN_KEY: render_text(rest)}
+    return {**upstream, OWN_KEY: render_json_text(rest)}
 
 
 def _parse_own(row: Mapping[str, Any]) -> Task:

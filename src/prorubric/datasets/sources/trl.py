@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-from prorubric.datasets.carry import MESSAGES_TYPE, check_row, parse_object, render_text
+from prorubric.datasets.carry import MESSAGES_TYPE, check_row, parse_object, render_json_text
 from prorubric.datasets.shapes import read_object
 from prorubric.rubric.forms import parse_task, render_task
 from prorubric.rubric.records import Task
@@ -36,4 +36,4 @@ def parse(row: Mapping[str, Any]) -> Task:
 def render(task: Task) -> dict[str, JsonValue]:
     """The task as one row."""
     row = render_task(task)
-    return {"prompt": row["messages"], "task_id": task.id, "task": render_text(row)}
+    return {"prompt": row["messages"], "task_id": task.id, "task": render_json_text(row)}

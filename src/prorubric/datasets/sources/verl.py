@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, check_row, parse_object, parse_text, render_text
+from prorubric.datasets.carry import MESSAGES_TYPE, OWN_KEY, check_row, parse_json_text, parse_object, render_json_text
 from prorubric.datasets.ids import make_id
 from prorubric.datasets.shapes import make_meta, make_rubric, parse_messages, parse_protocol, read_object
 from prorubric.errors import RubricError
@@ -80,12 +80,12 @@ def render(task: Task) -> dict[str, JsonValue]:
         "reward_model": {"style": "rubric", "ground_truth": task.id},
         "extra_info": {
             "id": task.id,
-            "messages": render_text(row["messages"]),
-            "rubric": render_text(row["rubric"]),
-            "protocol": render_text(row["protocol"]) if task.protocol else None,
+            "messages": render_json_text(row["messages"]),
+            "rubric": render_json_text(row["rubric"]),
+            "protocol": render_json_text(row["protocol"]) if task.protocol else None,
             "reference": task.reference,
-            "meta": render_text(task.meta),
-            OWN_KEY: render_text({"domain": task.domain, "source": task.source}),
+            "meta": render_json_text(task.meta),
+            OWN_KEY: render_json_text({"domain": task.domain, "source": task.source}),
         },
     }
 
@@ -93,6 +93,6 @@ def render(task: Task) -> dict[str, JsonValue]:
 def parse_extra_info(extra: Mapping[str, Any]) -> Task:
     """The task that `extra_info` carries in rows that we wrote. What trainers add to it is left alone."""
     rest = parse_object(extra.get(OWN_KEY), OWN_KEY)
-    lists = {key: parse_text(extra.get(key), key) for key in ("messages", "rubric", "protocol")}
+    lists = {key: parse_json_text(extra.get(key), key) for key in ("messages", "rubric", "protocol")}
     texts = {key: extra.get(key) for key in ("id", "reference", "meta")}
     return parse_task({**lists, **texts, "domain": rest.get("domain"), "source": rest.get("source")})

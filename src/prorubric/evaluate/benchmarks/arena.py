@@ -10,8 +10,8 @@ from typing import Any
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import ProRubricError, RubricError, SourceError
-from prorubric.evaluate.benchmarks.base import Benchmark, Source, ask, read_list, read_tags, read_text
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_list, read_tags, read_text
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.text.show import show
 
 _LICENCE = "Apache-2.0"
@@ -40,12 +40,12 @@ BASELINES = {
 }
 
 
-def load_questions(source: Source) -> list[Item]:
+def load_questions(source: BenchmarkFiles) -> list[BenchmarkItem]:
     """All questions, without answers to beat."""
     return source.read_items(QUESTIONS.name, _parse_question)
 
 
-def load_arena(source: Source) -> list[Item]:
+def load_arena(source: BenchmarkFiles) -> list[BenchmarkItem]:
     """The questions whose baseline has answered."""
     questions = load_questions(source)
     answers: dict[str, dict[str, str]] = {}
@@ -74,12 +74,12 @@ def load_arena(source: Source) -> list[Item]:
     return items
 
 
-def _parse_question(row: Mapping[str, Any]) -> Iterator[Item]:
+def _parse_question(row: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
     name, category = read_text(row, "uid"), read_text(row, "category")
     if category not in BASELINES:
         raise RubricError("unknown category", show(category), remedy=f"known are {', '.join(BASELINES)}")
     tags, asked = read_tags(row, subcategory="subcategory"), ask(read_text(row, "prompt"))
-    yield Item(f"arena-hard-v2/{name}", asked, tags=tags, category=category)
+    yield BenchmarkItem(f"arena-hard-v2/{name}", asked, tags=tags, category=category)
 
 
 BENCHMARKS = (

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from prorubric.errors import ProRubricError, RubricError, SourceError
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.files.read import read_rows
 from prorubric.rubric.records import Message
 from prorubric.text.show import is_blank, show
 
 
 @dataclass(slots=True)
-class Source:
+class BenchmarkFiles:
     """The files of a benchmark while it is loaded: their rows, and counts of rows and of what was left out."""
 
     paths: Mapping[str, Path]
@@ -37,9 +37,11 @@ class Source:
             self.rows[name] += 1
             yield place, row.value
 
-    def read_items(self, name: str, parse: Callable[[Mapping[str, Any]], Iterable[Item]]) -> list[Item]:
+    def read_items(
+        self, name: str, parse: Callable[[Mapping[str, Any]], Iterable[BenchmarkItem]]
+    ) -> list[BenchmarkItem]:
         """The items of a file, ordered by id."""
-        found: dict[str, tuple[str, Item]] = {}
+        found: dict[str, tuple[str, BenchmarkItem]] = {}
         for place, row in self.read(name):
             try:
                 for item in parse(row):
@@ -62,7 +64,7 @@ class Benchmark:
     title: str
     domain: str
     files: tuple[DataFile, ...]
-    load: Callable[[Source], list[Item]]
+    load: Callable[[BenchmarkFiles], list[BenchmarkItem]]
     instrument: str
     """A name in `INSTRUMENTS`."""
     sampling: Sampling
@@ -90,7 +92,7 @@ class Loaded:
     """The items of a benchmark and where they come from."""
 
     benchmark: Benchmark
-    items: tuple[Item, ...]
+    items: tuple[BenchmarkItem, ...]
     pool: int
     """How many items there are without a limit."""
     files: tuple[LoadedFile, ...]
@@ -107,7 +109,7 @@ class Loaded:
         return {"items": len(self.items), "pool": self.pool, "left_out": dict(self.left_out), "files": files}
 
 
-def choose(items: Iterable[Item], limit: int | None) -> list[Item]:
+def choose(items: Iterable[BenchmarkItem], limit: int | None) -> list[BenchmarkItem]:
     """The items whose ids have the smallest hashes, ordered by id."""
     ordered = sorted(items, key=lambda item: item.id)
     if limit is None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, Source, ask, read_tags, read_text
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_tags, read_text
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.files.json import render_json
 from prorubric.text.show import show
 
@@ -44,17 +44,17 @@ one of {letters}."""
 _CORRECT, *_WRONG = ("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
 
 
-def load_medqa(source: Source) -> list[Item]:
+def load_medqa(source: BenchmarkFiles) -> list[BenchmarkItem]:
     """The questions of the US test set."""
     return source.read_items(MEDQA.name, _parse_medqa)
 
 
-def load_gpqa(source: Source) -> list[Item]:
+def load_gpqa(source: BenchmarkFiles) -> list[BenchmarkItem]:
     """The questions of the Diamond set, each with its options in its own order."""
     return source.read_items(GPQA.name, _parse_gpqa)
 
 
-def _parse_medqa(row: Mapping[str, Any]) -> Iterator[Item]:
+def _parse_medqa(row: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
     question, letter, options = (
         read_text(row, "question"),
         read_text(row, "answer_idx"),
@@ -67,16 +67,18 @@ def _parse_medqa(row: Mapping[str, Any]) -> Iterator[Item]:
     texts = [read_text(options, each) for each in LETTERS]
     # The file has no ids, and all questions differ.
     name = hashlib.sha256(render_json([question, texts])).hexdigest()[:16]
-    yield Item(f"medqa/{name}", ask(_render(question, texts)), tags=read_tags(row, exam="meta_info"), letter=letter)
+    yield BenchmarkItem(
+        f"medqa/{name}", ask(_render(question, texts)), tags=read_tags(row, exam="meta_info"), letter=letter
+    )
 
 
-def _parse_gpqa(row: Mapping[str, Any]) -> Iterator[Item]:
+def _parse_gpqa(row: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
     name, question, right = (read_text(row, key).strip() for key in ("Record ID", "Question", _CORRECT))
     texts = [right, *(read_text(row, key).strip() for key in _WRONG)]
     order = list(range(len(LETTERS)))
     random.Random(hashlib.sha256(name.encode()).digest()).shuffle(order)  # noqa: S311 - nothing secret
     asked, tags = ask(_render(question, [texts[place] for place in order])), read_tags(row, domain="High-level domain")
-    yield Item(f"gpqa-diamond/{name}", asked, tags=tags, letter=LETTERS[order.index(0)])
+    yield BenchmarkItem(f"gpqa-diamond/{name}", asked, tags=tags, letter=LETTERS[order.index(0)])
 
 
 def _render(question: str, options: list[str]) -> str:

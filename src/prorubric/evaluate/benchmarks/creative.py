@@ -8,8 +8,8 @@ from typing import Any
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, Source, ask, read_list, read_tags, read_text
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_list, read_tags, read_text
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.text.show import show
 
 FILE = DataFile(
@@ -24,14 +24,14 @@ ITERATIONS = 3
 _PLACE = "<SEED>"
 
 
-def load_creative(source: Source) -> list[Item]:
+def load_creative(source: BenchmarkFiles) -> list[BenchmarkItem]:
     """Every prompt with each of its modifiers."""
     items = source.read_items(FILE.name, _parse)
     source.rows[FILE.name] = len(items) // ITERATIONS  # the file is one object
     return items
 
 
-def _parse(prompts: Mapping[str, Any]) -> Iterator[Item]:
+def _parse(prompts: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
     for name, value in prompts.items():
         try:
             entry = read_object(value)
@@ -43,7 +43,7 @@ def _parse(prompts: Mapping[str, Any]) -> Iterator[Item]:
             raise fault.at(f"prompt {name}")
         cluster, tags = f"creative-v3/{name}", read_tags(entry, category="category")
         for number, modifier in enumerate(modifiers[:ITERATIONS], 1):
-            yield Item(f"{cluster}/{number}", ask(text.replace(_PLACE, modifier)), cluster=cluster, tags=tags)
+            yield BenchmarkItem(f"{cluster}/{number}", ask(text.replace(_PLACE, modifier)), cluster=cluster, tags=tags)
 
 
 BENCHMARKS = (

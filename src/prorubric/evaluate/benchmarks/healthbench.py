@@ -11,8 +11,8 @@ from typing import Any
 from prorubric.datasets.sources import healthbench
 from prorubric.datasets.sources.healthbench import CONSENSUS_TAG
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, Source
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.text.show import show
 
 DOMAIN = "medical"
@@ -46,10 +46,10 @@ CONSENSUS = make_file(
 )
 
 
-def load_healthbench(file: str, consensus: bool, source: Source) -> list[Item]:
+def load_healthbench(file: str, consensus: bool, source: BenchmarkFiles) -> list[BenchmarkItem]:
     """The prompts of a file with their criteria."""
 
-    def parse(row: Mapping[str, Any]) -> Iterator[Item]:
+    def parse(row: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
         if not healthbench.fits(row):
             detail = f"its fields are {show(sorted(row))}"
             raise RubricError("not a row of HealthBench", detail, remedy="a row has prompt, prompt_id and rubrics")
@@ -62,7 +62,7 @@ def load_healthbench(file: str, consensus: bool, source: Source) -> list[Item]:
         else:
             tags = task.meta.get("example_tags")
             named = tuple(map(str, tags)) if isinstance(tags, list) else ()
-            yield Item(f"healthbench/{task.id}", task.messages, criteria, tags=named)
+            yield BenchmarkItem(f"healthbench/{task.id}", task.messages, criteria, tags=named)
 
     return source.read_items(file, parse)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from prorubric.datasets.shapes import parse_messages
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, Source, read_list, read_text
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, read_list, read_text
 from prorubric.evaluate.benchmarks.healthbench import DOMAIN, make_file
-from prorubric.evaluate.records import Item, Sampling
+from prorubric.evaluate.records import BenchmarkItem, Sampling
 from prorubric.files.json import render_json
 from prorubric.rubric.records import Criterion
 from prorubric.text.show import is_blank, show
@@ -33,12 +33,12 @@ THEMES = (
 )
 
 
-def load_meta(source: Source) -> list[Item]:
+def load_meta(source: BenchmarkFiles) -> list[BenchmarkItem]:
     """Every criterion that physicians judged, with the answer and their labels."""
     return source.read_items(FILE.name, _parse)
 
 
-def _parse(row: Mapping[str, Any]) -> Iterator[Item]:
+def _parse(row: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
     criterion, answer, category = (read_text(row, key) for key in ("rubric", "completion", "category"))
     labels, raters = (read_list(row, key) for key in ("binary_labels", "anonymized_physician_ids"))
     if len(labels) != len(raters):
@@ -54,7 +54,7 @@ def _parse(row: Mapping[str, Any]) -> Iterator[Item]:
     if all(is_blank(message.content) for message in messages):
         raise RubricError("the conversation is empty", remedy="is this the published file?")
     cluster = _hash([[message.role, message.content] for message in messages], answer)
-    yield Item(
+    yield BenchmarkItem(
         f"healthbench-meta/{cluster}/{_hash(name, criterion, raters, labels)}",
         messages,
         (Criterion(text=criterion, weight=1.0),),

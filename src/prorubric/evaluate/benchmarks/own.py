@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from prorubric.datasets.load import load_tasks
-from prorubric.evaluate.benchmarks.base import Benchmark, Source
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 
 KINDS = {"tasks": "Tasks of {}", "probe": "Probe, prompts of {}", "pairs": "Blind pairs, prompts of {}"}
 
@@ -22,13 +22,13 @@ def make_own(name: str) -> Benchmark:
     return Benchmark(name, title, "own", (file,), partial(_load, file.name), kind, Sampling())
 
 
-def _load(file: str, source: Source) -> list[Item]:
+def _load(file: str, source: BenchmarkFiles) -> list[BenchmarkItem]:
     items = []
     for task in load_tasks(source.paths[file], strict=True):
         source.rows[file] += 1
         if any(weight > 0 for weight in task.rubric.weights):
             tags = (f"domain:{task.domain}",) if task.domain else ()
-            items.append(Item(f"{Path(file).stem}/{task.id}", task.messages, task.rubric.criteria, tags=tags))
+            items.append(BenchmarkItem(f"{Path(file).stem}/{task.id}", task.messages, task.rubric.criteria, tags=tags))
         else:
             source.left_out["no positive weights"] += 1
     return items

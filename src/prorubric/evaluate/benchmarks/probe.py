@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import partial
 
 from prorubric.evaluate.benchmarks import arena, creative, healthbench, researchqa, writingbench
-from prorubric.evaluate.benchmarks.base import Benchmark, Source, choose
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, choose
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 
 BUDGET = 2048
 
-Part = tuple[DataFile, Callable[[Source], list[Item]], int]
+Part = tuple[DataFile, Callable[[BenchmarkFiles], list[BenchmarkItem]], int]
 """A file, what loads its items, and how many of them are used."""
 
 _load_consensus = partial(healthbench.load_healthbench, healthbench.CONSENSUS.name, True)
@@ -30,9 +30,9 @@ POOLS: dict[str, tuple[Part, ...]] = {
 }
 
 
-def load_pool(parts: Iterable[Part], source: Source) -> list[Item]:
+def load_pool(parts: Iterable[Part], source: BenchmarkFiles) -> list[BenchmarkItem]:
     """The prompts of one domain."""
-    items: list[Item] = []
+    items: list[BenchmarkItem] = []
     for file, load, wanted in parts:
         found = choose(load(source), wanted) if file.name in source.paths else []
         if len(found) < wanted:

@@ -15,7 +15,7 @@ from prorubric.evaluate.benchmarks import (
     researchqa,
     writingbench,
 )
-from prorubric.evaluate.benchmarks.base import Benchmark, Loaded, LoadedFile, Source, choose
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, Loaded, LoadedFile, choose
 from prorubric.evaluate.benchmarks.own import KINDS, make_own
 from prorubric.evaluate.records import DataFile
 from prorubric.files.write import COMPRESSIONS, hash_file
@@ -72,7 +72,7 @@ def find_files(benchmark: Benchmark, data_dir: Path) -> dict[str, Path | None]:
 
 def load_benchmark(benchmark: Benchmark, data_dir: Path, limit: int | None = None) -> Loaded:
     """The items of a benchmark; with a limit, those whose ids have the smallest hashes."""
-    source = Source(require_files(benchmark, data_dir))
+    source = BenchmarkFiles(require_files(benchmark, data_dir))
     items = benchmark.load(source)
     files = []
     for file in (file for file in benchmark.files if file.name in source.paths):

@@ -9,8 +9,8 @@ from typing import Any
 
 from prorubric.datasets.shapes import parse_id, read_object
 from prorubric.errors import ProRubricError, RubricError, SourceError
-from prorubric.evaluate.benchmarks.base import Benchmark, Source, ask, read_list, read_text
-from prorubric.evaluate.records import DataFile, Item, Sampling
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_list, read_text
+from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.rubric.records import Criterion
 
 _GET = "X-PLUG/WritingBench on GitHub, folder benchmark_query"
@@ -40,11 +40,11 @@ _SUBSETS = {
 }
 
 
-def load_writingbench(source: Source) -> list[Item]:
+def load_writingbench(source: BenchmarkFiles) -> list[BenchmarkItem]:
     """The queries with their criteria."""
     named = _read_subsets(source)
 
-    def parse(row: Mapping[str, Any]) -> Iterator[Item]:
+    def parse(row: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
         index, entries = parse_id(row.get("index")), read_list(row, "checklist")
         if len(entries) != _CRITERIA:
             detail = f"query {index} has {len(entries)}"
@@ -56,7 +56,7 @@ def load_writingbench(source: Source) -> list[Item]:
             criteria.append(Criterion(text=text, weight=1.0, tags=named.pop((index, name), ())))
         domains = tuple(f"{key}:{read_text(row, key)}" for key in ("domain1", "domain2"))
         tags = domains + named.pop((index, None), ())
-        yield Item(f"writingbench/{index}", ask(read_text(row, "query")), tuple(criteria), tags=tags)
+        yield BenchmarkItem(f"writingbench/{index}", ask(read_text(row, "query")), tuple(criteria), tags=tags)
 
     items = source.read_items(FILE.name, parse)
     if named:
@@ -67,7 +67,7 @@ def load_writingbench(source: Source) -> list[Item]:
 _Named = dict[tuple[str, str | None], tuple[str, ...]]
 
 
-def _read_subsets(source: Source) -> _Named:
+def _read_subsets(source: BenchmarkFiles) -> _Named:
     """The requirement tags of queries, by index, and of criteria, by index and name."""
     named: _Named = {}
     for (requirement, whole), file in _SUBSETS.items():

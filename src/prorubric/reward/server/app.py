@@ -109,7 +109,7 @@ class Service:
         if unknown:
             if self.options.log_text:
                 visit.notes["reasons"] = [list(reward.parts.unknown) for reward in unknown]
-            raise HTTPException(503, describe_unknown(rewards, visit.route), RETRY_UNKNOWN)
+            raise HTTPException(503, describe_unknown_rewards(rewards, visit.route), RETRY_UNKNOWN)
         return rewards
 
 
@@ -229,7 +229,7 @@ def render_reward(reward: Reward) -> dict[str, Any]:
     return {**reward.model_dump(mode="json"), "low": reward.low, "high": reward.high}
 
 
-def describe_unknown(rewards: Sequence[Reward], route: str) -> dict[str, Any]:
+def describe_unknown_rewards(rewards: Sequence[Reward], route: str) -> dict[str, Any]:
     """Which rewards are unknown, why, and within which bounds; `/score` also gives the others."""
     unknown = [
         {"index": index, "task": one.parts.task_id, "low": one.low, "high": one.high, "reasons": one.parts.unknown}

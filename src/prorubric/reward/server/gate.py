@@ -133,7 +133,7 @@ class Bodies:
         visit.size = 0
 
 
-class Gate:
+class ServerGate:
     """The outermost layer of the server."""
 
     def __init__(

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from prorubric.errors import ConfigError
 from prorubric.reward.engine import run_blocking
 from prorubric.reward.server.config import ServerOptions
-from prorubric.reward.server.gate import Gate
+from prorubric.reward.server.gate import ServerGate
 from prorubric.reward.server.log import log_error
 from prorubric.reward.server.metrics import Metrics
 
@@ -96,7 +96,7 @@ class Connection(H11Protocol):
 class Server(uvicorn.Server):
     """Uvicorn that accepts its own connections, and tells the gate when it is asked to stop."""
 
-    def __init__(self, gate: Gate, options: ServerOptions, metrics: Metrics, limit: int) -> None:
+    def __init__(self, gate: ServerGate, options: ServerOptions, metrics: Metrics, limit: int) -> None:
         super().__init__(
             uvicorn.Config(
                 gate,
