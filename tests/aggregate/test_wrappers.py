@@ -179,9 +179,7 @@ class TestReward:
 
     @pytest.mark.parametrize("change", [{"scheme": "focused(additive)"}, {"scheme": "dropout(additive)"}])
     def test_a_response_without_its_group_is_refused(self, tasks_file: str, change: dict[str, str]) -> None:
-        with pytest.raises(
-            ConfigError, match=r"task 't': .*\(additive\) is about the responses to one prompt together"
-        ):
+        with pytest.raises(ConfigError, match=r"task 't': .*\(additive\) compares the responses to one prompt"):
             self.make(tasks_file, **change)(["t"], TEXTS[:1])
 
     def test_a_shadow_may_be_focused(self, tasks_file: str) -> None:

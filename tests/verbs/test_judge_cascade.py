@@ -142,7 +142,7 @@ def test_a_stop_writes_no_response_whose_items_were_not_all_asked(files: Path) -
 @pytest.mark.parametrize(
     ("judge", "judging", "line"),
     [
-        (LENIENT, {"votes": 3}, "a cascade has two judges, and 1 is named; name the cheap one first"),
+        (LENIENT, {"votes": 3}, "a cascade has two judges, and 1 is named; name the cheap one, then the expensive one"),
         ([LENIENT, ODD, "lexical"], {"votes": 3}, "a cascade has two judges, and 3 are named"),
         ([LENIENT, ODD], {}, f"how sure {LENIENT} is of its verdicts, and it gives no probabilities; set votes to 3"),
     ],

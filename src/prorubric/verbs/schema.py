@@ -188,9 +188,11 @@ def _make_study() -> _Schema:
     definitions |= {"TrainPart": recipe, "EvaluatePart": suite}
     arms = {"type": "object", "additionalProperties": {"$ref": "#/$defs/TrainPart"}}
     parts = {"train": {"$ref": "#/$defs/TrainPart"}, "arms": arms, "evaluate": {"$ref": "#/$defs/EvaluatePart"}}
+    own = {name: deepcopy(made["properties"][name]) for name in ("compile", "audit")}
+    assumed = {key: value for key, value in definitions["Assumed"].items() if key != "required"}
     domain = {
         "type": "object",
-        "properties": {"compile": deepcopy(made["properties"]["compile"]), **parts},
+        "properties": {**own, **parts, "assume": assumed},
         "additionalProperties": False,
     }
     domains = {"type": "object", "additionalProperties": domain}
