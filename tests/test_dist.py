@@ -28,7 +28,9 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 def find_python(version: str) -> str:
     """A Python of this version on this machine; a shim of pyenv may be there without one behind it."""
-    installed = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python"))
+    installed = sorted(
+        Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/{version}.*/bin/python")
+    )
     for python in (*map(str, installed), shutil.which(f"python{version}")):
         if python and subprocess.run([python, "--version"], capture_output=True, check=False).returncode == 0:
             return python
