@@ -1,12 +1,15 @@
 """The page of a study: every table with what it is of, marked where nothing was run; and the files next to it."""
 
 import csv
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from prorubric.report.study_page import write_study_report
+from prorubric.report.page import Html
+from prorubric.report.plots import Figure
+from prorubric.report.study_page import render_file, write_study_report
 from prorubric.report.study_registry import GENERATORS
 
 from .study import load, write_evaluation
@@ -75,3 +78,12 @@ def test_a_study_of_its_own_has_no_column_of_the_paper_and_is_not_called_medical
 def test_names_are_escaped_on_the_page(tmp_path: Path) -> None:
     results = load(tmp_path, name="<b>mine</b>")
     assert "<b>mine</b>" not in Path(write_study_report(tmp_path, results).page).read_text()
+
+
+@pytest.mark.parametrize(("letters", "across"), [(8, 4), (30, 3), (36, 2), (120, 1)])
+def test_the_names_under_a_figure_have_room(letters: int, across: int) -> None:
+    legend = {f"{number}".ljust(letters, "x"): number for number in range(4)}
+    drawn = str(render_file("Title", Figure("label", "curves", Html(""), legend)))
+    places = re.findall(r'<text x="(\d+)" y="(\d+)">\d+x', drawn)
+    assert len({x for x, _ in places}) == across
+    assert len({y for _, y in places}) == -(-4 // across)

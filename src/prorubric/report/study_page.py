@@ -33,6 +33,7 @@ from prorubric.text.show import count
 PAGE, TABLES, FIGURES = "report.html", "tables", "figures"
 _MOST_ROWS = 30
 _WIDTH, _HEIGHT, _LEFT, _TOP, _LINE = 860, 420, 70, 40, 20
+_LETTER = 7  # the width of a letter of a legend, on average
 
 
 class StudyReport(Record):
@@ -153,12 +154,13 @@ def render_file(title: str, figure: Figure) -> Html:
     """A figure that stands alone: title, drawing, and the legend below it."""
     bottom = _TOP + _HEIGHT + 40
     plot = element("svg", figure.shapes, x=_LEFT, y=_TOP, width=_WIDTH - 2 * _LEFT, height=_HEIGHT, overflow="visible")
+    across = max(1, (_WIDTH - 40) // (40 + _LETTER * max(map(len, figure.legend), default=1)))
     legend: list[Html] = []
     for number, (name, place) in enumerate(figure.legend.items()):
-        x, y = 20 + 280 * (number % 3), bottom + _LINE * (number // 3)
+        x, y = 20 + (_WIDTH - 20) // across * (number % across), bottom + _LINE * (number // across)
         key = element("svg", render_key(place), x=x, y=y, width=14, height=14)
         legend += [key, element("text", name, x=x + 20, y=y + 12)]
-    height = bottom + _LINE * -(-len(figure.legend) // 3) + 10
+    height = bottom + _LINE * -(-len(figure.legend) // across) + 10
     return element(
         "svg",
         *(element("title", title), element("style", Html(STYLE))),
