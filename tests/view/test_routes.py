@@ -32,7 +32,7 @@ from prorubric.view.app import make_app
 from prorubric.view.ask import make_typed_task
 from prorubric.view.config import ViewConfig
 from prorubric.view.routes import Shelf
-from tests.view.folders import HOSTILE, LENIENT, STRICT, copy_run, name_run, spoil
+from tests.view.folders import HOSTILE, LENIENT, STRICT, copy_run, make_training, name_run, spoil
 
 STRICT_RUN, LENIENT_RUN, PANEL = map(name_run, ("judged/strict", "judged/lenient<b>", "panel"))
 
@@ -167,6 +167,26 @@ class TestListing:
                 (folder / "config.json").write_text(json.dumps(setting))
                 [run] = ask(client, "/api/runs")["runs"]
                 assert (run["calls"], run["cost"]) == (3, pytest.approx(cost) if cost else None)
+
+    @pytest.mark.parametrize(("changes", "cost"), [([], 3 * (1000 * 2 + 100 * 10) / 1e6), (["prices=1,0"], 0.003)])
+    def test_what_a_running_training_has_cost_is_by_the_prices_of_its_recipe(
+        self, tmp_path: Path, changes: list[str], cost: float
+    ) -> None:
+        folder = tmp_path / "run"
+        make_training(folder)
+        (folder / "recipe.yaml").write_text("method: prorubric\nmodel: tiny\ntasks: t.jsonl\njudge: x\nprices: 2,10\n")
+        setting = json.loads((folder / "config.json").read_text())
+        setting["config"]["set"] = changes
+        (folder / "config.json").write_text(json.dumps(setting))
+        with Journal(folder / "journal.sqlite") as journal:
+            for number in range(3):
+                reply = Reply("yes", prompt_tokens=1000, completion_tokens=100)
+                journal.put(str(number), reply, {"model": "http://host/v1#m"})
+        client = TestClient(make_app(tmp_path, config=ViewConfig()))
+        with lock_path(folder / ".lock"):
+            [run] = ask(client, "/api/runs")["runs"]
+            shown = ask(client, f"/api/run/{name_run('run')}/training")
+        assert [(one["calls"], one["cost"]) for one in (run, shown)] == [(3, pytest.approx(cost))] * 2
 
     @pytest.mark.parametrize("verb", ["audit", "study", "lab"])
     def test_the_page_of_a_run_without_answers_is_reached_through_its_report(self, tmp_path: Path, verb: str) -> None:

@@ -22,6 +22,7 @@ from prorubric.llm.accounting import Usage, estimate_cost, load_prices
 from prorubric.rubric.base import Record
 from prorubric.runs.folder import CONFIG, JOURNAL, SUMMARY, read_setting
 from prorubric.runs.verdicts import VERDICTS
+from prorubric.train.recipe import load_recipe
 from prorubric.train.run_folder import read_state
 
 REPORT = "report.html"
@@ -178,8 +179,7 @@ def _read_card(folder: Path, held: frozenset[int] | None, about: Mapping[str, An
     if state == "running":
         used = read_journal(folder / JOURNAL)
         calls = None if used is None else sum(usage.calls for usage in used)
-        # The prices of a training are in its recipe, which may have changed since.
-        cost = None if used is None or verb == "train" else _add_costs(used, options.get("prices"))
+        cost = None if used is None else add_costs(used, folder, options)
         progress = _measure_progress(folder, verb, options)
     return RunCard(
         **about,
@@ -222,11 +222,16 @@ def read_journal(journal: Path) -> list[Usage] | None:
     ]
 
 
-def _add_costs(used: Iterable[Usage], prices: object) -> float | None:
-    """What replies cost, by the price table that the run was given; only models behind an address are paid for."""
+def add_costs(used: Iterable[Usage], folder: Path, options: Mapping[str, Any]) -> float | None:
+    """What replies cost, by the prices that the run was given; only models behind an address are paid for.
+
+    A training has its prices in the copy of its recipe.
+    """
+    recipe = next(iter(folder.glob("recipe.*")), None) if "recipe" in options else None
     try:
+        prices = load_recipe(recipe, options.get("set") or ()).prices if recipe else options.get("prices")
         table = load_prices(str(prices) if prices else None)
-    except SourceError:
+    except ProRubricError:
         return None
     costs = [estimate_cost(usage, table) for usage in used if usage.model.startswith("http")]
     return None if None in costs else sum(cost or 0.0 for cost in costs)

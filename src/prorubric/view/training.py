@@ -8,10 +8,10 @@ from prorubric.errors import ProRubricError
 from prorubric.files.json import parse_json
 from prorubric.files.read import read_rows
 from prorubric.reward.monitor import load_steps
-from prorubric.runs.folder import JOURNAL, SUMMARY
+from prorubric.runs.folder import JOURNAL, SUMMARY, read_setting
 from prorubric.train.run_folder import STEPS, VALIDATION, read_state
 from prorubric.train.validate import load_validated
-from prorubric.view.runs import read_journal
+from prorubric.view.runs import add_costs, read_journal
 
 _CURVES = ("reward", "score", "coverage", "appropriateness", "dimension_rate", "tokens", "characters")
 _SHARES = ("equal_groups", "unknown_rate", "unknown_groups", "equal_dimensions", "addressed_rate", "overlong")
@@ -23,15 +23,15 @@ def describe_training(folder: Path, *, is_running: bool) -> dict[str, Any]:
     plan = _read_json(folder / "plan.json")
     summary = _read_json(folder / SUMMARY)
     planned = [run for run in plan.get("runs") or () if isinstance(run, dict)]
-    calls = summary.get("calls")
+    calls, cost = summary.get("calls"), summary.get("cost")
     if calls is None and (used := read_journal(folder / JOURNAL)) is not None:
-        calls = sum(usage.calls for usage in used)
+        calls, cost = sum(usage.calls for usage in used), add_costs(used, folder, read_setting(folder)["config"])
     expected = (plan.get("usual") or {}).get("cost") if isinstance(plan.get("usual"), dict) else None
     return {
         "runs": [_describe_run(folder / str(run.get("name")), run, is_running) for run in planned],
         "calls": calls,
         "planned_calls": plan.get("calls"),
-        "cost": summary.get("cost"),
+        "cost": cost,
         "planned_cost": expected,
         "departures": plan.get("departures") or [],
     }
