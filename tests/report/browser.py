@@ -118,15 +118,22 @@ class Page:
 
 
 def type_at_once(selector: str, *keys: str) -> str:
-    """A script that presses keys the moment an element is there, with no frame between them."""
+    """A script that presses keys the moment an element is there, with no frame between them.
+
+    Before the last one, what the page put off at the first has been done, and nothing that it put off later.
+    """
     return f"""(async () => {{
       await new Promise((done) => {{
         const look = () => document.querySelector({json.dumps(selector)}) && done();
         new MutationObserver(look).observe(document, {{ childList: true, subtree: true }});
         look();
       }});
-      for (const key of {json.dumps(keys)}) {{
+      const keys = {json.dumps(keys)};
+      let later;
+      for (const [place, key] of keys.entries()) {{
+        if (place === keys.length - 1) await later;
         document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true, cancelable: true }}));
+        later ??= new Promise((done) => setTimeout(done));
         for (let turn = 0; turn < 20; turn++) await null; // what the page has queued is done, but no timer and no frame
       }}
     }})()"""
