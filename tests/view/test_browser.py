@@ -175,6 +175,18 @@ class TestAnswers:
         wait_for_text(page, "2 answers")
         assert page.evaluate("document.querySelector('input[name=task]').value") == "fev"
 
+    def test_the_line_about_keys_is_only_there_with_the_keys(self, page: Page, address: str) -> None:
+        page.open(f"{address}/#/run/{STRICT_RUN}")
+        wait_for_text(page, "6 answers")
+        shown = page.evaluate("['.keys', '.keys kbd'].map(name => document.querySelector(name).offsetParent !== null)")
+        assert shown in ([True, True], [False, False])
+
+    def test_the_fields_of_a_filter_are_of_one_height(self, page: Page, address: str) -> None:
+        page.open(f"{address}/#/run/{STRICT_RUN}")
+        wait_for_text(page, "6 answers")
+        fields = "document.querySelectorAll('.filters .field :is(input, select)')"
+        assert len(set(page.evaluate(f"[...{fields}].map(box => box.offsetHeight)"))) == 1
+
     def test_keys_faster_than_the_page_is_drawn_all_count(self, page: Page, address: str) -> None:
         page.open(f"{address}/#/run/{STRICT_RUN}?text=doctor")
         page.evaluate(type_at_once("[data-row]", "j", "j", "k", "j", "Enter"))

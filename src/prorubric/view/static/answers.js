@@ -79,7 +79,7 @@ const List = ({ run, query }) => {
         </tr>`)}</tbody></table></div>
       ${value.found === 0 && html`<p class="note">No answers match.</p>`}
       ${value.found > value.page_size && html`<${Pager} found=${value.found} size=${value.page_size} page=${page} />`}
-      <p class="note">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens, <kbd>/</kbd> finds.</p>`}`;
+      <p class="note keys">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens, <kbd>/</kbd> finds.</p>`}`;
 };
 
 // One item: its text, the verdict, and what is known of it. Quotations are numbered in the order of the answer's marks.
