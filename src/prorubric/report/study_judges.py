@@ -249,7 +249,7 @@ def _compare_with(domain: DomainResults, table: Table) -> dict[str, DifferenceRe
         return {}
     rows = (ItemScore(**row.value) for row in read_rows(scores) if row.value)
     own = [row for row in rows if (row.benchmark, row.judge) == (table.benchmark, table.judge)]
-    # Every policy is a side of its own.
+    # Every policy is a separate side.
     policies = [Policy(name=arm.policy, spec=arm.policy) for arm in table.arms]
     [found] = compare_scores(own, policies, compare=[(arm.policy, first) for arm in others]).tables
     return {row.first: row for row in found.differences}

@@ -107,7 +107,7 @@ class Study:
     evaluate: Part = field(default_factory=dict)
     domains: dict[str, Part] = field(default_factory=dict)
     assume: Assumed | None = None
-    """For plans, if the tasks are not here yet; a domain may have sizes of its own."""
+    """For plans, if the tasks are not here yet; a domain may set other sizes."""
     paper: PaperName | None = None
     """The part of the paper whose figures the report shows next to ours."""
     coverage: str = ""
@@ -258,7 +258,7 @@ class _Domain:
         return path
 
     def load_recipe(self, name: str, tasks: Path | None = None) -> Recipe:
-        """The recipe of an arm; what is wrong with it is said of the arm, whose file the user has not written."""
+        """The recipe of an arm; errors name the arm, since the user did not write its file."""
         path = self.write_recipe(name, tasks)
         try:
             return load_recipe(path)

@@ -208,7 +208,7 @@ class Comparison:
 
 
 def _has_same_tasks(first: AnswerIndex, second: AnswerIndex) -> bool:
-    """Whether two runs have the same tasks, so that their texts, of which there may be many, need not be compared."""
+    """Whether two runs have the same tasks; if so, their many texts are not compared one by one."""
     if first.name_input("tasks") == second.name_input("tasks") is not None:
         return True
     return hash_file(first.folder / TASKS) == hash_file(second.folder / TASKS) is not None
