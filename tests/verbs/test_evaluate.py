@@ -107,6 +107,16 @@ def test_a_prompt_that_several_benchmarks_share_is_answered_once(data: Path, ser
     assert server.calls == 8
 
 
+def test_blind_pairs_ask_only_the_policies_that_are_compared(data: Path, server: MisbehavingServer) -> None:
+    models = {"full": "writes-rest-drink", "half": "writes-rest", "other": "writes-drink"}
+    policies = tuple(Policy(name, name_model(server, model)) for name, model in models.items())
+    config = make_config(data, server, "pairs-medical", policy=policies, compare=(("full", "half"),))
+    estimate = estimate_evaluation(config)
+    evaluate_policies(config)
+    assert {row["policy"] for row in read(config.out, "answers.jsonl")} == {"full", "half"}
+    assert estimate.calls == server.calls
+
+
 def test_pairs_and_probe_are_judged_by_what_the_judge_says_of_their_answers(
     data: Path, server: MisbehavingServer
 ) -> None:

@@ -9,14 +9,24 @@ from typing import Any
 import pytest
 
 from prorubric.cli.app import run as run_program
-from prorubric.errors import ConfigError
+from prorubric.errors import ConfigError, ProRubricError
+from prorubric.evaluate.benchmarks import healthbench
 from prorubric.lab.mini import write_mini
 from prorubric.report.study_results import PAPER_ARMS, find_paper_key
 from prorubric.rubric.records import Message
 from prorubric.rubric.save import save_tasks
 from prorubric.train.plan import plan_training
 from prorubric.train.run_folder import RunFolder
-from prorubric.verbs.study import Assumed, StudyConfig, _assume_tasks, _choose, load_study, plan_study, run_study
+from prorubric.verbs.study import (
+    Assumed,
+    DomainPlan,
+    StudyConfig,
+    _assume_tasks,
+    _choose,
+    load_study,
+    plan_study,
+    run_study,
+)
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.verbs.evaluating import write_healthbench
@@ -227,7 +237,8 @@ def test_an_audit_is_about_the_policy_that_arms_begin_with_or_the_one_named(
     )
     _, [other] = load_study(write_study(folder, audit={"of": "Nobody"}))
     with pytest.raises(
-        ConfigError, match=r"audit.of: no policy or arm is called Nobody; name one of ProRubric, Sum in audit.of"
+        ConfigError,
+        match=r"audit.of: Nobody is not the name of a policy or an arm; name one of ProRubric, Sum in audit.of",
     ):
         other.make_audit()
 
@@ -258,6 +269,15 @@ def test_domains_share_what_they_do_not_change(folder: Path) -> None:
     [
         ({"arm": {}}, "a study has no field 'arm'; did you mean arms?"),
         ({"arms": {}, "compile": {}, "evaluate": {}}, "the study has no part; give compile, arms, audit or evaluate"),
+        (
+            {"arms": {"..": {}}},
+            "'..' cannot be the name of an arm or a domain; write one of 1 to 100 visible characters",
+        ),
+        ({"domains": {"..": {}}}, "'..' cannot be the name of an arm or a domain"),
+        ({"arms": {" ": {}}}, "' ' cannot be the name of an arm or a domain"),
+        ({"arms": {"a\nb": {}}}, "cannot be the name of an arm or a domain"),
+        ({"arms": {"a" * 101: {}}}, "cannot be the name of an arm or a domain"),
+        ({"arms": {"A": {"after": ["B"]}, "B": {}}}, "A: after is ['B']; give the name of one arm"),
         ({"arms": {"Sum, KL 1": {}}}, "the name 'Sum, KL 1' has a comma; leave it out: --only takes names with commas"),
         ({"arms": {"A": {"method": "prorubric", "after": "B"}}}, "the arm A comes after 'B'"),
         ({"domains": {"x": {"tasks": "y"}}}, "the domain x has no field 'tasks'"),
@@ -292,13 +312,30 @@ def test_a_study_that_cannot_be_run_is_refused_in_one_line(folder: Path, changes
             {"evaluate": {"benchmarks": ["healthbench"], "data_dir": "data", "compare": [["Sun", "Sum"]]}},
             "mine.yaml: there is no policy 'Sun' to compare; there are ProRubric, Sum, ProRubric 42, Sum 1, Sum 2",
         ),
-        ({"evaluate": {"benchmarks": ["tasks:no.jsonl"]}}, "mine.yaml: tasks:no.jsonl: a file is missing"),
+        (
+            {"evaluate": {"benchmarks": ["tasks:no.jsonl"], "judge": "lexical"}},
+            "mine.yaml: tasks:no.jsonl: a file is missing",
+        ),
+        ({"evaluate": {"benchmarks": []}}, "mine.yaml: no benchmark is named"),
+        (
+            {"coverage": "nope"},
+            "mine.yaml: coverage is 'nope', which is not evaluated; name one of evaluate.benchmarks: healthbench",
+        ),
+        ({"evaluate": {"benchmarks": ["tasks:judge.json"], "judge": "nope"}}, "mine.yaml: no model is called 'nope'"),
+        ({"evaluate": {"benchmarks": ["tasks:judge.json"], "judge": "lexical"}}, "judge.json: found no prompt"),
+        ({"audit": {"of": "Sum", "judge": "nope"}}, "mine.yaml: no model is called 'nope'"),
+        ({"arms": {"Tuned": {"method": "sft"}}}, "mine.yaml: Tuned: "),
+        ({"arms": {"A": {"method": "prorubric"}}}, "mine.yaml: A: "),  # lexical cannot read dimensions
+        ({"arms": {"A": {"method": "rubricrl"}}}, "mine.yaml: A: "),
+        ({"arms": {"A": {"method": "rubric-rl", "judge": "nope"}}}, "mine.yaml: A: no model is called 'nope'"),
+        ({"compile": {"generator": "rules"}}, "mine.yaml: "),  # no tasks anywhere
+        ({"compile": {}}, "mine.yaml: Sum: there are no tasks; name the file in train.tasks"),
     ],
 )
 def test_a_mistake_in_a_later_stage_is_found_before_the_first_one_begins(
     folder: Path, changes: dict[str, Any], said: str
 ) -> None:
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ProRubricError) as refused:
         run_study(StudyConfig(write_study(folder, **changes)))
     assert str(refused.value).removeprefix(f"{folder}/").startswith(said)
     assert not (folder / "runs/mine/compiled.jsonl").exists()
@@ -340,17 +377,57 @@ def test_runs_that_are_done_are_not_planned_again(folder: Path) -> None:
 
 def test_the_evaluation_of_one_arm_keeps_those_that_are_trained(folder: Path) -> None:
     arms = {name: {"method": "rubric-rl"} for name in ("A", "B", "C")}
-    for arm in "AB":
+    for arm, state in (("A", "done"), ("B", "running")):
         run = folder / f"runs/mine/train/{arm}/rubric-rl-seed-42"
         checkpoint = run / "checkpoints/checkpoint-4"
         checkpoint.mkdir(parents=True)
         (checkpoint / "rollout.json").write_text(json.dumps({"rollout": 4}))
-        RunFolder(run).save_state("done" if arm == "A" else "running", 4)
+        RunFolder(run).save_state(state, 4)
     train = {"tasks": "tasks.jsonl", "model": "tiny", "judge": "lexical"}
-    _, domains = load_study(write_study(folder, arms=arms, compile={}, train=train))
+    evaluate = {"benchmarks": ["healthbench"], "judge": "lexical", "baseline": "B", "compare": [["C", "A"], ["C", "B"]]}
+    _, domains = load_study(write_study(folder, arms=arms, compile={}, train=train, evaluate=evaluate))
     stages, [domain] = _choose(("C", "train", "evaluate"), domains)
     assert (stages, domain.chosen) == (("train", "evaluate"), ("C",))
     assert [policy.name for policy in domain.list_policies()] == ["A 42", "C 42"]  # B is not trained to the end
+    assert domain.list_not_evaluated() == ["B"]
+    suite = domain.make_suite(planned=True)
+    assert (suite.baseline, suite.compare) == (None, (("C", "A"),))
+
+
+def test_an_arm_may_get_its_own_compilation_after_the_others_are_compiled(folder: Path) -> None:
+    path = write_study(folder)
+    run_study(StudyConfig(path, only=("compile",)))
+    own = {"method": "rubric-rl", "compile": {"generator": "rules"}}
+    path = write_study(folder, arms={"Sum": {"method": "rubric-rl"}, "Own": own})
+    [domain] = plan_study(StudyConfig(path, only=("compile", "train"))).domains
+    assert (domain.missing, [*domain.compile], [*domain.arms]) == ({}, ["compiled-Own.jsonl"], ["Sum", "Own"])
+
+
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        (("a", "X"), "--only X: a has no such arm; name a domain that has it, or no domain"),
+        (("audit",), "--only audit: the study has no audit part; leave it out"),
+    ],
+)
+def test_only_refuses_what_would_be_everything_or_nothing(folder: Path, only: tuple[str, ...], said: str) -> None:
+    domains = {"a": {}, "b": {"arms": {"X": {"method": "rubric-rl"}}}}
+    path = write_study(folder, domains=domains)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        plan_study(StudyConfig(path, only=only))
+
+
+@pytest.mark.parametrize("only", ["", ",", " "])
+def test_only_without_a_name_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], only: str) -> None:
+    assert run_program(["study", str(write_study(folder)), "--dry-run", "--only", only]) == 2
+    said = "prorubric: --only names nothing; name stages, domains or arms, or leave it out\n"
+    assert capsys.readouterr().err == said
+
+
+def test_names_with_brackets_are_shown_as_they_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_study(folder, arms={"K=1 [a]": {"method": "rubric-rl"}}, evaluate={})
+    assert run_program(["study", str(path), "--dry-run", "--only", "train"]) == 0
+    assert "train K=1 [a]" in capsys.readouterr().out
 
 
 def test_a_domain_may_assume_other_sizes(folder: Path) -> None:
@@ -451,6 +528,69 @@ def test_the_studies_of_the_paper_compile_and_evaluate_each_domain_as_the_paper_
     for domain in domains:
         pairs = domain.make_suite(planned=True).compare
         assert pairs == (("Rubric-RL", "base"), ("ProRubric", "base"), ("ProRubric", "Rubric-RL"))
+
+
+@pytest.mark.parametrize("name", ["paper-4b", "paper-8b"])
+def test_the_evaluations_of_the_paper_are_counted_without_the_files_of_the_benchmarks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_program(["study", str(ROOT / f"studies/{name}.yaml"), "--dry-run", "--only", "evaluate"]) == 0
+    assert "gpqa-diamond, researchqa, probe-science" in " ".join(capsys.readouterr().out.split())
+    plan = plan_study(StudyConfig(ROOT / f"studies/{name}.yaml", only=("evaluate",)))
+    assert [domain.missing for domain in plan.domains] == [{}] * 4
+    _, domains = load_study(ROOT / f"studies/{name}.yaml")
+    arms = {domain.name: 3 * len(domain.arms) + 1 for domain in domains}  # three seeds each, and the untrained policy
+    # Every policy answers once, or four times for GPQA. Each of two judges sees every criterion of HealthBench, which
+    # has those of the consensus, and of WritingBench, all criteria of ResearchQA at once, four criteria of the probe,
+    # and nine pairs of policies (three comparisons of three seeds) in two orders. Short answers are asked of the seven
+    # policies that are compared.
+    probe, pairs, short = 2 * 4 * 200, 2 * 2 * 9 * 200, 7 * 200
+    assert {domain.name: domain.evaluate.calls for domain in plan.domains if domain.evaluate} == {
+        "medical": arms["medical"] * (5000 + 1273 + 2 * 57_250 + probe) + 2 * 29_511 + 2 * pairs + short,
+        "writing": arms["writing"] * (1000 + 96 + 2 * (5000 + 96) + probe) + pairs,
+        "dialogue": arms["dialogue"] * (750 + 2 * 2 * 750 + probe) + pairs,
+        "science": arms["science"] * (4 * 198 + 703 + 2 * 703 + probe) + 2 * pairs + short,
+    }
+
+
+def plan_evaluation(folder: Path, **evaluate: Any) -> DomainPlan:
+    """The plan of an evaluation of one policy by one judge."""
+    given = {"judge": "http://localhost:1/v1#judge", "policy": [{"name": "base", "spec": "http://localhost:1/v1#a"}]}
+    path = write_study(folder, compile={}, train={}, arms={}, evaluate={"data_dir": "data", **given, **evaluate})
+    [domain] = plan_study(StudyConfig(path)).domains
+    return domain
+
+
+def test_benchmarks_that_share_prompts_are_planned_alike(folder: Path) -> None:
+    (folder / "data" / healthbench.ALL.name).rename(folder / "data" / healthbench.CONSENSUS.name)
+    benchmarks = ["healthbench-consensus", "probe-medical", "healthbench"]
+    plan = plan_evaluation(folder, benchmarks=benchmarks)
+    # The consensus file is here, but its four prompts are not those that stand for HealthBench.
+    assert (plan.missing, plan.published) == ({}, tuple(benchmarks))
+    assert plan.evaluate is not None
+    assert plan.evaluate.calls == 5000 + 57_250 + 4 * 200
+    alone = plan_evaluation(folder, benchmarks=["healthbench-consensus", "medqa"])
+    assert alone.evaluate is not None
+    assert (alone.published, alone.evaluate.calls) == (("medqa",), 4 + 4 + 1273)
+
+
+def test_answers_in_a_file_are_judged_in_a_plan_too(folder: Path) -> None:
+    (folder / "base.jsonl").write_text("")
+    plan = plan_evaluation(folder, benchmarks=["researchqa", "medqa"], policy=[{"name": "base", "spec": "base.jsonl"}])
+    assert plan.evaluate is not None
+    assert (plan.published, plan.evaluate.calls) == (("researchqa", "medqa"), 703)
+
+
+def test_answers_that_are_judged_twice_need_their_items(folder: Path) -> None:
+    plan = plan_evaluation(folder, benchmarks=["researchqa", "medqa"], repeat_judging=5)
+    assert plan.published == ("medqa",)
+    assert plan.missing["researchqa"].startswith("a file is missing")
+
+
+def test_an_evaluation_without_a_benchmark_cannot_be_planned(folder: Path) -> None:
+    plan = plan_evaluation(folder, benchmarks=[])
+    assert plan.missing == {"evaluate": "no benchmark is named; list them in evaluate.benchmarks"}
 
 
 def test_the_mini_is_planned_to_the_call(folder: Path) -> None:

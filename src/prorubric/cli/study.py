@@ -6,8 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.markup import escape
 
-from prorubric.cli.output import JsonFlag, make_table, print_line, say, show_result
+from prorubric.cli.output import JsonFlag, literal, make_table, print_line, say, show_result
 from prorubric.cli.progress import show_progress
 from prorubric.errors import ConfigError
 from prorubric.text.show import count
@@ -39,6 +40,8 @@ def study(
         command = f"prorubric study {shlex.quote(str(study))} --dry-run"
         say(f"{study}: fill in your tasks, judge and policy, then run: {command}")
         return 0
+    if only and not any(name.strip(" ,") for name in only):
+        raise ConfigError("--only names nothing", remedy="name stages, domains or arms, or leave it out")
     config = StudyConfig(study, only=only)
     if dry_run:
         plan = plan_study(config)
@@ -55,12 +58,18 @@ def _print_plan(plan: StudyPlan, console: Console) -> None:
     for domain in plan.domains:
         if domain.assumed:
             print_line(console, f"{domain.name or 'tasks'}: planned with the sizes that the study assumes", "yellow")
-        table = make_table(domain.name or "stage", "runs", "calls", "tokens", "cost", "hours")
+        table = make_table(escape(domain.name or "stage"), "runs", "calls", "tokens", "cost", "hours")
         for stage in domain.stages:
             runs, hours = ("" if stage.runs is None else f"{stage.runs:,}"), _show_hours(stage.hours)
             tokens, cost = _show_tokens(stage.tokens), _show_cost(stage.cost)
-            table.add_row(stage.name, runs, f"{stage.calls:,}", tokens, cost, hours)
+            table.add_row(literal(stage.name), runs, f"{stage.calls:,}", tokens, cost, hours)
         console.print(table)
+        if domain.published:
+            line = f"{', '.join(domain.published)}: planned with the published sizes, since the files are not here"
+            print_line(console, line, "yellow")
+        if domain.not_evaluated:
+            line = f"evaluate: without {', '.join(domain.not_evaluated)}, which --only leaves out"
+            print_line(console, line, "yellow")
         for name, reason in domain.missing.items():
             print_line(console, f"not planned, {name}: {reason}", "yellow")
     cost = "cost not known" if plan.cost is None else f"about ${plan.cost:,.2f}"
@@ -82,6 +91,9 @@ def _print_result(result: StudyResult, console: Console) -> None:
             print_line(console, f"{domain.name} audit: {domain.audit.folder}/report.html".strip())
         if domain.evaluation is not None and domain.evaluation.page is not None:
             print_line(console, f"evaluation: {domain.evaluation.page}")
+        if domain.not_evaluated:
+            line = f"evaluated without {', '.join(domain.not_evaluated)}, which --only leaves out"
+            print_line(console, line, "yellow")
     for name in result.unfinished:
         print_line(console, f"unfinished: {name}; the same command goes on", "yellow")
     if result.report is not None:

@@ -1,7 +1,7 @@
 """The answers of every policy, sampled or read from a file; all are collected before a judge sees the first one."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,16 +63,23 @@ def list_keys(loaded: Loaded, policy: str, samples: int | None) -> Iterator[tupl
 
 
 def list_wanted(
-    benchmarks: Iterable[Loaded], policies: Iterable[Policy], sampling: Sampling | None, samples: int | None
+    benchmarks: Iterable[Loaded],
+    policies: Iterable[Policy],
+    paired: Container[str],
+    sampling: Sampling | None,
+    samples: int | None,
 ) -> Iterator[Wanted]:
-    """Every answer once, however many benchmarks need it; without a sampling each benchmark's own is used.
+    """Every answer once, however many benchmarks need it; blind pairs need only the policies that are `paired`.
 
-    Then the published settings of a benchmark win over the project's own for the same prompt.
+    Without a sampling each benchmark's own is used, and the published settings of a benchmark win over the project's
+    own for the same prompt.
     """
     loaded = sorted(benchmarks, key=lambda one: one.benchmark.sampling == Sampling())
     for policy in policies:
         seen: set[AnswerKey] = set()
         for one in loaded:
+            if INSTRUMENTS[one.benchmark.instrument].kind == "pairs" and policy.name not in paired:
+                continue
             used = sampling or one.benchmark.sampling
             if one.benchmark.budget is not None:
                 used = replace(used, max_tokens=one.benchmark.budget)

@@ -5,7 +5,7 @@ stopped, and policies, benchmarks and judges can be added to a folder later.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, aclosing
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
@@ -22,6 +22,7 @@ from prorubric.evaluate.answers import (
     Answered,
     AnswerFile,
     AnswerKey,
+    Wanted,
     keep_answer,
     list_keys,
     list_wanted,
@@ -29,6 +30,7 @@ from prorubric.evaluate.answers import (
     start_answering,
 )
 from prorubric.evaluate.benchmarks.base import Loaded
+from prorubric.evaluate.benchmarks.planned import load_planned
 from prorubric.evaluate.benchmarks.registry import find_benchmark, load_benchmark
 from prorubric.evaluate.breakdown import break_down, control_all_styles
 from prorubric.evaluate.compare import COMPARISONS, Comparisons, compare_scores
@@ -234,10 +236,19 @@ def evaluate_policies(config: EvaluateConfig, on_progress: OnProgress | None = N
         return run_sync(_evaluate(config, run))
 
 
-def estimate_evaluation(config: EvaluateConfig) -> EvaluationEstimate:
-    """Count the calls, tokens and money by benchmark without making a call."""
+def check_evaluation(config: EvaluateConfig) -> None:
+    """Raise `ProRubricError` if its benchmarks, judges or policies cannot be used; no call is made."""
     with Run(config) as run:
-        return run_sync(_estimate(config, run))
+        _open_inputs(config, run)
+
+
+def estimate_evaluation(config: EvaluateConfig, planned: Collection[str] = ()) -> EvaluationEstimate:
+    """Count the calls, tokens and money by benchmark without making a call.
+
+    The benchmarks in `planned` are counted by their published sizes, without their files.
+    """
+    with Run(config) as run:
+        return run_sync(_estimate(config, run, planned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +266,13 @@ class _Inputs:
     sides: Sides
     identity: dict[str, Any]
 
+    def list_wanted(self, samples: int | None) -> Iterator[Wanted]:
+        """The answers that are asked for."""
+        paired = {name for pair in list_pairs(self.sides) for name in pair}
+        return list_wanted(self.loaded, self.asked, paired, self.sampling, samples)
 
-def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
+
+def _open_inputs(config: EvaluateConfig, run: Run, planned: Collection[str] = ()) -> _Inputs:
     if not config.benchmarks:
         raise ConfigError("no benchmark is named", remedy="prorubric evaluate --list shows them")
     if config.inspect_log:
@@ -283,7 +299,11 @@ def _open_inputs(config: EvaluateConfig, run: Run) -> _Inputs:
     models = {policy.name: require_text(run.models.make(policy.spec)) for policy in asked}
     for judge in judges:
         start_seeing(config.judging, run.models.make(judge))  # a prompt file that cannot be used is found now
-    loaded = tuple(load_benchmark(benchmark, config.data_dir, config.limit) for benchmark in found)
+    here = (benchmark for benchmark in found if benchmark.name not in planned)
+    loaded = (
+        *(load_benchmark(benchmark, config.data_dir, config.limit) for benchmark in here),
+        *load_planned((benchmark for benchmark in found if benchmark.name in planned), config.limit),
+    )
     sampling = config.sampling if config.profile == "shared" else None
     identity = {
         "policy": {policy.name: str(hash_file(Path(policy.spec))) for policy in files}
@@ -355,7 +375,7 @@ async def _evaluate(config: EvaluateConfig, run: Run) -> EvaluationResult:
 
 async def _answer(config: EvaluateConfig, inputs: _Inputs, run: Run) -> list[Unfinished]:
     """Write every answer; calls that failed are left open, and so are those of a policy that refuses every prompt."""
-    wanted = [*list_wanted(inputs.loaded, inputs.asked, inputs.sampling, config.samples)]
+    wanted = [*inputs.list_wanted(config.samples)]
     reasons, done, has_replied = Counter[str](), 0, set[str]()
     refused: dict[str, list[Answered]] = defaultdict(list)
     with open_rows(config.out / ANSWERS, ROW_SCHEMA) as write:
@@ -569,12 +589,18 @@ class _Pretended(dict[AnswerKey, PolicyAnswer]):
         return (self[key] for key in keys if key in self)
 
 
-async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
-    inputs = _open_inputs(config, run)
+async def _estimate(config: EvaluateConfig, run: Run, planned: Collection[str]) -> EvaluationEstimate:
+    inputs = _open_inputs(config, run, planned)
     answers, parts = _Pretended(), dict[str, Estimate]()
     seen: dict[str, set[bytes]] = defaultdict(set)
     specs = {policy.name: policy.spec for policy in inputs.asked}
-    every = {wanted.key: wanted for wanted in list_wanted(inputs.loaded, inputs.asked, inputs.sampling, config.samples)}
+
+    def add(name: str, found: Estimate, times: int) -> None:
+        many = {field: value and value * times for field, value in found.model_dump().items()}
+        before = parts[name].model_dump() if name in parts else add_up(())
+        parts[name] = Estimate(**add_up((before, many)))
+
+    every = {wanted.key: wanted for wanted in inputs.list_wanted(config.samples)}
     with open_existing(config.journal or config.out / JOURNAL) as journal:
         for one in inputs.loaded if config.only != "report" else ():
             name = one.benchmark.name
@@ -592,14 +618,21 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
             answer = start_answering([*specs], *replays)
             for policy in inputs.asked:
                 for key, _ in list_keys(one, policy.name, config.samples):
-                    if key not in answers and (kept := keep_answer(await answer(every[key]))) is not None:
+                    is_wanted = key in every and key not in answers
+                    if is_wanted and (kept := keep_answer(await answer(every[key]))) is not None:
                         answers[key] = kept
             for policy in inputs.files:
                 keys = [key for key, _ in list_keys(one, policy.name, config.samples)]
-                for kept in read_answers(policy, keys, Rejects()):
-                    answers[AnswerKey(policy.name, kept.item, kept.sample, kept.budget)] = kept
+                if name in planned:  # its file is taken to have an answer to each of the real items
+                    texts = {key: f"{policy.name} {key.sample} {key.item} ".ljust(_USUAL_ANSWER, "x") for key in keys}
+                    read: Iterable[PolicyAnswer] = (
+                        PolicyAnswer(**key._asdict(), text=text) for key, text in texts.items()
+                    )
+                else:
+                    read = read_answers(policy, keys, Rejects())
+                answers |= {AnswerKey(policy.name, kept.item, kept.sample, kept.budget): kept for kept in read}
             for spec, found in asked.items():
-                parts[f"{name}: answers of {spec}"] = _price(found, run, spec)
+                add(f"{name}: answers of {spec}", _price(found, run, spec), one.stands_for)
             is_judged = config.only != "answers" and INSTRUMENTS[one.benchmark.instrument].kind != "choice"
             for judge in inputs.judges if is_judged else ():
                 model, questions = run.models.make(judge), Questions(journal, _asked=seen[judge])
@@ -607,7 +640,7 @@ async def _estimate(config: EvaluateConfig, run: Run) -> EvaluationEstimate:
                 repeated = 0 if isinstance(model, YesNoModel) else config.repeat_judging
                 for case in list_cases(one, answers, inputs.sides, config.samples, repeated):
                     await see(case)
-                parts[f"{name}: {judge}"] = _price(questions, run, judge)
+                add(f"{name}: {judge}", _price(questions, run, judge), one.stands_for)
     await run.models.close(own=False)
     return EvaluationEstimate(parts=parts, **add_up(part.model_dump() for part in parts.values()))
 

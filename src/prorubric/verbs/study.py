@@ -30,7 +30,9 @@ from prorubric.audit.config import AuditConfig
 from prorubric.audit.estimate import AuditEstimate
 from prorubric.audit.records import AuditResult
 from prorubric.errors import ConfigError, ProRubricError
-from prorubric.evaluate.benchmarks.registry import find_benchmark, require_files
+from prorubric.evaluate.benchmarks.base import Benchmark
+from prorubric.evaluate.benchmarks.registry import find_benchmark, find_missing, require_files
+from prorubric.evaluate.instruments import INSTRUMENTS
 from prorubric.evaluate.records import Policy
 from prorubric.files.json import parse_json
 from prorubric.files.read import count_rows
@@ -38,6 +40,7 @@ from prorubric.files.settings import check_names, read_settings
 from prorubric.files.write import hash_file, open_whole, write_json
 from prorubric.judge.panel import list_judges
 from prorubric.llm.http import HttpConfig
+from prorubric.llm.make import make_model
 from prorubric.report.study_page import StudyReport, write_study_report
 from prorubric.report.study_results import DomainPlace, PaperName, load_study_results
 from prorubric.rubric.base import Record, config_record, split_commas
@@ -47,6 +50,7 @@ from prorubric.rubric.save import save_responses, save_tasks
 from prorubric.runs.estimate import Estimate
 from prorubric.runs.folder import CONFIG, SUMMARY, Setting, describe_run, read_setting
 from prorubric.runs.run import OnProgress, Progress
+from prorubric.text.show import shorten
 from prorubric.train.plan import Money, Plan, TaskFiles, plan_training
 from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder, read_state
@@ -56,6 +60,7 @@ from prorubric.verbs.evaluate import (
     EvaluateConfig,
     EvaluationEstimate,
     EvaluationResult,
+    check_evaluation,
     estimate_evaluation,
     evaluate_policies,
     make_suite,
@@ -74,6 +79,7 @@ COPY = "study"
 _AXES = {"coverage": "healthbench", "appropriateness": "healthbench-consensus"}
 _FIRST_TOKEN_SECONDS, _TOKENS_A_SECOND = 1.0, 50
 """Of one reply over HTTP; a guess for the hours of a plan."""
+_LONGEST_NAME = 100
 _OWN_FIELDS = ("after", "compile")
 """What an arm has besides the fields of a recipe."""
 
@@ -160,6 +166,10 @@ class DomainPlan(Record):
     """What could not be planned, with the reason."""
     assumed: bool = False
     """True if the sizes of the tasks are those that the study assumes."""
+    published: tuple[str, ...] = ()
+    """Benchmarks whose files are not here, planned with the sizes of the published ones."""
+    not_evaluated: tuple[str, ...] = ()
+    """Arms of which no run is evaluated, because `--only` leaves them out and they are not trained."""
 
 
 class StudyPlan(Record):
@@ -186,6 +196,8 @@ class DomainResult(Record):
     arms: dict[str, TrainResult] = Field(default_factory=dict)
     audit: AuditResult | None = None
     evaluation: EvaluationResult | None = None
+    not_evaluated: tuple[str, ...] = ()
+    """Arms of which no run is evaluated, because `--only` leaves them out and they are not trained."""
 
 
 class StudyResult(Record):
@@ -240,7 +252,9 @@ class _Domain:
             raise ConfigError(f"the arm {name} has a sweep", remedy="make each of its values an arm", place=self.name)
         if "compile" in arm or self.compile:
             found["tasks"] = str(self.folder / (f"compiled-{name}.jsonl" if "compile" in arm else COMPILED))
-        found["tasks"] = str(tasks or found.get("tasks"))
+        if not (tasks or found.get("tasks")):
+            raise ConfigError("there are no tasks", remedy="name the file in train.tasks", place=name)
+        found["tasks"] = str(tasks or found["tasks"])
         found["model"] = arm.get("model") or self.train.get("model")
         if not arm.get("model") and (after := arm.get("after")) is not None:
             if after not in self.arms or after == name:
@@ -261,10 +275,12 @@ class _Domain:
         """The recipe of an arm; errors name the arm, since the user did not write its file."""
         path = self.write_recipe(name, tasks)
         try:
-            return load_recipe(path)
+            recipe = load_recipe(path)
+            list_runs(recipe)  # finds what a field cannot be together with others
         except ConfigError as error:
-            error.place = error.place.replace(str(path), name, 1)
+            error.place = error.place.replace(str(path), name, 1) or name
             raise
+        return recipe
 
     def list_policies(self) -> list[Policy]:
         """Every run of the chosen arms, and of others that are trained: its last checkpoint, or a plan of one."""
@@ -298,7 +314,8 @@ class _Domain:
             specs = [policy.spec for policy in policies if name is not None and name in (policy.name, policy.group)]
             if not specs:
                 known = ", ".join(dict.fromkeys(policy.group or policy.name for policy in policies))
-                line = f"audit.of: no policy or arm is called {name}"
+                fault = "is not trained" if name in self.arms else "is not the name of a policy or an arm"
+                line = f"audit.of: {name} {fault}"
                 raise ConfigError(
                     "audit does not say whose answers it is about" if name is None else line,
                     remedy=f"name one of {known} in audit.of" if known else "give audit.responses",
@@ -312,7 +329,17 @@ class _Domain:
         if missing := [policy.name for policy in policies if policy.spec.startswith("planned:")] if not planned else []:
             raise ConfigError(f"{missing[0]} has no checkpoint yet", remedy="train it first, or leave the arm out")
         given = [*read_policies(self.evaluate.get("policy", ())), *policies]
-        return make_suite({**self.evaluate, "policy": given, "out": self.folder / "evaluate"})
+        found, absent = {**self.evaluate, "policy": given, "out": self.folder / "evaluate"}, self.list_not_evaluated()
+        if found.get("baseline") in absent:
+            del found["baseline"]
+        if isinstance(pairs := found.get("compare"), list):
+            found["compare"] = [pair for pair in pairs if not (isinstance(pair, list) and {*pair} & {*absent})]
+        return make_suite(found)
+
+    def list_not_evaluated(self) -> list[str]:
+        """The arms of which no run is evaluated: `--only` leaves them out, and they are not trained."""
+        present = {policy.group for policy in self.list_policies()}
+        return [name for name in self.arms if name not in present]
 
 
 def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domain, ...]]:
@@ -343,10 +370,23 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domai
     return replace(study, out=out), tuple(domains)
 
 
+def _check_axes(study: Study, domains: Sequence[_Domain], path: Path) -> None:
+    """Refuse measures that the evaluation does not give; a report alone takes what there is."""
+    asked = {str(name) for domain in domains for name in domain.evaluate.get("benchmarks", ())}
+    for axis in _AXES:
+        if (name := getattr(study, axis)) and name not in asked:
+            remedy = f"name one of evaluate.benchmarks: {', '.join(sorted(asked)) or 'none'}"
+            raise ConfigError(f"{axis} is {name!r}, which is not evaluated", remedy=remedy, place=path)
+
+
 def _check_given_names(domains: Sequence[_Domain]) -> None:
     """Refuse names that are not one folder, or that `--only` could not tell apart."""
-    named, arms = {domain.name for domain in domains}, dict.fromkeys(arm for domain in domains for arm in domain.arms)
+    named = {domain.name for domain in domains if domain.name or len(domains) > 1}
+    arms = dict.fromkeys(arm for domain in domains for arm in domain.arms)
     for name in (*named, *arms):
+        if name != name.strip() or not name.isprintable() or name in ("", ".", "..") or len(name) > _LONGEST_NAME:
+            remedy = f"write one of 1 to {_LONGEST_NAME} visible characters that does not begin or end with a space"
+            raise ConfigError(f"{shorten(repr(name))} cannot be the name of an arm or a domain", remedy=remedy)
         if "," in name:
             remedy = "leave it out: --only takes names with commas between them"
             raise ConfigError(f"the name {name!r} has a comma", remedy=remedy)
@@ -356,12 +396,18 @@ def _check_given_names(domains: Sequence[_Domain]) -> None:
             raise ConfigError(f"{name!r} is the name of a stage", remedy="choose another: --only takes both")
         if name in named and name in arms:
             raise ConfigError(f"{name!r} is a domain and an arm", remedy="rename one: --only takes both")
+    for domain in domains:
+        for name, arm in domain.arms.items():
+            if not isinstance(after := arm.get("after", ""), str):
+                raise ConfigError(f"after is {after!r}", remedy="give the name of one arm", place=name)
 
 
 def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> StudyResult:
     """Make what is missing of a study, stage by stage."""
     study, domains = load_study(config.study)
     stages, chosen = _choose(config.only, domains)
+    if "evaluate" in stages:
+        _check_axes(study, domains, config.study)
     place = study.out or Path()
     place.mkdir(parents=True, exist_ok=True)
     for domain in chosen:
@@ -395,14 +441,21 @@ def _check_domain(domain: _Domain, stages: Sequence[Stage]) -> None:
             domain.make_compile(out, options)
         elif "train" in stages and not out.with_suffix(_DONE).exists():
             raise ConfigError(f"{out} has not been compiled", remedy="run the stage compile first")
-    for name in _order(domain) if "train" in stages else ():
-        domain.load_recipe(name)
+    with TemporaryDirectory() as place:
+        # A run refuses what its plan could not count, and assumes nothing.
+        planned = replace(domain, recipes=Path(place), assume=None)
+        spending = [stage for stage in stages if stage in ("compile", "train")]
+        for name, reason in _plan_domain(planned, spending, TaskFiles()).missing.items():
+            raise ConfigError(reason, place=name)
     if "audit" in stages and domain.audit:
-        domain.make_audit()
+        audited = domain.make_audit()
+        for name in (*list_judges(audited.judge), *([audited.editor] if audited.editor != "rules" else [])):
+            make_model(name)
     if "evaluate" in stages and domain.evaluate:
-        suite = domain.make_suite(planned="train" in stages)
-        for name in suite.benchmarks:
-            require_files(find_benchmark(name), suite.data_dir)
+        suite, own = domain.make_suite(planned="train" in stages), {policy.name for policy in domain.list_policies()}
+        # Checkpoints are slow to load, and most do not exist yet.
+        stand_ins = (replace(one, spec=f"planned:{one.name}") if one.name in own else one for one in suite.policy)
+        check_evaluation(replace(suite, policy=tuple(stand_ins)))
 
 
 def _run_domain(
@@ -428,7 +481,14 @@ def _run_domain(
     if "evaluate" in stages and domain.evaluate and not unfinished:
         evaluation = evaluate_policies(domain.make_suite(planned=False), tell("evaluate"))
         unfinished += [f"evaluate: {stage.stage}" for stage in evaluation.unfinished]
-    found = DomainResult(name=domain.name, compiled=compiled, arms=trained, audit=audit, evaluation=evaluation)
+    found = DomainResult(
+        name=domain.name,
+        compiled=compiled,
+        arms=trained,
+        audit=audit,
+        evaluation=evaluation,
+        not_evaluated=tuple(domain.list_not_evaluated()) if evaluation else (),
+    )
     return found, unfinished
 
 
@@ -479,6 +539,8 @@ def plan_study(config: StudyConfig) -> StudyPlan:
     """Count calls, tokens, money and time of a study without a call, and without a file in its folder."""
     study, domains = load_study(config.study)
     stages, chosen = _choose(config.only, domains)
+    if "evaluate" in stages:
+        _check_axes(study, domains, config.study)
     with TemporaryDirectory() as place:
         files = TaskFiles()
         plans = [_plan_domain(_assume_answers(domain, Path(place)), stages, files) for domain in chosen]
@@ -525,7 +587,7 @@ def _list_stages(
 
 
 def _plan_domain(domain: _Domain, stages: Sequence[Stage], files: TaskFiles) -> DomainPlan:
-    missing, audit, evaluation = dict[str, str](), None, None
+    missing, audit, evaluation, published = dict[str, str](), None, None, list[str]()
     assume = _find_assumed(domain)
     compiled = _plan_compile(domain, assume, missing) if "compile" in stages else {}
     uses_compiled = "train" in stages or ("audit" in stages and domain.audit and "tasks" not in domain.audit)
@@ -535,7 +597,11 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], files: TaskFiles) -> 
     if "train" in stages and "tasks" not in missing:
         for name in _order(domain):
             with _noting(missing, name):
-                recipes[name] = domain.load_recipe(name, stand_in)
+                compiled_own = domain.folder / f"compiled-{name}.jsonl"
+                is_compiled = "compile" not in domain.arms[name] or compiled_own.with_suffix(_DONE).exists()
+                recipes[name] = domain.load_recipe(
+                    name, stand_in if is_compiled else stand_in or domain.folder / COMPILED
+                )
         files.expect(recipes.values())
         if unread := [name for name in domain.chosen if name not in recipes]:
             rest = [part for part in ("audit", "evaluate") if part in stages and getattr(domain, part)]
@@ -550,7 +616,7 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], files: TaskFiles) -> 
             audit = _estimate_audit(domain.make_audit(None if own else stand_in), None if own else assume)
     if "evaluate" in stages and domain.evaluate and "evaluate" not in missing:
         with _noting(missing, "evaluate"):
-            evaluation = _plan_evaluation(domain.make_suite(planned=True), missing)
+            evaluation = _plan_evaluation(domain.make_suite(planned=True), missing, published)
     return DomainPlan(
         name=domain.name,
         stages=tuple(_list_stages(compiled, arms, {"audit": audit, "evaluate": evaluation})),
@@ -560,6 +626,8 @@ def _plan_domain(domain: _Domain, stages: Sequence[Stage], files: TaskFiles) -> 
         evaluate=evaluation,
         missing=missing,
         assumed=assume is not None,
+        published=tuple(published),
+        not_evaluated=tuple(domain.list_not_evaluated()) if evaluation else (),
     )
 
 
@@ -604,14 +672,33 @@ def _stand_in_tasks(domain: _Domain, assume: Assumed | None) -> Path | None:
     return path
 
 
-def _plan_evaluation(suite: EvaluateConfig, missing: dict[str, str]) -> EvaluationEstimate | None:
-    """What the benchmarks that are here will take; the others are noted."""
-    present = []
+def _plan_evaluation(suite: EvaluateConfig, missing: dict[str, str], published: list[str]) -> EvaluationEstimate | None:
+    """What all benchmarks take, by their published sizes if files are missing; what cannot be planned is noted."""
+    if not suite.benchmarks:
+        raise ConfigError("no benchmark is named", remedy="list them in evaluate.benchmarks")
+    found, absent = dict[str, Benchmark](), set[str]()
     for name in suite.benchmarks:
         with _noting(missing, name):
-            require_files(find_benchmark(name), suite.data_dir)
-            present.append(name)
-    return estimate_evaluation(replace(suite, benchmarks=tuple(present))) if present else None
+            benchmark = find_benchmark(name)
+            if find_missing(benchmark, suite.data_dir):
+                # Which answers are judged twice depends on the items.
+                is_repeated = suite.repeat_judging and INSTRUMENTS[benchmark.instrument].kind in ("answers", "baseline")
+                if is_repeated or not benchmark.published:
+                    require_files(benchmark, suite.data_dir)
+                absent |= _list_families(benchmark)
+            found[name] = benchmark
+    planned = list[str]()
+    # Benchmarks share answers, so one that is here is planned like those of its family that are not.
+    while more := [name for name, one in found.items() if name not in planned and absent & _list_families(one)]:
+        planned += more
+        absent |= {family for name in more for family in _list_families(found[name])}
+    estimate = estimate_evaluation(replace(suite, benchmarks=tuple(found)), planned) if found else None
+    published += [name for name in found if name in planned]
+    return estimate
+
+
+def _list_families(benchmark: Benchmark) -> set[str]:
+    return {part.family for part in benchmark.published}
 
 
 def _estimate_audit(config: AuditConfig, assume: Assumed | None) -> AuditEstimate | None:
@@ -673,9 +760,15 @@ def _choose(only: Sequence[str], domains: Sequence[_Domain]) -> tuple[tuple[Stag
     if unknown := [name for name in only if name not in known]:
         listed = ", ".join(sorted(filter(None, known)))
         raise ConfigError(f"--only {unknown[0]} names no stage, domain or arm", remedy=f"choose from {listed}")
+    for stage in (stage for stage in STAGES if stage in only and stage != "report"):
+        if not any(_has_part(domain, stage) for domain in domains):
+            raise ConfigError(f"--only {stage}: the study has no {stage} part", remedy="leave it out")
     stages = tuple(stage for stage in STAGES if stage in only) or STAGES
     named = [domain for domain in domains if domain.name in only] or [*domains]
     wanted = {name for domain in named for name in domain.arms if name in only}
+    if elsewhere := [name for domain in domains for name in domain.arms if name in only and name not in wanted]:
+        remedy = "name a domain that has it, or no domain"
+        raise ConfigError(f"--only {elsewhere[0]}: {named[0].name} has no such arm", remedy=remedy)
     if not wanted:
         return stages, named
     chosen = []
@@ -685,6 +778,12 @@ def _choose(only: Sequence[str], domains: Sequence[_Domain]) -> tuple[tuple[Stag
             needed |= more
         chosen.append(replace(domain, chosen=tuple(name for name in arms if name in needed)))
     return stages, chosen
+
+
+def _has_part(domain: _Domain, stage: str) -> bool:
+    if stage == "compile":
+        return any(domain.list_compiled())
+    return bool(domain.arms if stage == "train" else getattr(domain, stage))
 
 
 def _order(domain: _Domain) -> list[str]:

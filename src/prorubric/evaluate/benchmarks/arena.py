@@ -10,7 +10,15 @@ from typing import Any
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import ProRubricError, RubricError, SourceError
-from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_list, read_tags, read_text
+from prorubric.evaluate.benchmarks.base import (
+    Benchmark,
+    BenchmarkFiles,
+    PublishedItems,
+    ask,
+    read_list,
+    read_tags,
+    read_text,
+)
 from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.text.show import show
 
@@ -24,6 +32,7 @@ QUESTIONS = DataFile(
     "a75cef6623db6b27aec810497b059f0659705d7ff48dcbccc5bd5b130728ac73",
     ("arena-hard-v2.0/question.jsonl", "arena_hard_v2/question.jsonl"),
 )
+PUBLISHED = PublishedItems("arena-hard-v2", QUESTIONS.rows, prompt=1200)
 
 
 def _make_baseline(model: str, sha256: str = "", *, is_optional: bool = False) -> DataFile:
@@ -91,5 +100,6 @@ BENCHMARKS = (
         load_arena,
         "arena",
         Sampling(temperature=0.0, top_p=1.0, top_k=None, max_tokens=4096),
+        published=(PUBLISHED,),
     ),
 )

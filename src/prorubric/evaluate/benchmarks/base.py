@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prorubric.errors import ProRubricError, RubricError, SourceError
 from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
@@ -56,6 +56,20 @@ class BenchmarkFiles:
         return [found[name][1] for name in sorted(found)]
 
 
+class PublishedItems(NamedTuple):
+    """How many items a published file has, and how long they are, to plan without the file."""
+
+    family: str
+    """What their ids begin with."""
+    items: int
+    criteria: int = 0
+    """Of all items together."""
+    prompt: int = 1000
+    """Characters on average."""
+    criterion: int = 200
+    """Characters on average."""
+
+
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """One benchmark: its files, its items, how answers to them are asked for, and what judges them."""
@@ -73,6 +87,8 @@ class Benchmark:
     """How many answers to an item."""
     budget: int | None = None
     """The most tokens of an answer, if all policies get the same."""
+    published: tuple[PublishedItems, ...] = ()
+    """Empty if there is no published file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +114,8 @@ class Loaded:
     files: tuple[LoadedFile, ...]
     left_out: Mapping[str, int]
     """What the benchmark has and an evaluation cannot use, by reason."""
+    stands_for: int = 1
+    """In a plan without the files: how many items each of these stands for."""
 
     def describe(self) -> dict[str, Any]:
         """What was read: never its text."""

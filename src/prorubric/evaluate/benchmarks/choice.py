@@ -11,7 +11,7 @@ from typing import Any
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_tags, read_text
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, PublishedItems, ask, read_tags, read_text
 from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.files.json import render_json
 from prorubric.text.show import show
@@ -87,7 +87,16 @@ def _render(question: str, options: list[str]) -> str:
 
 
 BENCHMARKS = (
-    Benchmark("medqa", "MedQA", "medical", (MEDQA,), load_medqa, "choice", Sampling()),
+    Benchmark(
+        "medqa",
+        "MedQA",
+        "medical",
+        (MEDQA,),
+        load_medqa,
+        "choice",
+        Sampling(),
+        published=(PublishedItems("medqa", MEDQA.rows),),
+    ),
     Benchmark(
         "gpqa-diamond",
         "GPQA-Diamond",
@@ -97,5 +106,6 @@ BENCHMARKS = (
         "choice",
         Sampling(temperature=0.5, top_p=1.0, top_k=None, max_tokens=2048),
         samples=4,
+        published=(PublishedItems("gpqa-diamond", GPQA.rows),),
     ),
 )

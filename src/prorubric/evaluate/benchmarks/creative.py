@@ -8,7 +8,15 @@ from typing import Any
 
 from prorubric.datasets.shapes import read_object
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_list, read_tags, read_text
+from prorubric.evaluate.benchmarks.base import (
+    Benchmark,
+    BenchmarkFiles,
+    PublishedItems,
+    ask,
+    read_list,
+    read_tags,
+    read_text,
+)
 from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.text.show import show
 
@@ -20,6 +28,7 @@ FILE = DataFile(
     also=("creative_writing_prompts_v3.json", "creative_v3/creative_writing_prompts_v3.json"),
 )
 ITERATIONS = 3
+PUBLISHED = PublishedItems("creative-v3", FILE.rows * ITERATIONS)
 
 _PLACE = "<SEED>"
 
@@ -55,5 +64,6 @@ BENCHMARKS = (
         load_creative,
         "creative",
         Sampling(temperature=0.7, top_p=1.0, top_k=None, min_p=0.1, max_tokens=4000),
+        published=(PUBLISHED,),
     ),
 )

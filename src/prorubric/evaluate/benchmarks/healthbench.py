@@ -11,7 +11,7 @@ from typing import Any
 from prorubric.datasets.sources import healthbench
 from prorubric.datasets.sources.healthbench import CONSENSUS_TAG
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, PublishedItems
 from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.text.show import show
 
@@ -44,6 +44,11 @@ CONSENSUS = make_file(
     ALL.name,
     *ALL.also,
 )
+PUBLISHED = {
+    ALL: PublishedItems("healthbench", ALL.rows, 57_250, prompt=670, criterion=270),  # 11.45 per prompt, rounded
+    HARD: PublishedItems("healthbench", HARD.rows, 11_850, prompt=670, criterion=270),  # estimated
+    CONSENSUS: PublishedItems("healthbench", CONSENSUS.rows, 8053, prompt=670, criterion=270),
+}
 
 
 def load_healthbench(file: str, consensus: bool, source: BenchmarkFiles) -> list[BenchmarkItem]:
@@ -69,7 +74,7 @@ def load_healthbench(file: str, consensus: bool, source: BenchmarkFiles) -> list
 
 def _make(name: str, title: str, file: DataFile, *, consensus: bool = False) -> Benchmark:
     load = partial(load_healthbench, file.name, consensus)
-    return Benchmark(name, title, DOMAIN, (file,), load, "healthbench", SAMPLING)
+    return Benchmark(name, title, DOMAIN, (file,), load, "healthbench", SAMPLING, published=(PUBLISHED[file],))
 
 
 BENCHMARKS = (

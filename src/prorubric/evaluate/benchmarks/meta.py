@@ -10,7 +10,7 @@ from typing import Any
 
 from prorubric.datasets.shapes import parse_messages
 from prorubric.errors import RubricError
-from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, read_list, read_text
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, PublishedItems, read_list, read_text
 from prorubric.evaluate.benchmarks.healthbench import DOMAIN, make_file
 from prorubric.evaluate.records import BenchmarkItem, Sampling
 from prorubric.files.json import render_json
@@ -79,5 +79,6 @@ BENCHMARKS = (
         load_meta,
         "healthbench-meta",
         Sampling(),
+        published=(PublishedItems("healthbench-meta", FILE.rows, FILE.rows, prompt=670),),
     ),
 )

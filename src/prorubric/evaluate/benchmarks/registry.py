@@ -85,13 +85,18 @@ def load_benchmark(benchmark: Benchmark, data_dir: Path, limit: int | None = Non
 
 def require_files(benchmark: Benchmark, data_dir: Path) -> dict[str, Path]:
     """The files of a benchmark that are there; `ConfigError` if one that it cannot do without is missing."""
+    if (file := find_missing(benchmark, data_dir)) is not None:
+        also = f", or there as {' or '.join(file.also)}" if file.also else ""
+        detail = f"looked for {data_dir / file.name}{also}"
+        remedy = f"get it: {file.get}" if benchmark.published else file.get
+        raise ConfigError("a file is missing", detail, remedy=remedy, place=benchmark.name)
+    return {name: path for name, path in find_files(benchmark, data_dir).items() if path}
+
+
+def find_missing(benchmark: Benchmark, data_dir: Path) -> DataFile | None:
+    """The first file that it cannot do without and that is not there."""
     places = find_files(benchmark, data_dir)
-    for file in benchmark.files:
-        if places[file.name] is None and not file.is_optional:
-            also = f", or there as {' or '.join(file.also)}" if file.also else ""
-            detail = f"looked for {data_dir / file.name}{also}"
-            raise ConfigError("a file is missing", detail, remedy=f"get it: {file.get}", place=benchmark.name)
-    return {name: path for name, path in places.items() if path}
+    return next((file for file in benchmark.files if places[file.name] is None and not file.is_optional), None)
 
 
 def describe_benchmarks(data_dir: Path) -> list[ListedFile]:

@@ -4,7 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prorubric.datasets.shapes import parse_id, read_object
-from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_list, read_tags, read_text
+from prorubric.evaluate.benchmarks.base import (
+    Benchmark,
+    BenchmarkFiles,
+    PublishedItems,
+    ask,
+    read_list,
+    read_tags,
+    read_text,
+)
 from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.rubric.records import Criterion
 
@@ -15,6 +23,7 @@ FILE = DataFile(
     "valid.json of the dataset realliyifei/ResearchQA on Hugging Face",
     also=("researchqa/valid.jsonl", "researchqa_valid.json"),
 )
+PUBLISHED = PublishedItems("researchqa", FILE.rows, 5230, prompt=140, criterion=145)
 
 
 def load_researchqa(source: BenchmarkFiles) -> list[BenchmarkItem]:
@@ -29,4 +38,15 @@ def _parse(row: Mapping[str, Any]) -> Iterator[BenchmarkItem]:
     yield BenchmarkItem(f"researchqa/{name}", ask(read_text(row, "query")), criteria, tags=tags)
 
 
-BENCHMARKS = (Benchmark("researchqa", "ResearchQA", "science", (FILE,), load_researchqa, "coverage", Sampling()),)
+BENCHMARKS = (
+    Benchmark(
+        "researchqa",
+        "ResearchQA",
+        "science",
+        (FILE,),
+        load_researchqa,
+        "coverage",
+        Sampling(),
+        published=(PUBLISHED,),
+    ),
+)

@@ -9,7 +9,7 @@ from typing import Any
 
 from prorubric.datasets.shapes import parse_id, read_object
 from prorubric.errors import ProRubricError, RubricError, SourceError
-from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, ask, read_list, read_text
+from prorubric.evaluate.benchmarks.base import Benchmark, BenchmarkFiles, PublishedItems, ask, read_list, read_text
 from prorubric.evaluate.records import BenchmarkItem, DataFile, Sampling
 from prorubric.rubric.records import Criterion
 
@@ -26,6 +26,7 @@ REQUIREMENTS = ("style", "format", "length")
 BANDS = ("1-2", "3-4", "5-6", "7-8", "9-10")
 
 _CRITERIA = 5
+PUBLISHED = PublishedItems("writingbench", FILE.rows, FILE.rows * _CRITERIA, prompt=4700, criterion=1070)
 _SUBSETS = {
     (requirement, whole): DataFile(
         f"writingbench/requirement/{requirement}/{requirement}_subset{'' if whole else '_C'}.jsonl",
@@ -92,5 +93,6 @@ BENCHMARKS = (
         load_writingbench,
         "writing",
         Sampling(temperature=0.7, top_p=0.8, top_k=20, max_tokens=16_000),
+        published=(PUBLISHED,),
     ),
 )
