@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,13 @@ import pytest
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError, ProRubricError
 from prorubric.evaluate.benchmarks import healthbench
+from prorubric.files.lock import lock_path
 from prorubric.lab.mini import write_mini
 from prorubric.report.study_results import PAPER_ARMS, find_paper_key
 from prorubric.rubric.records import Message
 from prorubric.rubric.save import save_tasks
 from prorubric.train.plan import plan_training
+from prorubric.train.recipe import list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder
 from prorubric.verbs.study import (
     Assumed,
@@ -392,6 +396,54 @@ def test_the_evaluation_of_one_arm_keeps_those_that_are_trained(folder: Path) ->
     assert domain.list_not_evaluated() == ["B"]
     suite = domain.make_suite(planned=True)
     assert (suite.baseline, suite.compare) == (None, (("C", "A"),))
+
+
+@pytest.fixture
+def arms(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Parts of a study whose arm Next goes on from First, with a trainer that leaves a checkpoint."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT / "tests/train/scripts/stand_in.py"} "$@"\n')
+    python.chmod(0o755)
+    for arm in ("First", "Next"):
+        (folder / "runs/mine/train" / arm).mkdir(parents=True)
+        script = {"checkpoint": True, "answers": ["yes"]}
+        (folder / "runs/mine/train" / arm / "script.json").write_text(json.dumps(script))
+    train = {"tasks": "tasks.jsonl", "model": "tiny", "judge": "lexical", "rollouts": 4, "prompts": 2, "mini_batch": 2}
+    own = {"First": {"method": "rubric-rl"}, "Next": {"method": "rubric-rl", "after": "First"}}
+    given = {"python": str(python), "validate": "no", "held_out": 0}
+    return {"compile": {}, "evaluate": {}, "train": {**train, **given}, "arms": own}
+
+
+def test_an_arm_goes_on_from_a_trained_one_while_another_process_does(folder: Path, arms: dict[str, Any]) -> None:
+    path = write_study(folder, **arms)
+    run_study(StudyConfig(path, only=("First",)))
+    first = folder / "runs/mine/train/First"
+    with lock_path(first / ".lock"):
+        result = run_study(StudyConfig(path, only=("train", "Next")))
+    assert (result.unfinished, [*result.domains[0].arms]) == ((), ["Next"])
+    [run] = list_runs(load_recipe(folder / "runs/mine/recipes/Next.yaml"))
+    assert Path(run.model) == Path("runs/mine/train/First/rubric-rl-seed-42/checkpoints/checkpoint-4")
+    arms["arms"]["First"]["rate"] = 1e-5
+    with pytest.raises(ConfigError, match=r"First/rubric-rl-seed-42: holds this run with another settings\.rate"):
+        run_study(StudyConfig(write_study(folder, **arms), only=("Next",)))
+
+
+def test_an_arm_waits_for_one_that_is_stopped(folder: Path, arms: dict[str, Any]) -> None:
+    (folder / "runs/mine/train/First/script.json").write_text(json.dumps({"stop_at": 2, "answers": ["yes"]}))
+    result = run_study(StudyConfig(write_study(folder, **arms)))
+    assert result.unfinished == ("First: rubric-rl-seed-42", "Next: waits for First")
+    assert not (folder / "runs/mine/train/Next/rubric-rl-seed-42").exists()
+
+
+def test_an_arm_does_not_begin_anew_if_the_checkpoint_is_gone_that_it_goes_on_from(
+    folder: Path, arms: dict[str, Any]
+) -> None:
+    path = write_study(folder, **arms)
+    run_study(StudyConfig(path, only=("First",)))
+    shutil.rmtree(folder / "runs/mine/train/First/rubric-rl-seed-42/checkpoints")
+    with pytest.raises(ConfigError, match="First is trained, and has no checkpoint for Next to go on from"):
+        run_study(StudyConfig(path))
 
 
 def test_an_arm_may_get_its_own_compilation_after_the_others_are_compiled(folder: Path) -> None:

@@ -66,7 +66,7 @@ from prorubric.verbs.evaluate import (
     make_suite,
     read_policies,
 )
-from prorubric.verbs.train import TrainConfig, TrainResult, train_policies
+from prorubric.verbs.train import TrainConfig, TrainResult, check_run, train_policies
 
 Stage = Literal["compile", "train", "audit", "evaluate", "report"]
 STAGES: tuple[Stage, ...] = ("compile", "train", "audit", "evaluate", "report")
@@ -227,6 +227,8 @@ class _Domain:
     assume: Assumed | None
     chosen: tuple[str, ...]
     """The arms that `--only` leaves to compile for and to train."""
+    asked: tuple[str, ...]
+    """Those that it names; the others come before one of these, and are left alone once they are trained."""
 
     def list_compiled(self) -> Iterator[tuple[Path, Part]]:
         """The files that have to be compiled, and how: one for all arms, and one for each arm that has its own."""
@@ -260,8 +262,7 @@ class _Domain:
             if after not in self.arms or after == name:
                 known = ", ".join(other for other in self.arms if other != name)
                 raise ConfigError(f"the arm {name} comes after {after!r}", remedy=f"the other arms are {known}")
-            run = list_runs(self.load_recipe(after))[0]
-            checkpoints = RunFolder(self.folder / "train" / after / run.name).find_checkpoints()
+            checkpoints = self.find_first(after)[1].find_checkpoints()
             before = self.arms[after].get("model") or self.train.get("model")
             found["model"] = str(checkpoints[-1].path) if checkpoints else before
         found["out"] = str(self.folder / "train" / name)
@@ -270,6 +271,11 @@ class _Domain:
         with open_whole(path) as stream:  # JSON is YAML
             stream.write(json.dumps(found, indent=2, default=str).encode())
         return path
+
+    def find_first(self, name: str) -> tuple[TrainRun, RunFolder]:
+        """The first run of an arm, from which others go on."""
+        run = list_runs(self.load_recipe(name))[0]
+        return run, RunFolder(self.folder / "train" / name / run.name)
 
     def load_recipe(self, name: str, tasks: Path | None = None) -> Recipe:
         """The recipe of an arm; errors name the arm, since the user did not write its file."""
@@ -289,6 +295,8 @@ class _Domain:
             runs = list_runs(self.load_recipe(name))
             if name not in self.chosen and self.list_left(name, runs):
                 continue
+            if runs[0].settings.kind == "best-of-n":
+                continue  # it only chooses answers, which another arm is trained on
             for run in runs:
                 found = RunFolder(self.folder / "train" / name / run.name).find_checkpoints()
                 policy = f"{name} {run.seed}"
@@ -299,6 +307,13 @@ class _Domain:
         """The runs of an arm that are not done."""
         folder = self.folder / "train" / name
         return [run.name for run in runs if read_state(folder / run.name).state != "done"]
+
+    def is_trained(self, name: str) -> bool:
+        """True if every run of an arm is done; `ConfigError` if one was made with another setting."""
+        runs = list_runs(self.load_recipe(name))
+        for run in runs:
+            check_run(run, self.folder / "train" / name / run.name)
+        return not self.list_left(name, runs)
 
     def make_audit(self, tasks: Path | None = None) -> AuditConfig:
         """The audit; a plan may give other `tasks`, and a policy that does not exist yet is planned."""
@@ -339,7 +354,7 @@ class _Domain:
     def list_not_evaluated(self) -> list[str]:
         """The arms of which no run is evaluated: `--only` leaves them out, and they are not trained."""
         present = {policy.group for policy in self.list_policies()}
-        return [name for name in self.arms if name not in present]
+        return [name for name in self.arms if name not in present and name not in self.chosen]
 
 
 def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domain, ...]]:
@@ -360,7 +375,8 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[_Domai
         folder = out / name if name else out
         shared = asdict(study.assume) if study.assume else {}
         assume = Assumed(**shared | own.get("assume", {})) if shared or "assume" in own else None
-        domains.append(_Domain(name, folder, folder / "recipes", **parts, assume=assume, chosen=tuple(parts["arms"])))
+        every = tuple(parts["arms"])
+        domains.append(_Domain(name, folder, folder / "recipes", **parts, assume=assume, chosen=every, asked=every))
     try:
         _check_given_names(domains)
     except ConfigError as error:
@@ -466,6 +482,16 @@ def _run_domain(
     for out, options in domain.list_compiled() if "compile" in stages else ():
         compiled[out.name] = _compile(domain.make_compile(out, options), tell("compile"))
     for name in _order(domain) if "train" in stages else ():
+        if name not in domain.asked and domain.is_trained(name):
+            continue  # another process may go on from it at the same time
+        if (after := domain.arms[name].get("after")) and not domain.arms[name].get("model"):
+            run, first = domain.find_first(after)
+            if read_state(first.path).state != "done":
+                unfinished.append(f"{name}: waits for {after}")
+                continue
+            if not first.find_checkpoints() and run.settings.kind != "best-of-n":
+                line = f"{after} is trained, and has no checkpoint for {name} to go on from"
+                raise ConfigError(line, remedy="put it back, or remove its folder to train it again", place=first.path)
         trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
         unfinished += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
     if "audit" in stages and domain.audit and not unfinished:
@@ -776,7 +802,8 @@ def _choose(only: Sequence[str], domains: Sequence[_Domain]) -> tuple[tuple[Stag
         needed, arms = {*wanted}, domain.arms  # and the arms that these come after
         while more := {str(arms[name]["after"]) for name in needed if name in arms and "after" in arms[name]} - needed:
             needed |= more
-        chosen.append(replace(domain, chosen=tuple(name for name in arms if name in needed)))
+        asked = tuple(name for name in arms if name in wanted)
+        chosen.append(replace(domain, chosen=tuple(name for name in arms if name in needed), asked=asked))
     return stages, chosen
 
 

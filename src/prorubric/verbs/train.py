@@ -124,7 +124,7 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
             placed = replace(run, reward=replace(run.reward, **places)) if run.reward else run
             folder = out / run.name
             planned.append(_Run(recipe, placed, folder, steps[run.name], held_out, journal, interrupted, on_progress))
-            planned[-1].check()
+            check_run(placed, folder)
         begin()
         rejects.save(out / REJECTS)
         save_tasks(out / TASKS, (tasks[brief.id] for brief in split.training))
@@ -158,6 +158,23 @@ def train_policies(config: TrainConfig, on_progress: OnProgress | None = None) -
     return result
 
 
+def check_run(run: TrainRun, folder: Path) -> None:
+    """Raise `ConfigError` if the folder holds the same run with another setting."""
+    path = folder / RUN
+    if not path.is_file():
+        if (folder / CHECKPOINTS).exists():
+            line = f"has checkpoints but no {RUN}, which describes them"
+            raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
+        return
+    try:
+        before = parse_json(path.read_bytes())
+    except ValueError as error:
+        raise SourceError(f"not JSON ({shorten(str(error))})", remedy="put it back", place=path) from None
+    for name, (was, now) in _compare(before, parse_json(render_json(render_config(run)))).items():
+        line = f"holds this run with another {name} ({shorten(str(was))}, not {shorten(str(now))})"
+        raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One run of a recipe, and what it needs."""
@@ -170,23 +187,6 @@ class _Run:
     journal: Path
     interrupted: Callable[[], int]
     on_progress: OnProgress | None
-
-    def check(self) -> None:
-        """Raise `ConfigError` if the folder holds the same run with another setting."""
-        run, folder = self.run, self.folder
-        path = folder / RUN
-        if not path.is_file():
-            if (folder / CHECKPOINTS).exists():
-                line = f"has checkpoints but no {RUN}, which describes them"
-                raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
-            return
-        try:
-            before = parse_json(path.read_bytes())
-        except ValueError as error:
-            raise SourceError(f"not JSON ({shorten(str(error))})", remedy="put it back", place=path) from None
-        for name, (was, now) in _compare(before, parse_json(render_json(render_config(run)))).items():
-            line = f"holds this run with another {name} ({shorten(str(was))}, not {shorten(str(now))})"
-            raise ConfigError(line, remedy="put it back, or choose another out", place=folder)
 
     def write(self) -> None:
         """Write what the trainer reads."""

@@ -26,6 +26,9 @@ def main() -> int:
         if step == script.get("fail_at"):
             folder.save_state("failed", step, "the judge is gone")
             return 2
+        if step == script.get("stop_at"):
+            folder.save_state("stopped", step, "asked to stop")
+            return 0
         if step == script.get("crash_at"):
             sys.stdout.write("Segmentation fault, says the trainer\n")
             return 3
@@ -45,6 +48,10 @@ def main() -> int:
         if reason := folder.read_stop():
             folder.save_state("stopped", step, reason)
             return 0
+    if script.get("checkpoint"):
+        path = folder.checkpoints / f"checkpoint-{run.settings.rollouts}"
+        path.mkdir(parents=True)
+        folder.seal_checkpoint(path, run.settings.rollouts, "all")
     folder.save_state("done", run.settings.rollouts)
     return 0
 
