@@ -21,7 +21,9 @@ from prorubric.lab.results import HELD_OUT_SEED
 from prorubric.lab.world import make_world
 from prorubric.rubric.records import Response
 from prorubric.rubric.save import save_responses
-from prorubric.verbs.study import StudyConfig, plan_study, run_study
+from prorubric.verbs.study import run_study
+from prorubric.verbs.study_file import StudyConfig
+from prorubric.verbs.study_plan import plan_study
 from tests.patience import PATIENCE
 from tests.train.running import ROOT, find_python, list_variables, trainers
 

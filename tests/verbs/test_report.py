@@ -8,7 +8,8 @@ import pytest
 from prorubric.cli.app import run as run_program
 from prorubric.errors import ConfigError, SourceError
 from prorubric.verbs.report import ReportConfig, report_results
-from prorubric.verbs.study import StudyConfig, run_study
+from prorubric.verbs.study import run_study
+from prorubric.verbs.study_file import StudyConfig
 from prorubric.view.runs import Library
 from tests.report.audit_folder import build_audit
 from tests.report.study import write_evaluation

@@ -21,16 +21,9 @@ from prorubric.rubric.save import save_tasks
 from prorubric.train.plan import plan_training
 from prorubric.train.recipe import list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder
-from prorubric.verbs.study import (
-    Assumed,
-    DomainPlan,
-    StudyConfig,
-    _assume_tasks,
-    _choose,
-    load_study,
-    plan_study,
-    run_study,
-)
+from prorubric.verbs.study import run_study
+from prorubric.verbs.study_file import Assumed, StudyConfig, choose_parts, load_study
+from prorubric.verbs.study_plan import DomainPlan, _assume_tasks, plan_study
 from tests.aggregate.test_schemes import make_task
 from tests.llm.server import MisbehavingServer
 from tests.verbs.evaluating import write_healthbench
@@ -390,7 +383,7 @@ def test_the_evaluation_of_one_arm_keeps_those_that_are_trained(folder: Path) ->
     train = {"tasks": "tasks.jsonl", "model": "tiny", "judge": "lexical"}
     evaluate = {"benchmarks": ["healthbench"], "judge": "lexical", "baseline": "B", "compare": [["C", "A"], ["C", "B"]]}
     _, domains = load_study(write_study(folder, arms=arms, compile={}, train=train, evaluate=evaluate))
-    stages, [domain] = _choose(("C", "train", "evaluate"), domains)
+    stages, [domain] = choose_parts(("C", "train", "evaluate"), domains)
     assert (stages, domain.chosen) == (("train", "evaluate"), ("C",))
     assert [policy.name for policy in domain.list_policies()] == ["A 42", "C 42"]  # B is not trained to the end
     assert domain.list_not_evaluated() == ["B"]

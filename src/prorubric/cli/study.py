@@ -12,7 +12,9 @@ from prorubric.cli.output import JsonFlag, literal, make_table, print_line, say,
 from prorubric.cli.progress import show_progress
 from prorubric.errors import ConfigError
 from prorubric.text.show import count
-from prorubric.verbs.study import StudyConfig, StudyPlan, StudyResult, plan_study, run_study
+from prorubric.verbs.study import StudyResult, run_study
+from prorubric.verbs.study_file import StudyConfig
+from prorubric.verbs.study_plan import StudyPlan, plan_study
 
 _TEMPLATE = Path(__file__).with_name("study_template.yaml")
 _ONLY = Parameter(

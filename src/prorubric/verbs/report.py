@@ -22,7 +22,8 @@ from prorubric.report.study_page import StudyReport
 from prorubric.report.train_page import write_train_page
 from prorubric.rubric.base import Record, config_record
 from prorubric.runs.folder import SUMMARY, read_setting
-from prorubric.verbs.study import COPY, load_study, report_study
+from prorubric.verbs.study import report_study
+from prorubric.verbs.study_file import COPY, load_study
 
 _DRAWN = ("audit", "train", "evaluate", "lab")
 

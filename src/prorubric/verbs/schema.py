@@ -27,7 +27,7 @@ from prorubric.runs.verdicts import StoredScores, StoredVerdicts
 from prorubric.train.methods import Settings
 from prorubric.train.recipe import Recipe
 from prorubric.verbs.evaluate import EvaluateConfig
-from prorubric.verbs.study import Study
+from prorubric.verbs.study_file import Study
 
 SchemaName = Literal["tasks", "responses", "verdicts", "scores", "recipe", "suite", "study", "mapping"]
 NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
