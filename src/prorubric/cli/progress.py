@@ -20,6 +20,19 @@ from prorubric.text.show import count
 _SECONDS_BETWEEN_LINES = 30.0
 
 
+class _Pace:
+    """How fast a run goes: counted from what it began with, which may have been done before, and anew for each part."""
+
+    began, first, last = 0.0, 0, sys.maxsize
+
+    def measure(self, done: int) -> float:
+        """Things done a second."""
+        if done < self.last:
+            self.began, self.first = time.monotonic(), done
+        self.last = done
+        return (done - self.first) / max(time.monotonic() - self.began, 1e-9)
+
+
 @contextmanager
 def show_progress(verb: str, noun: str, path: Path | None = None) -> Iterator[OnProgress]:
     """A function that shows how far a run is; `path`, if given, holds a row for each thing to do."""
@@ -27,15 +40,15 @@ def show_progress(verb: str, noun: str, path: Path | None = None) -> Iterator[On
         known = count_rows(path) if path else None
     except SourceError:  # a dataset on the hub has no rows to count; a wrong name is refused on reading
         known = None
-    started = said = time.monotonic()
+    said, pace = time.monotonic(), _Pace()
 
     def write_line(now: Progress) -> None:
         nonlocal said
-        moment = time.monotonic()
+        moment, rate = time.monotonic(), pace.measure(now.done)
         if moment - said < _SECONDS_BETWEEN_LINES:
             return
         said = moment
-        total, rate = now.total or known, now.done / (moment - started)
+        total = now.total or known
         left = f", {(total - now.done) / rate:.0f} s left" if total and rate else ""
         note = f", {now.note}" if now.note else ""
         say(f"{verb}: {now.done:,} of {count(total, noun) if total else '?'}, {rate:.1f}/s{note}{left}")
@@ -56,7 +69,9 @@ def show_progress(verb: str, noun: str, path: Path | None = None) -> Iterator[On
         row = bar.add_task(verb, total=known, rate=0.0, note="")
 
         def draw(now: Progress) -> None:
-            rate = now.done / max(time.monotonic() - started, 1e-9)
+            if now.done < pace.last:
+                bar.reset(row)
+            rate = pace.measure(now.done)
             bar.update(row, completed=now.done, total=now.total or known, rate=rate, note=now.note)
 
         yield draw
