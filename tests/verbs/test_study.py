@@ -109,6 +109,21 @@ def test_a_plan_has_the_calls_tokens_cost_and_hours_of_every_stage(folder: Path)
     assert plan.hours == pytest.approx(sum(r.hours or 0 for r in rows.values()))
 
 
+def test_the_hours_of_the_mini_are_known(folder: Path) -> None:
+    train = {
+        "tasks": "tasks.jsonl",
+        "model": "mini:triage-v1",
+        "judge": "lexical",
+        "held_out": 2,
+        "response_limit": 160,
+    }
+    plan = plan_study(
+        StudyConfig(write_study(folder, compile={}, train=train, arms={"A": {"method": "rubric-rl"}}, evaluate={}))
+    )
+    assert plan.hours is not None
+    assert plan.hours > 0
+
+
 def test_the_hours_of_a_policy_of_unknown_size_are_not_known(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train = {"model": "mine", "judge": "lexical", "rollouts": 1, "prompts": 2, "mini_batch": 2, "responses": 2}
     path = write_study(folder, train=train, arms={"Sum": {"method": "rubric-rl"}}, evaluate={})
@@ -155,12 +170,14 @@ def test_an_arm_goes_on_from_the_last_checkpoint_of_another(folder: Path) -> Non
         (place / "rollout.json").write_text(json.dumps({"rollout": number}))
     found = json.loads(domain.write_recipe("ProRubric").read_text())
     assert found["model"] == "runs/mine/train/Sum/rubric-rl-seed-1/checkpoints/checkpoint-10"
+    RunFolder(place.parents[1]).save_state("running", 10)
+    planned = {"ProRubric 42": "planned:ProRubric 42", "Sum 1": "planned:Sum 1", "Sum 2": "planned:Sum 2"}
+    assert {policy.name: policy.spec for policy in domain.list_policies()} == planned
+    with pytest.raises(ConfigError, match=r"ProRubric 42 is not trained; train it first, or leave the arm out"):
+        run_study(StudyConfig(folder / "mine.yaml", only=("evaluate",)))
+    RunFolder(place.parents[1]).save_state("done", 10)
     specs = {policy.name: policy.spec for policy in domain.list_policies()}
-    assert specs == {
-        "ProRubric 42": "planned:ProRubric 42",
-        "Sum 1": "runs/mine/train/Sum/rubric-rl-seed-1/checkpoints/checkpoint-10",
-        "Sum 2": "planned:Sum 2",
-    }
+    assert specs == {**planned, "Sum 1": "runs/mine/train/Sum/rubric-rl-seed-1/checkpoints/checkpoint-10"}
 
 
 def test_a_study_without_arms_compiles_and_evaluates_given_policies(folder: Path, server: MisbehavingServer) -> None:
@@ -170,7 +187,7 @@ def test_a_study_without_arms_compiles_and_evaluates_given_policies(folder: Path
     path = write_study(folder, arms={}, evaluate=evaluate)
     result = run_study(StudyConfig(path))
     [domain] = result.domains
-    assert domain.compiled == {"compiled.jsonl": 12}
+    assert (domain.compiled["compiled.jsonl"].kept, [*domain.compiled]) == (12, ["compiled.jsonl"])
     assert domain.evaluation is not None
     assert domain.evaluation.comparisons is not None
     assert [arm.mean for arm in domain.evaluation.comparisons.tables[0].arms] == [100.0]
@@ -178,7 +195,7 @@ def test_a_study_without_arms_compiles_and_evaluates_given_policies(folder: Path
     again = run_study(StudyConfig(path))
     assert (server.calls, again.unfinished) == (asked, ())
     save_tasks(folder / "tasks.jsonl", [make_task([5, 3])])
-    with pytest.raises(ConfigError, match="holds tasks that were compiled from another file"):
+    with pytest.raises(ConfigError, match=r"compiled\.jsonl: holds tasks that were compiled with another input"):
         run_study(StudyConfig(path))
 
 
@@ -274,9 +291,17 @@ def test_domains_share_what_they_do_not_change(folder: Path) -> None:
         ({"arms": {" ": {}}}, "' ' cannot be the name of an arm or a domain"),
         ({"arms": {"a\nb": {}}}, "cannot be the name of an arm or a domain"),
         ({"arms": {"a" * 101: {}}}, "cannot be the name of an arm or a domain"),
-        ({"arms": {"A": {"after": ["B"]}, "B": {}}}, "A: after is ['B']; give the name of one arm"),
+        ({"domains": {"tables": {}}}, "'tables' is a folder of the report; choose another name for the domain"),
+        ({"domains": {"x": {"train": None}}}, "the domain x: train is empty; give its fields, or leave it out"),
+        ({"domains": {"x": {"arms": {"B": None}}}}, "the arms of the domain x: B is empty; give its fields"),
+        ({"arms": {"B": {"compile": True}}}, "the arm B: compile is True; give its fields, or leave it out"),
+        ({"arms": {"B": {"sft": "best.jsonl"}}}, "the arm B: sft is 'best.jsonl'; give its fields"),
+        ({"arms": {"A": {"after": ["B"]}, "B": {}}}, "after of the arm A is ['B']; give the name of one arm"),
         ({"arms": {"Sum, KL 1": {}}}, "the name 'Sum, KL 1' has a comma; leave it out: --only takes names with commas"),
-        ({"arms": {"A": {"method": "prorubric", "after": "B"}}}, "the arm A comes after 'B'"),
+        (
+            {"arms": {"A": {"method": "prorubric", "after": "B"}}},
+            "the arm A comes after 'B', which is not an arm; leave it out",
+        ),
         ({"domains": {"x": {"tasks": "y"}}}, "the domain x has no field 'tasks'"),
         ({"domains": {"x": {"assume": {"task": 3}}}}, "assume has no field 'task'; did you mean tasks?"),
         ({"arms": {"train": {}}}, "mine.yaml: 'train' is the name of a stage; choose another: --only takes both"),
@@ -326,6 +351,12 @@ def test_a_study_that_cannot_be_run_is_refused_in_one_line(folder: Path, changes
         ({"arms": {"A": {"method": "rubricrl"}}}, "mine.yaml: A: "),
         ({"arms": {"A": {"method": "rubric-rl", "judge": "nope"}}}, "mine.yaml: A: no model is called 'nope'"),
         ({"compile": {"generator": "rules"}}, "mine.yaml: "),  # no tasks anywhere
+        (
+            {"compile": {"tasks": "tasks.jsonl", "generator": "rules", "out": "x"}},
+            "mine.yaml: compile: out is given; leave it out: the study",
+        ),
+        ({"arms": {"A": {"method": "rubric-rl", "out": "x"}}}, "mine.yaml: A: out is given; leave it out: the study"),
+        ({"audit": {"of": "Sum", "judge": "lexical", "out": "x"}}, "mine.yaml: audit: out is given"),
         ({"compile": {}}, "mine.yaml: Sum: there are no tasks; name the file in train.tasks"),
     ],
 )
@@ -353,7 +384,7 @@ def test_nothing_is_trained_on_tasks_that_are_not_compiled_to_the_end(folder: Pa
     compiled = folder / "runs/mine/compiled.jsonl"
     compiled.parent.mkdir(parents=True)
     compiled.write_bytes((folder / "tasks.jsonl").read_bytes())  # as a process that was killed leaves it
-    with pytest.raises(ConfigError, match=r"compiled\.jsonl has not been compiled; run the stage compile first"):
+    with pytest.raises(ConfigError, match=r"compiled\.jsonl is not compiled to the end; run the stage compile first"):
         run_study(StudyConfig(path, only=("train",)))
     run_study(StudyConfig(path, only=("compile",)))
     [domain] = plan_study(StudyConfig(path)).domains
@@ -435,8 +466,140 @@ def test_an_arm_does_not_begin_anew_if_the_checkpoint_is_gone_that_it_goes_on_fr
     path = write_study(folder, **arms)
     run_study(StudyConfig(path, only=("First",)))
     shutil.rmtree(folder / "runs/mine/train/First/rubric-rl-seed-42/checkpoints")
-    with pytest.raises(ConfigError, match="First is trained, and has no checkpoint for Next to go on from"):
+    [said] = run_study(StudyConfig(path)).unfinished
+    place = "runs/mine/train/First/rubric-rl-seed-42"
+    assert said == f"Next: {place} has no checkpoint; put it back, or remove that folder to train First again"
+
+
+def test_a_run_that_fails_is_said_and_the_others_go_on(folder: Path, arms: dict[str, Any]) -> None:
+    (folder / "runs/mine/train/First/script.json").write_text('{"fail_at": 1}')
+    (folder / "runs/mine/train/Other").mkdir()
+    (folder / "runs/mine/train/Other/script.json").write_text('{"answers": ["yes"]}')
+    arms["arms"]["Other"] = {"method": "rubric-rl"}
+    seen = list[str]()
+    result = run_study(StudyConfig(write_study(folder, **arms)), lambda now: seen.append(now.note.partition(":")[0]))
+    failed, waiting = result.unfinished
+    assert (failed.startswith("First: "), "the judge is gone" in failed) == (True, True)
+    assert waiting == "Next: waits for First"
+    assert [run.state for run in result.domains[0].arms["Other"].runs] == ["done"]
+    assert result.report is not None
+    assert [*dict.fromkeys(seen)] == ["stage 1 of 3, train First", "stage 2 of 3, train Other"]
+
+
+def test_a_setting_that_changed_since_a_run_is_found_by_the_plan(folder: Path, arms: dict[str, Any]) -> None:
+    run_study(StudyConfig(write_study(folder, **arms), only=("First",)))
+    arms["train"]["rollouts"] = 5
+    [domain] = plan_study(StudyConfig(write_study(folder, **arms), only=("train",))).domains
+    assert "holds this run with another settings.rollouts (4, not 5)" in domain.missing["First"]
+
+
+def test_tasks_that_got_no_reply_are_asked_about_again_before_anything_is_trained(
+    folder: Path, server: MisbehavingServer, arms: dict[str, Any]
+) -> None:
+    server.always = "groups"
+    server.script("500", "500", "500")
+    compile_part = {"tasks": "tasks.jsonl", "generator": f"http://127.0.0.1:{server.port}/v1#g", "http": {"retries": 0}}
+    path = write_study(folder, **arms | {"compile": compile_part})
+    result = run_study(StudyConfig(path))
+    compiled = result.domains[0].compiled["compiled.jsonl"]
+    assert (compiled.kept + compiled.repaired, compiled.lost, result.domains[0].arms) == (9, 3, {})
+    assert result.unfinished == ("compiled.jsonl: 3 tasks without a reply",)
+    with pytest.raises(ConfigError, match="is not compiled to the end"):
+        run_study(StudyConfig(path, only=("train",)))
+    asked = server.calls
+    again = run_study(StudyConfig(path))
+    found = again.domains[0].compiled["compiled.jsonl"]
+    assert (found.kept + found.repaired, found.lost) == (12, 0)
+    assert server.calls - asked == 3 * (asked - 3) / 9  # three tasks are asked about as the other nine were
+    assert (again.unfinished, [*again.domains[0].arms]) == ((), ["First", "Next"])
+
+
+def test_tasks_that_an_endpoint_rejects_do_not_keep_a_study_from_going_on(
+    folder: Path, server: MisbehavingServer
+) -> None:
+    server.always = "groups"
+    server.script("400")
+    compile_part = {"tasks": "tasks.jsonl", "generator": f"http://127.0.0.1:{server.port}/v1#g"}
+    result = run_study(StudyConfig(write_study(folder, compile=compile_part, arms={}, evaluate={})))
+    compiled = result.domains[0].compiled["compiled.jsonl"]
+    assert (compiled.excluded, compiled.refused, compiled.lost, result.unfinished) == (1, 1, 0, ())
+
+
+def test_compiled_tasks_that_are_gone_are_made_again_and_may_be_moved(folder: Path) -> None:
+    path = write_study(folder, arms={}, evaluate={})
+    run_study(StudyConfig(path))
+    (folder / "runs/mine/compiled.jsonl").unlink()
+    assert run_study(StudyConfig(path)).domains[0].compiled["compiled.jsonl"].kept == 12
+    assert (folder / "runs/mine/compiled.jsonl").exists()
+    (folder / "runs/mine").rename(folder / "runs/yours")
+    written = (folder / "runs/yours/compiled.manifest.json").stat().st_mtime_ns
+    run_study(StudyConfig(path.rename(folder / "yours.yaml")))
+    assert (folder / "runs/yours/compiled.manifest.json").stat().st_mtime_ns == written
+
+
+def test_tasks_compiled_with_another_prompt_are_not_taken(folder: Path, server: MisbehavingServer) -> None:
+    server.always = "groups"
+    prompt = folder / "prompt.txt"
+    prompt.write_text((ROOT / "src/prorubric/compile/prompts/group.txt").read_text())
+    generator = {"generator": f"http://127.0.0.1:{server.port}/v1#g", "generation": {"prompt_file": "prompt.txt"}}
+    path = write_study(folder, compile={"tasks": "tasks.jsonl", **generator}, arms={}, evaluate={})
+    run_study(StudyConfig(path))
+    prompt.write_text(prompt.read_text() + " Take care.")
+    with pytest.raises(ConfigError, match="holds tasks that were compiled with another prompts; put it back"):
         run_study(StudyConfig(path))
+
+
+def test_an_audit_by_another_judge_of_the_same_name_is_made_again(folder: Path, server: MisbehavingServer) -> None:
+    policies = [{"name": "base", "spec": f"http://127.0.0.1:{server.port}/v1#writes-rest-drink"}]
+    evaluate = {"benchmarks": ["healthbench"], "data_dir": "data", "judge": "lexical", "policy": policies}
+    audit = {"of": "base", "judge": "scripted:own.json", "limit": 1, "edits": "name-item", "scheme": "additive"}
+    path = write_study(folder, arms={}, evaluate=evaluate, audit={**audit, "resamples": 100})
+    (folder / "own.json").write_text('{"contains": ["no such text"], "reply": "{}"}\n')
+    config = StudyConfig(path, only=("compile", "audit"))
+    first = run_study(config)
+    assert first.domains[0].audit is not None
+    failed = sum(first.domains[0].audit.failed_calls.values())
+    assert failed > 0
+    assert first.unfinished == (f"audit: {failed} calls failed",)
+    reply = json.dumps({"satisfied": {str(number): True for number in range(1, 5)}})
+    (folder / "own.json").write_text(json.dumps({"contains": [], "reply": reply}) + "\n")
+    second = run_study(config)
+    assert second.domains[0].audit is not None
+    assert (second.unfinished, second.domains[0].audit.failed_calls) == ((), {})
+
+
+def test_the_options_of_compile_decide_what_is_planned(folder: Path) -> None:
+    compile_part = {"tasks": "tasks.jsonl", "generator": "rules", "limit": 5}
+    audit = {"judge": "lexical", "scheme": "additive", "edits": "name-item", "responses": "answers.jsonl"}
+    rows = ({"task_id": f"Question {number}?", "response": "Yes."} for number in range(12))
+    (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_study(folder, compile=compile_part, arms={}, evaluate={}, audit=audit)
+    [before] = plan_study(StudyConfig(path)).domains
+    run_study(StudyConfig(path, only=("compile",)))
+    [after] = plan_study(StudyConfig(path)).domains
+    assert before.audit is not None
+    assert (before.audit.tasks, before.audit) == (5, after.audit)
+
+
+def test_an_arm_may_have_the_only_compilation(folder: Path) -> None:
+    train = {"tasks": "tasks.jsonl", "model": "tiny", "judge": "lexical"}
+    arms = {
+        "Own": {"method": "rubric-rl", "compile": {"generator": "rules", "limit": 11}},
+        "Sum": {"method": "rubric-rl"},
+    }
+    path = write_study(folder, compile={}, train={**train, "held_out": 2}, arms=arms, evaluate={})
+    [domain] = plan_study(StudyConfig(path)).domains
+    assert (domain.missing, [*domain.compile], [*domain.arms]) == ({}, ["compiled-Own.jsonl"], ["Own", "Sum"])
+    assert [plan.tasks for plan in domain.arms.values()] == [9, 10]
+    assert run_study(StudyConfig(path, only=("compile",))).domains[0].compiled["compiled-Own.jsonl"].kept == 11
+
+
+def test_the_folder_of_a_study_has_one_copy_of_its_file(folder: Path) -> None:
+    path = write_study(folder, arms={}, evaluate={})
+    (folder / "runs/mine").mkdir(parents=True)
+    (folder / "runs/mine/study.toml").write_text("title = 'Old'")
+    run_study(StudyConfig(path))
+    assert [one.name for one in (folder / "runs/mine").glob("study.*")] == ["study.yaml"]
 
 
 def test_an_arm_may_get_its_own_compilation_after_the_others_are_compiled(folder: Path) -> None:

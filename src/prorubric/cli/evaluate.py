@@ -71,8 +71,7 @@ def evaluate(
     show_result(result, _print_result, json=json)
     is_poor = bool(result.reject_kinds.keys() - {NO_ITEM, NOT_NEEDED})
     if found := result.comparisons:
-        is_empty = not (found.tables or found.pairs or found.labels)
-        is_poor = is_poor or is_empty or any(table.absent or not table.common for table in found.tables)
+        is_poor = is_poor or bool(found.empty) or not (found.tables or found.pairs or found.labels)
     return 1 if result.unfinished or result.stopped or is_poor else 0
 
 

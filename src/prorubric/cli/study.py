@@ -84,8 +84,10 @@ def _print_plan(plan: StudyPlan, console: Console) -> None:
 
 def _print_result(result: StudyResult, console: Console) -> None:
     for domain in result.domains:
-        for name, tasks in domain.compiled.items():
-            print_line(console, f"{domain.name} {name}: {count(tasks, 'task')}".strip())
+        for name, found in domain.compiled.items():
+            excluded = f", {found.excluded:,} excluded" if found.excluded else ""
+            line = f"{domain.name} {name}: {count(found.kept + found.repaired, 'task')}{excluded}"
+            print_line(console, line.strip())
         for name, trained in domain.arms.items():
             states = ", ".join(f"{run.name} {run.state} at step {run.step}" for run in trained.runs)
             print_line(console, f"{domain.name} {name}: {states}".strip())
@@ -97,7 +99,9 @@ def _print_result(result: StudyResult, console: Console) -> None:
             line = f"evaluated without {', '.join(domain.not_evaluated)}, which --only leaves out"
             print_line(console, line, "yellow")
     for name in result.unfinished:
-        print_line(console, f"unfinished: {name}; the same command goes on", "yellow")
+        print_line(console, f"unfinished: {name}", "yellow")
+    if result.unfinished:
+        print_line(console, "Run the same command to continue.")
     if result.report is not None:
         print_line(console, f"tables and figures: {result.report.page}")
     print_line(console, f"The study is in {result.out}/.")

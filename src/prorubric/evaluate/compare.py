@@ -188,6 +188,15 @@ class Comparisons(Record):
     tags: tuple[TagScore, ...] = ()
     style: tuple[StyleControl, ...] = ()
 
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """Benchmarks of which nothing can be compared, by name and judge."""
+        names = [(one.benchmark, one.judge) for one in self.tables if one.absent or not one.common]
+        names += [(one.benchmark, one.judge) for one in self.pairs if not one.n]
+        return tuple(
+            dict.fromkeys(f"{benchmark}, judged by {judge}" if judge else benchmark for benchmark, judge in names)
+        )
+
 
 def compare_scores(  # noqa: PLR0913 - one call for all rows of an evaluation
     scores: Iterable[ItemScore],

@@ -52,7 +52,7 @@ class Setting:
 def claim_folder(folder: Path, setting: Setting) -> Iterator[Callable[..., None]]:
     """Hold a folder for one run, and give the function that begins it: earlier results go, `config.json` is written."""
     described = describe_run(setting)
-    _check_folder(folder, setting, described)  # before a lock is left in a folder that is not ours
+    check_folder(folder, setting, described)  # before a lock is left in a folder that is not ours
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: not a folder; choose another {setting.option}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def claim_folder(folder: Path, setting: Setting) -> Iterator[Callable[..., None]
         write_json(folder / CONFIG, {**described, **about})
 
     with lock_path(folder / ".lock"):
-        _check_folder(folder, setting, described)  # another run may have finished here since
+        check_folder(folder, setting, described)  # another run may have finished here since
         remove_partials(*(folder / name for name in (CONFIG, *setting.files)))
         yield begin
 
@@ -86,7 +86,7 @@ def describe_run(setting: Setting) -> dict[str, Any]:
     return as_read_back
 
 
-def _check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> None:
+def check_folder(folder: Path, setting: Setting, now: Mapping[str, Any]) -> None:
     """Raise `ConfigError` if the folder holds other files, or a run with another identity that is to be kept."""
     before, names = read_setting(folder), (CONFIG, *setting.files)
     found = next((name for name in names if os.path.lexists(folder / name)), None)

@@ -44,6 +44,7 @@ _KNOWN = {
     "qwen3-8b": Shape(8.19e9, 36, 4096, 151_936),
     "smollm2": Shape(0.135e9, 30, 576, 49_152),
     "tiny": Shape(0.0001e9, 2, 64, 1_000),
+    "mini": Shape(0.28e6, 2, 96, 618),
 }
 
 
@@ -76,7 +77,7 @@ def find_shape(model: str) -> Shape | None:
         return Shape(layers * (4 * hidden**2 + 3 * hidden * inner) + vocabulary * hidden, layers, hidden, vocabulary)
     name = model.rstrip("/").rpartition("/")[2].lower()
     for known, shape in _KNOWN.items():
-        if name == known or name.startswith(f"{known}-"):
+        if name == known or name.startswith((f"{known}-", f"{known}:")):
             return shape
     figure = _IN_NAME.search(name)
     return Shape(float(figure[1]) * (1e9 if figure[2] in "bB" else 1e6)) if figure else None

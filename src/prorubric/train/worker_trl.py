@@ -127,7 +127,8 @@ class _RolloutReward(TrlReward):
         values = super().__call__(completions, *args, **columns)
         if self.watched and all(value is None for value in values):
             reason = shorten("; ".join(self.watched[-1][1].parts.unknown), 200)
-            remedy = "fix the judge, then run the same command again"
+            kept = f"replies that it gave are in {self.reward.config.journal}; remove that file to ask again"
+            remedy = f"fix the judge, then run the same command again; {kept}"
             raise BreakerError(f"all {len(values)} rewards of a rollout are unknown", reason, remedy=remedy)
         return values
 

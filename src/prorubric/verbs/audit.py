@@ -5,9 +5,13 @@ another prompt) and with probes of what naming buys. What could not be read, ans
 its reason.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from prorubric.aggregate.choose import READS_WORDS
 from prorubric.audit.cases import first_cases
 from prorubric.audit.config import AuditConfig
+from prorubric.audit.editors import Editor, make_editor
 from prorubric.audit.estimate import AuditEstimate, estimate_calls
 from prorubric.audit.examine import examine
 from prorubric.audit.folder import AUDIT_FILES, REPORT_FILES, write_cases
@@ -23,17 +27,20 @@ from prorubric.audit.prepare import (
 )
 from prorubric.audit.records import AuditResult
 from prorubric.audit.summary import summarize_audit
+from prorubric.files.json import parse_json
 from prorubric.files.write import write_json
 from prorubric.judge.checks import check_functions
-from prorubric.judge.panel import identify_judges
+from prorubric.judge.panel import identify_judges, list_judges
 from prorubric.llm.journal import Journal
+from prorubric.llm.make import require_text
 from prorubric.llm.together import run_sync
 from prorubric.report.audit_page import write_audit_page
 from prorubric.report.audit_tables import write_audit_tables
 from prorubric.rubric.base import render_config
 from prorubric.rubric.save import save_tasks
-from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder
+from prorubric.runs.folder import JOURNAL, REJECTS, SUMMARY, TASKS, Setting, claim_folder, describe_run, read_setting
 from prorubric.runs.inputs import load_all_tasks
+from prorubric.runs.models import AnyModel
 from prorubric.runs.run import OnProgress, Run
 from prorubric.runs.stop import stop_on_signals
 
@@ -76,6 +83,32 @@ def make_audit_setting(config: AuditConfig) -> Setting:
     )
 
 
+def find_audit(config: AuditConfig) -> AuditResult | None:
+    """The result of the same audit by the same models, if the folder has it to the end."""
+    if not (config.out / SUMMARY).is_file():
+        return None
+    with Run(config) as run:
+        made = {name: run.models.make(name) for name in list_judges(config.judge)}
+        editor = make_editor(config.editor, lambda spec: require_text(run.models.make(spec)))
+        answers = run.models.make(config.answers_from) if config.answers_from else None
+        identities = _identify_models(config, made, editor, answers)
+    before, now = read_setting(config.out), describe_run(make_audit_setting(config)) | identities
+    if any(before.get(key) != now[key] for key in ("config", "identity", "inputs", *identities)):
+        return None
+    return AuditResult(**parse_json((config.out / SUMMARY).read_bytes()))
+
+
+def _identify_models(
+    config: AuditConfig, judges: Mapping[str, AnyModel], editor: Editor, answers: AnyModel | None
+) -> dict[str, Any]:
+    """Who judged, edited and answered: the same name may lead to another model."""
+    return {
+        "judge_identity": identify_judges(judges, config.judging),
+        "editor_identity": editor.identity,
+        "answers_identity": answers.identity if answers else None,
+    }
+
+
 async def _audit(config: AuditConfig, run: Run) -> AuditResult:
     everything = load_all_tasks(config, run.rejects)
     check_functions(everything.values(), python=config.judging.python_checks)
@@ -92,9 +125,7 @@ async def _audit(config: AuditConfig, run: Run) -> AuditResult:
         try:
             start = await prepare(config, models, chosen, everything, run.rejects)
             run.check_stopped()
-            judges = {"judge_identity": identify_judges(models.judges, config.judging)}
-            identities = judges | {"editor_identity": models.editor.identity}
-            begin(schemes=start.schemes, **identities)
+            begin(schemes=start.schemes, **_identify_models(config, models.judges, models.editor, models.answers))
             save_tasks(config.out / TASKS, start.tasks.values())
             found = await examine(start.cases, models, start.schemes, kinds, config, run)
             run.check_stopped()

@@ -26,13 +26,14 @@ from prorubric.compile.texts import QUESTIONS, TextName, add_texts
 from prorubric.compile.verify import Verifier, find_unverified, load_verify_prompt
 from prorubric.compile.work import TEXT_OF, CompilePlan, CompileWorker, Group
 from prorubric.datasets.load import Stream, TaskOptions, open_tasks
-from prorubric.errors import ConfigError, ModelError, SourceError
+from prorubric.errors import ConfigError, ModelError, ProRubricError, SourceError
+from prorubric.files.json import parse_json, render_json
 from prorubric.files.write import hash_file, open_rows, write_json
 from prorubric.llm.accounting import estimate_cost
 from prorubric.llm.make import FORMS, hint_at_model, require_text
 from prorubric.llm.prompt_file import read_prompt
 from prorubric.llm.together import run_in_order, run_sync
-from prorubric.rubric.base import Record, config_record, split_commas
+from prorubric.rubric.base import Record, config_record, render_config, split_commas
 from prorubric.rubric.forms import render_task
 from prorubric.rubric.records import Task
 from prorubric.rubric.save import TASK_SCHEMA
@@ -63,7 +64,7 @@ _COUNTED = (
 )
 """What the result counts by name."""
 _USED = ("calls", "cached", "prompt_tokens", "completion_tokens")
-_IDENTITY = (
+_IDENTITY = (  # the two files first
     "tasks out format subset split limit strict generator group texts transform verify verify_strict generation".split()
 )
 """The options that decide what the files hold."""
@@ -155,8 +156,15 @@ class CompileResult(RunResult):
     """Tasks by how many dimensions they have."""
     failures: dict[str, int]
     """Why tasks got no reply, in the words of the failed calls; rare ones are counted as `other reasons`."""
+    refused: int = 0
+    """Of these, the tasks that an endpoint rejects: it would do so again."""
     files: dict[str, str]
     sha256: dict[str, str | None]
+
+    @property
+    def lost(self) -> int:
+        """Tasks that got no reply and may get one if they are asked about again."""
+        return sum(self.failures.values()) - self.refused
 
 
 class CompileEstimate(Estimate):
@@ -281,7 +289,7 @@ class _Tally:
         self.tasks = self.repairs = self.verified = 0
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self.last_failure = ""
-        self.silent = 0
+        self.silent = self.refused = 0
         """How many tasks in a row got no reply."""
 
     def add(self, done: Compiled) -> None:
@@ -306,6 +314,7 @@ class _Tally:
         # An endpoint that refuses a question is up, and may answer the next.
         self.silent = self.silent + 1 if done.failure and not done.failure.is_refusal else 0
         if done.failure:
+            self.refused += done.failure.is_refusal
             self.last_failure = shorten(done.failure.reason, _LONGEST_FAILURE)
             counts["failures"][self.last_failure] += 1
 
@@ -318,7 +327,14 @@ class _Tally:
         if others := self.counts["failures"].total() - sum(failures.values()):
             failures["other reasons"] = others
         states = {name: self.counts["states"][name] for name in ("kept", "repaired", "excluded")}
-        return {**states, **found, "failures": failures, "repairs": self.repairs, "verified": self.verified}
+        return {
+            **states,
+            **found,
+            "failures": failures,
+            "refused": self.refused,
+            "repairs": self.repairs,
+            "verified": self.verified,
+        }
 
 
 def _finish(
@@ -343,6 +359,14 @@ def _finish(
         **tally.describe(),
         **run.describe(),
     )
+    about = describe_run(Setting("compile", replace(config, group=plan.group), {"files": outputs.identity}))
+    written = {**about, "prompts": _hash_prompts(config, plan), **result.model_dump(mode="json")}
+    write_json(outputs.manifest, written)
+    return result
+
+
+def _hash_prompts(config: CompileConfig, plan: CompilePlan) -> dict[str, dict[str, str]]:
+    """By question and domain, what is asked."""
     questions: list[Question] = ["group"] if plan.group != "none" else []
     questions += [QUESTIONS[name] for name in (*plan.texts, *(TEXT_OF[t] for t in plan.transforms if t in TEXT_OF))]
     prompts: dict[str, dict[str, str]] = {}
@@ -351,8 +375,30 @@ def _finish(
         prompts[question] = {domain: load_generator_prompt(question, domain, *own).sha256 for domain in DOMAINS}
     if plan.verify:
         prompts["verify"] = dict.fromkeys(DOMAINS, load_verify_prompt()[1])
-    about = describe_run(Setting("compile", replace(config, group=plan.group), {"files": outputs.identity}))
-    write_json(outputs.manifest, {**about, "prompts": prompts, **result.model_dump(mode="json")})
+    return prompts
+
+
+def find_compiled(config: CompileConfig) -> CompileResult | None:
+    """The result of an earlier run whose files are there; `ConfigError` if it was made of or with something else."""
+    outputs = name_outputs(config)
+    is_half_written = outputs.mark.exists() and outputs.mark.read_text()
+    if is_half_written or not (outputs.manifest.is_file() and outputs.tasks.is_file()):
+        return None
+    try:
+        found = parse_json(outputs.manifest.read_bytes())
+        result = CompileResult(**{name: found[name] for name in CompileResult.model_fields})
+        before = {**found["config"], "input": found["sha256"]["input"], "prompts": found["prompts"]}
+    except (KeyError, TypeError, ValueError, ProRubricError) as error:
+        line, remedy = f"not the manifest of a compilation ({shorten(str(error))})", "remove it to compile again"
+        raise SourceError(line, remedy=remedy, place=outputs.manifest) from None
+    plan, digest = make_compile_plan(config), hash_file(Path(config.tasks))
+    now = {**render_config(replace(config, group=plan.group)), "input": digest, "prompts": _hash_prompts(config, plan)}
+    now = parse_json(render_json(now))
+    # A folder may be moved with what is in it; a dataset on the hub has no hash.
+    for name in ("input", *(("tasks",) if digest is None else ()), *_IDENTITY[2:], "prompts"):
+        if before.get(name) != now[name]:
+            line = f"holds tasks that were compiled with another {name}"
+            raise ConfigError(line, remedy="put it back, or choose another out", place=outputs.tasks)
     return result
 
 

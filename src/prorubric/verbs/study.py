@@ -14,7 +14,8 @@ At the end, tables, figures and a page are made of what there is.
 `domains` are several studies in one: each has a name, and parts that are added to those of the study.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,21 +24,20 @@ from tempfile import TemporaryDirectory
 from pydantic import Field
 
 from prorubric.audit.records import AuditResult
-from prorubric.errors import ConfigError
-from prorubric.files.json import parse_json
-from prorubric.files.read import count_rows
+from prorubric.errors import ConfigError, ProRubricError
 from prorubric.files.write import open_whole, write_json
 from prorubric.judge.panel import list_judges
 from prorubric.llm.make import make_model
 from prorubric.report.study_page import StudyReport, write_study_report
 from prorubric.report.study_results import DomainPlace, load_study_results
 from prorubric.rubric.base import Record
-from prorubric.runs.folder import CONFIG, SUMMARY, Setting, describe_run
+from prorubric.runs.folder import CONFIG, SUMMARY, Setting, check_folder, describe_run
 from prorubric.runs.run import OnProgress, Progress
+from prorubric.text.show import count
 from prorubric.train.plan import TaskFiles
-from prorubric.train.run_folder import read_state
-from prorubric.verbs.audit import audit_rewards
-from prorubric.verbs.compile import CompileConfig, compile_rubrics, name_outputs
+from prorubric.train.recipe import list_runs
+from prorubric.verbs.audit import audit_rewards, find_audit, make_audit_setting
+from prorubric.verbs.compile import CompileConfig, CompileResult, compile_rubrics, find_compiled
 from prorubric.verbs.evaluate import (
     EvaluationResult,
     check_evaluation,
@@ -46,16 +46,12 @@ from prorubric.verbs.evaluate import (
 from prorubric.verbs.study_file import (
     AXES,
     COPY,
-    DONE,
     Stage,
     Study,
     StudyConfig,
     StudyDomain,
     check_axes,
     choose_parts,
-    identify_compiled,
-    is_audited,
-    is_compiled,
     load_study,
     order_arms,
 )
@@ -69,8 +65,8 @@ class DomainResult(Record):
     """What was done for one domain."""
 
     name: str
-    compiled: dict[str, int] = Field(default_factory=dict)
-    """Tasks by the file that holds them."""
+    compiled: dict[str, CompileResult] = Field(default_factory=dict)
+    """By the file that holds the tasks."""
     arms: dict[str, TrainResult] = Field(default_factory=dict)
     audit: AuditResult | None = None
     evaluation: EvaluationResult | None = None
@@ -86,7 +82,7 @@ class StudyResult(Record):
     domains: tuple[DomainResult, ...]
     report: StudyReport | None = None
     unfinished: tuple[str, ...]
-    """Stages that stopped early or are not complete; the same command goes on."""
+    """Stages that failed, stopped early or are not complete, with the reason; the same command continues them."""
 
 
 def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> StudyResult:
@@ -102,12 +98,15 @@ def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> Stu
             _check_domain(domain, stages)
         except ConfigError as error:
             raise error.at(domain.name).at(config.study) from None
+    for other in place.glob(f"{COPY}.*"):  # of the same study in another format
+        other.unlink()
     with open_whole(place / f"{COPY}{config.study.suffix}") as stream:
         stream.write(config.study.read_bytes())
     write_json(place / CONFIG, describe_run(Setting("study", config, {}, {"study": config.study})))
     results, unfinished = [], list[str]()
+    work = [part for domain in chosen for part in _list_work(domain, stages)]
     for domain in chosen:
-        result, left = _run_domain(domain, stages, partial(_tell, on_progress, domain.name))
+        result, left = _run_domain(domain, stages, partial(_tell, on_progress, work, domain.name))
         results.append(result)
         unfinished += [f"{domain.name} {part}".strip() for part in left]
     found = StudyResult(
@@ -123,11 +122,10 @@ def run_study(config: StudyConfig, on_progress: OnProgress | None = None) -> Stu
 
 def _check_domain(domain: StudyDomain, stages: Sequence[Stage]) -> None:
     """Refuse before the first call what a later stage would refuse after hours of work."""
-    for out, options in domain.list_compiled():
-        if "compile" in stages:
-            domain.make_compile(out, options)
-        elif "train" in stages and not out.with_suffix(DONE).exists():
-            raise ConfigError(f"{out} has not been compiled", remedy="run the stage compile first")
+    for out, options in domain.list_compiled().items():
+        done = find_compiled(domain.make_compile(out, options))
+        if "train" in stages and "compile" not in stages and (done is None or done.lost):
+            raise ConfigError(f"{out} is not compiled to the end", remedy="run the stage compile first")
     with TemporaryDirectory() as place:
         # A run refuses what its plan could not count, and assumes nothing.
         planned = replace(domain, recipes=Path(place), assume=None)
@@ -136,6 +134,12 @@ def _check_domain(domain: StudyDomain, stages: Sequence[Stage]) -> None:
             raise ConfigError(reason, place=name)
     if "audit" in stages and domain.audit:
         audited = domain.make_audit()
+        if (name := audited.answers_from or "").startswith("planned:") and "train" not in stages:
+            line = f"audit.of: {name.removeprefix('planned:')} is not trained"
+            raise ConfigError(line, remedy="train it first, or name another")
+        if not name.startswith("planned:"):
+            setting = make_audit_setting(audited)
+            check_folder(audited.out, setting, describe_run(setting))
         for name in (*list_judges(audited.judge), *([audited.editor] if audited.editor != "rules" else [])):
             make_model(name)
     if "evaluate" in stages and domain.evaluate:
@@ -148,36 +152,38 @@ def _check_domain(domain: StudyDomain, stages: Sequence[Stage]) -> None:
 def _run_domain(
     domain: StudyDomain, stages: Sequence[Stage], tell: Callable[[str], OnProgress | None]
 ) -> tuple[DomainResult, list[str]]:
-    """Run the stages of one domain; gives what is not finished by name, too."""
-    compiled, trained, audit, evaluation, unfinished = {}, {}, None, None, list[str]()
-    for out, options in domain.list_compiled() if "compile" in stages else ():
-        compiled[out.name] = _compile(domain.make_compile(out, options), tell("compile"))
-    for name in order_arms(domain) if "train" in stages else ():
-        if name not in domain.asked and domain.is_trained(name):
-            continue  # another process may go on from it at the same time
-        if (after := domain.arms[name].get("after")) and not domain.arms[name].get("model"):
-            run, first = domain.find_first(after)
-            if read_state(first.path).state != "done":
-                unfinished.append(f"{name}: waits for {after}")
+    """Run the stages of one domain. What fails or is not finished is given with its reason; the rest goes on."""
+    compiled, trained, audit, evaluation = {}, {}, None, None
+    unfinished, late = list[str](), list[str]()
+    for out, options in domain.list_compiled().items() if "compile" in stages else ():
+        with _going_on(unfinished, out.name):
+            compiled[out.name] = _compile(domain.make_compile(out, options), tell(f"compile {out.name}"))
+            if lost := compiled[out.name].lost:
+                unfinished.append(f"{out.name}: {count(lost, 'task')} without a reply")
+    for name in order_arms(domain) if "train" in stages and not unfinished else ():
+        with _going_on(unfinished, name):
+            if name not in domain.asked and not domain.list_left(name, list_runs(domain.load_recipe(name))):
+                continue  # another process may go on from it at the same time
+            if obstacle := domain.find_obstacle(name):
+                unfinished.append(f"{name}: {obstacle}")
                 continue
-            if not first.find_checkpoints() and run.settings.kind != "best-of-n":
-                line = f"{after} is trained, and has no checkpoint for {name} to go on from"
-                raise ConfigError(line, remedy="put it back, or remove its folder to train it again", place=first.path)
-        trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
-        unfinished += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
+            trained[name] = train_policies(TrainConfig(domain.write_recipe(name)), tell(f"train {name}"))
+            unfinished += [f"{name}: {run.name}" for run in trained[name].runs if run.state != "done"]
+            late += [f"{name}: {run.name}: step {step} not judged" for run in trained[name].runs for step in run.late]
     if "audit" in stages and domain.audit and not unfinished:
-        audited = domain.make_audit()
-        name = audited.answers_from or ""
-        if name.startswith("planned:"):
-            line = f"{name.removeprefix('planned:')} has no checkpoint yet"
-            raise ConfigError(line, remedy="train it first, or name another in audit.of")
-        if is_audited(audited):
-            audit = AuditResult(**parse_json((audited.out / SUMMARY).read_bytes()))
-        else:
-            audit = audit_rewards(audited, tell("audit"))
+        with _going_on(late, "audit"):
+            audited = domain.make_audit()
+            audit = find_audit(audited)
+            if audit is None or audit.failed_calls:
+                audit = audit_rewards(audited, tell("audit"))
+            if failed := sum(audit.failed_calls.values()):
+                late.append(f"audit: {count(failed, 'call')} failed")
     if "evaluate" in stages and domain.evaluate and not unfinished:
-        evaluation = evaluate_policies(domain.make_suite(planned=False), tell("evaluate"))
-        unfinished += [f"evaluate: {stage.stage}" for stage in evaluation.unfinished]
+        with _going_on(late, "evaluate"):
+            evaluation = evaluate_policies(domain.make_suite(planned=False), tell("evaluate"))
+            late += [f"evaluate: {stage.stage}" for stage in evaluation.unfinished]
+            empty = evaluation.comparisons.empty if evaluation.comparisons else ()
+            late += [f"evaluate: {name}: nothing to compare, see {evaluation.folder}" for name in empty]
     found = DomainResult(
         name=domain.name,
         compiled=compiled,
@@ -186,7 +192,24 @@ def _run_domain(
         evaluation=evaluation,
         not_evaluated=tuple(domain.list_not_evaluated()) if evaluation else (),
     )
-    return found, unfinished
+    return found, unfinished + late
+
+
+@contextmanager
+def _going_on(unfinished: list[str], name: str) -> Iterator[None]:
+    """Note what failed, and go on: the other parts of a study do not depend on it, or wait for it."""
+    try:
+        yield
+    except ProRubricError as error:
+        unfinished.append(f"{name}: {str(error).removeprefix(f'{name}: ')}")
+
+
+def _compile(config: CompileConfig, on_progress: OnProgress | None) -> CompileResult:
+    """Compile a file, or what is missing of it; replies that are there are not paid for again."""
+    found = find_compiled(config)
+    if found is not None and not found.lost:
+        return found
+    return compile_rubrics(replace(config, overwrite=True), on_progress)
 
 
 def report_study(study: Study, domains: Sequence[StudyDomain], out: Path) -> StudyReport:
@@ -199,24 +222,22 @@ def report_study(study: Study, domains: Sequence[StudyDomain], out: Path) -> Stu
     return write_study_report(out, load_study_results(study.title, study.paper, places))
 
 
-def _compile(config: CompileConfig, on_progress: OnProgress | None) -> int:
-    """Compile a file, unless that is done; gives the number of tasks in the result."""
-    outputs = name_outputs(config)
-    if not is_compiled(config):
-        # Files that are there are those of a run that was killed before it was noted as done.
-        compile_rubrics(replace(config, overwrite=True), on_progress)
-        with open_whole(outputs.tasks.with_suffix(DONE)) as stream:
-            stream.write(identify_compiled(config).encode())
-    return count_rows(outputs.tasks) or 0
+def _list_work(domain: StudyDomain, stages: Sequence[Stage]) -> list[str]:
+    """What is done for one domain, in order, by the names that progress has."""
+    parts = [f"compile {out.name}" for out in domain.list_compiled()] if "compile" in stages else []
+    parts += [f"train {name}" for name in order_arms(domain)] if "train" in stages else []
+    parts += [name for name in ("audit", "evaluate") if name in stages and getattr(domain, name)]
+    return [f"{domain.name} {part}".strip() for part in parts]
 
 
-def _tell(on_progress: OnProgress | None, domain: str, stage: str) -> OnProgress | None:
-    """Progress of a stage, with its name."""
+def _tell(on_progress: OnProgress | None, work: Sequence[str], domain: str, stage: str) -> OnProgress | None:
+    """Progress of a stage, with its name and its place among all."""
     if on_progress is None:
         return None
-    place = f"{domain} {stage}".strip()
+    name = f"{domain} {stage}".strip()
+    place = f"stage {work.index(name) + 1} of {len(work)}, {name}"
 
     def tell(now: Progress) -> None:
-        on_progress(Progress(now.done, now.total, f"{place}: {now.note}"))
+        on_progress(Progress(now.done, now.total, f"{place}: {now.note}" if now.note else place))
 
     return tell

@@ -4,7 +4,7 @@ Everything that all domains share is added to each of them here, and what a reci
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,15 +15,13 @@ from prorubric.audit.config import AuditConfig
 from prorubric.errors import ConfigError
 from prorubric.evaluate.records import Policy
 from prorubric.files.settings import check_names, read_settings
-from prorubric.files.write import hash_file, open_whole
+from prorubric.files.write import open_whole
 from prorubric.report.study_results import PaperName
 from prorubric.rubric.base import config_record, split_commas
-from prorubric.runs.folder import SUMMARY, describe_run, read_setting
 from prorubric.text.show import shorten
 from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
 from prorubric.train.run_folder import RunFolder, read_state
-from prorubric.verbs.audit import make_audit_setting
-from prorubric.verbs.compile import CompileConfig, name_outputs
+from prorubric.verbs.compile import CompileConfig
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
     make_suite,
@@ -35,12 +33,11 @@ Stage = Literal["compile", "train", "audit", "evaluate", "report"]
 STAGES: tuple[Stage, ...] = ("compile", "train", "audit", "evaluate", "report")
 PARTS = ("compile", "train", "arms", "audit", "evaluate")
 COMPILED = "compiled.jsonl"
-DONE = ".done"
-"""The suffix of the file that is next to a compiled one when that is complete."""
 COPY = "study"
 """The study file in the folder of the study, with its own suffix."""
 AXES = {"coverage": "healthbench", "appropriateness": "healthbench-consensus"}
 _LONGEST_NAME = 100
+_OF_THE_REPORT = ("tables", "figures")
 _OWN_FIELDS = ("after", "compile")
 """What an arm has besides the fields of a recipe."""
 
@@ -115,16 +112,20 @@ class StudyDomain:
     asked: tuple[str, ...]
     """Those that it names; the others come before one of these, and are left alone once they are trained."""
 
-    def list_compiled(self) -> Iterator[tuple[Path, Part]]:
+    def name_compiled(self, arm: str = "") -> tuple[Path, Part] | None:
+        """The file of compiled tasks that an arm, or else the domain, uses, and how it is made; None without one."""
+        own = self.arms[arm].get("compile") if arm else None
+        if own is not None:
+            return self.folder / f"compiled-{arm}.jsonl", {**self.compile, **own}
+        return (self.folder / COMPILED, self.compile) if self.compile else None
+
+    def list_compiled(self) -> dict[Path, Part]:
         """The files that have to be compiled, and how: one for all arms, and one for each arm that has its own."""
-        if self.compile:
-            yield self.folder / COMPILED, self.compile
-        for name in self.chosen:
-            if "compile" in (arm := self.arms[name]):
-                yield self.folder / f"compiled-{name}.jsonl", {**self.compile, **arm["compile"]}
+        return dict(filter(None, map(self.name_compiled, ("", *self.chosen))))
 
     def make_compile(self, out: Path, options: Part) -> CompileConfig:
         """The options of one compilation."""
+        _refuse_out(options, "compile")
         check_names(options, [option.name for option in fields(CompileConfig)], "compile")
         tasks = options.get("tasks") or self.train.get("tasks")
         if tasks is None:
@@ -135,10 +136,11 @@ class StudyDomain:
         """The recipe of an arm, as the verb `train` reads it; a plan may give other `tasks`."""
         arm = self.arms[name]
         found = {**self.train, **{key: value for key, value in arm.items() if key not in _OWN_FIELDS}}
+        _refuse_out(found, name)
         if "sweep" in found:
             raise ConfigError(f"the arm {name} has a sweep", remedy="make each of its values an arm", place=self.name)
-        if "compile" in arm or self.compile:
-            found["tasks"] = str(self.folder / (f"compiled-{name}.jsonl" if "compile" in arm else COMPILED))
+        if compiled := self.name_compiled(name):
+            found["tasks"] = str(compiled[0])
         if not (tasks or found.get("tasks")):
             raise ConfigError("there are no tasks", remedy="name the file in train.tasks", place=name)
         found["tasks"] = str(tasks or found["tasks"])
@@ -146,7 +148,9 @@ class StudyDomain:
         if not arm.get("model") and (after := arm.get("after")) is not None:
             if after not in self.arms or after == name:
                 known = ", ".join(other for other in self.arms if other != name)
-                raise ConfigError(f"the arm {name} comes after {after!r}", remedy=f"the other arms are {known}")
+                fault = "itself" if after == name else f"{after!r}, which is not an arm"
+                remedy = f"name one of {known}" if known else "leave it out"
+                raise ConfigError(f"the arm {name} comes after {fault}", remedy=remedy)
             checkpoints = self.find_first(after)[1].find_checkpoints()
             before = self.arms[after].get("model") or self.train.get("model")
             found["model"] = str(checkpoints[-1].path) if checkpoints else before
@@ -178,12 +182,14 @@ class StudyDomain:
         policies = []
         for name in self.arms:
             runs = list_runs(self.load_recipe(name))
-            if name not in self.chosen and self.list_left(name, runs):
+            left = self.list_left(name, runs)
+            if name not in self.chosen and left:
                 continue
             if runs[0].settings.kind == "best-of-n":
                 continue  # it only chooses answers, which another arm is trained on
             for run in runs:
-                found = RunFolder(self.folder / "train" / name / run.name).find_checkpoints()
+                folder = RunFolder(self.folder / "train" / name / run.name)
+                found = [] if run.name in left else folder.find_checkpoints()
                 policy = f"{name} {run.seed}"
                 policies.append(Policy(policy, str(found[-1].path) if found else f"planned:{policy}", name, run.seed))
         return policies
@@ -193,15 +199,26 @@ class StudyDomain:
         folder = self.folder / "train" / name
         return [run.name for run in runs if read_state(folder / run.name).state != "done"]
 
-    def is_trained(self, name: str) -> bool:
-        """True if every run of an arm is done; `ConfigError` if one was made with another setting."""
-        runs = list_runs(self.load_recipe(name))
+    def find_obstacle(self, name: str) -> str:
+        """Why an arm cannot go on from the one that it comes after; empty if it can."""
+        after = self.arms[name].get("after")
+        if after is None or self.arms[name].get("model"):
+            return ""
+        run, first = self.find_first(after)
+        if read_state(first.path).state != "done":
+            return f"waits for {after}"
+        if first.find_checkpoints() or run.settings.kind == "best-of-n":
+            return ""
+        return f"{first.path} has no checkpoint; put it back, or remove that folder to train {after} again"
+
+    def check_runs(self, name: str, runs: Iterable[TrainRun]) -> None:
+        """Raise `ConfigError` if a run of an arm was made with another setting."""
         for run in runs:
             check_run(run, self.folder / "train" / name / run.name)
-        return not self.list_left(name, runs)
 
     def make_audit(self, tasks: Path | None = None) -> AuditConfig:
         """The audit; a plan may give other `tasks`, and a policy that does not exist yet is planned."""
+        _refuse_out(self.audit, "audit")
         check_names(self.audit, ["of", *(option.name for option in fields(AuditConfig))], "audit")
         options = {key: value for key, value in self.audit.items() if key != "of"}
         own = options.get("tasks") or (self.folder / COMPILED if self.compile else self.train.get("tasks"))
@@ -225,9 +242,10 @@ class StudyDomain:
 
     def make_suite(self, *, planned: bool) -> EvaluateConfig:
         """The evaluation of all arms; without `planned`, arms that have not been trained are an error."""
+        _refuse_out(self.evaluate, "evaluate")
         policies = self.list_policies()
         if missing := [policy.name for policy in policies if policy.spec.startswith("planned:")] if not planned else []:
-            raise ConfigError(f"{missing[0]} has no checkpoint yet", remedy="train it first, or leave the arm out")
+            raise ConfigError(f"{missing[0]} is not trained", remedy="train it first, or leave the arm out")
         given = [*read_policies(self.evaluate.get("policy", ())), *policies]
         found, absent = {**self.evaluate, "policy": given, "out": self.folder / "evaluate"}, self.list_not_evaluated()
         if found.get("baseline") in absent:
@@ -248,9 +266,12 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[StudyD
     try:
         check_names(found, [option.name for option in fields(Study)], "a study")
         study = Study(**found)
+        _check_arms(study.arms, "")
         for name, own in study.domains.items():
             check_names(own, (*PARTS, "assume"), f"the domain {name}")
+            _check_mappings(own, own, f"the domain {name}")
             check_names(own.get("assume", {}), [option.name for option in fields(Assumed)], "assume")
+            _check_arms(own.get("arms", {}), f" of the domain {name}")
     except ConfigError as error:
         raise error.at(path) from None
     out = out or study.out or Path("runs") / path.stem
@@ -269,6 +290,28 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[StudyD
     if not any(domain.compile or domain.arms or domain.audit or domain.evaluate for domain in domains):
         raise ConfigError("the study has no part", remedy="give compile, arms, audit or evaluate", place=path)
     return replace(study, out=out), tuple(domains)
+
+
+def _refuse_out(part: Part, name: str) -> None:
+    if "out" in part:
+        raise ConfigError("out is given", remedy="leave it out: the study decides where its parts are", place=name)
+
+
+def _check_arms(arms: Part, where: str) -> None:
+    """Refuse arms that are written in another form."""
+    _check_mappings(arms, arms, f"the arms{where}")
+    for name, arm in arms.items():
+        _check_mappings(arm, ("compile", "sft"), f"the arm {name}{where}")
+        if not isinstance(after := arm.get("after", ""), str):
+            raise ConfigError(f"after of the arm {name}{where} is {after!r}", remedy="give the name of one arm")
+
+
+def _check_mappings(found: Part, names: Iterable[str], what: str) -> None:
+    """Refuse a part that has no fields, such as one that is empty."""
+    for name in names:
+        if not isinstance(value := found.get(name, {}), dict):
+            line = f"{what}: {name} is {'empty' if value is None else shorten(repr(value))}"
+            raise ConfigError(line, remedy="give its fields, or leave it out")
 
 
 def check_axes(study: Study, domains: Sequence[StudyDomain], path: Path) -> None:
@@ -295,12 +338,10 @@ def _check_given_names(domains: Sequence[StudyDomain]) -> None:
             raise ConfigError(f"the name {name!r} has a slash", remedy="leave it out: it is the name of a folder")
         if name in STAGES:
             raise ConfigError(f"{name!r} is the name of a stage", remedy="choose another: --only takes both")
+        if name in named and name in _OF_THE_REPORT:
+            raise ConfigError(f"{name!r} is a folder of the report", remedy="choose another name for the domain")
         if name in named and name in arms:
             raise ConfigError(f"{name!r} is a domain and an arm", remedy="rename one: --only takes both")
-    for domain in domains:
-        for name, arm in domain.arms.items():
-            if not isinstance(after := arm.get("after", ""), str):
-                raise ConfigError(f"after is {after!r}", remedy="give the name of one arm", place=name)
 
 
 def choose_parts(only: Sequence[str], domains: Sequence[StudyDomain]) -> tuple[tuple[Stage, ...], list[StudyDomain]]:
@@ -332,7 +373,7 @@ def choose_parts(only: Sequence[str], domains: Sequence[StudyDomain]) -> tuple[t
 
 def _has_part(domain: StudyDomain, stage: str) -> bool:
     if stage == "compile":
-        return any(domain.list_compiled())
+        return bool(domain.list_compiled())
     return bool(domain.arms if stage == "train" else getattr(domain, stage))
 
 
@@ -346,26 +387,3 @@ def order_arms(domain: StudyDomain) -> list[str]:
             raise ConfigError(f"the arms {', '.join(waiting)} come after each other", remedy="let one of them begin")
         ordered += ready
     return ordered
-
-
-def is_compiled(config: CompileConfig) -> bool:
-    """True if the file is there as a whole; `ConfigError` if it was made in another way."""
-    tasks = name_outputs(config).tasks
-    done = tasks.with_suffix(DONE)
-    if done.exists() and done.read_text() != identify_compiled(config):
-        line = "holds tasks that were compiled from another file or with other options"
-        raise ConfigError(line, remedy="put these back, or choose another out", place=tasks)
-    return done.exists()
-
-
-def identify_compiled(config: CompileConfig) -> str:
-    """What a compiled file was made of, and how."""
-    return f"{name_outputs(config).identity} {hash_file(Path(config.tasks))}"
-
-
-def is_audited(config: AuditConfig) -> bool:
-    """True if the folder has the result of the same audit."""
-    if not (config.out / SUMMARY).is_file():
-        return False
-    before, now = read_setting(config.out), describe_run(make_audit_setting(config))
-    return all(before.get(key) == now[key] for key in ("config", "identity", "inputs"))

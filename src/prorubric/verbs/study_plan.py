@@ -6,7 +6,7 @@ size. What cannot be planned is listed with the reason.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +16,9 @@ from pydantic import Field
 
 from prorubric.audit.config import AuditConfig
 from prorubric.audit.estimate import AuditEstimate
+from prorubric.compile.compiler import RULES
+from prorubric.compile.work import Group
+from prorubric.datasets.load import TaskOptions
 from prorubric.errors import ConfigError, ProRubricError
 from prorubric.evaluate.benchmarks.base import Benchmark
 from prorubric.evaluate.benchmarks.registry import find_benchmark, find_missing, require_files
@@ -28,24 +31,20 @@ from prorubric.rubric.save import save_responses, save_tasks
 from prorubric.runs.estimate import Estimate
 from prorubric.train.plan import Money, Plan, TaskFiles, plan_training
 from prorubric.train.recipe import Recipe, list_runs
-from prorubric.verbs.audit import estimate_audit
-from prorubric.verbs.compile import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile
+from prorubric.verbs.audit import estimate_audit, find_audit
+from prorubric.verbs.compile import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, find_compiled
 from prorubric.verbs.evaluate import (
     EvaluateConfig,
     EvaluationEstimate,
     estimate_evaluation,
 )
 from prorubric.verbs.study_file import (
-    COMPILED,
-    DONE,
     Assumed,
     Stage,
     StudyConfig,
     StudyDomain,
     check_axes,
     choose_parts,
-    is_audited,
-    is_compiled,
     load_study,
     order_arms,
 )
@@ -140,23 +139,22 @@ def plan_domain(domain: StudyDomain, stages: Sequence[Stage], files: TaskFiles) 
     if "train" in stages and "tasks" not in missing:
         for name in order_arms(domain):
             with _noting(missing, name):
-                compiled_own = domain.folder / f"compiled-{name}.jsonl"
-                is_compiled = "compile" not in domain.arms[name] or compiled_own.with_suffix(DONE).exists()
-                recipes[name] = domain.load_recipe(
-                    name, stand_in if is_compiled else stand_in or domain.folder / COMPILED
-                )
+                has_own = "compile" in domain.arms[name]
+                tasks = _stand_in_tasks(domain, assume, name) if has_own else stand_in
+                recipes[name] = domain.load_recipe(name, tasks)
         files.expect(recipes.values())
         if unread := [name for name in domain.chosen if name not in recipes]:
             rest = [part for part in ("audit", "evaluate") if part in stages and getattr(domain, part)]
             missing |= dict.fromkeys(rest, f"the arm {unread[0]} is not planned")
     for name, recipe in recipes.items():
         with _noting(missing, name):
+            domain.check_runs(name, list_runs(recipe))
             if left := domain.list_left(name, list_runs(recipe)):
                 arms[name] = plan_training(recipe, only=left, files=files)
     if "audit" in stages and domain.audit and missing.keys().isdisjoint(("tasks", "audit")):
         with _noting(missing, "audit"):
-            own = "tasks" in domain.audit
-            audit = _estimate_audit(domain.make_audit(None if own else stand_in), None if own else assume)
+            is_own = "tasks" in domain.audit
+            audit = _estimate_audit(domain.make_audit(None if is_own else stand_in), None if is_own else assume)
     if "evaluate" in stages and domain.evaluate and "evaluate" not in missing:
         with _noting(missing, "evaluate"):
             evaluation = _plan_evaluation(domain.make_suite(planned=True), missing, published)
@@ -205,18 +203,21 @@ def _add_known(values: Sequence[float | None]) -> float | None:
 
 def _find_assumed(domain: StudyDomain) -> Assumed | None:
     """The sizes that a domain is planned with; None if its tasks are here."""
-    tasks = domain.compile.get("tasks") or domain.train.get("tasks")
-    return domain.assume if tasks is not None and not Path(str(tasks)).exists() else None
+    tasks, assume = domain.compile.get("tasks") or domain.train.get("tasks"), domain.assume
+    if assume is None or tasks is None or Path(str(tasks)).exists():
+        return None
+    return replace(assume, tasks=min(assume.tasks, domain.compile.get("limit") or assume.tasks))
 
 
 def _plan_compile(domain: StudyDomain, assume: Assumed | None, missing: dict[str, str]) -> dict[str, CompileEstimate]:
     """By file, what compiling it will take; nothing if that is done."""
     found: dict[str, CompileEstimate] = {}
-    for out, options in domain.list_compiled():
+    for out, options in domain.list_compiled().items():
         with _noting(missing, out.name):
             if assume is None:
                 config = domain.make_compile(out, options)
-                if not is_compiled(config):
+                done = find_compiled(config)
+                if done is None or done.lost:
                     found[out.name] = estimate_compile(config)
                 continue
             one = domain.recipes / "one.jsonl"  # one task is like the others
@@ -228,19 +229,26 @@ def _plan_compile(domain: StudyDomain, assume: Assumed | None, missing: dict[str
     return found
 
 
-def _stand_in_tasks(domain: StudyDomain, assume: Assumed | None) -> Path | None:
-    """Tasks to plan with in place of those that are not here or not compiled; None if the real ones are."""
+def _stand_in_tasks(domain: StudyDomain, assume: Assumed | None, arm: str = "") -> Path | None:
+    """Tasks to plan a domain or an arm with while its own are not here or not compiled; None if they are."""
     if assume is not None:
         sizes = f"{assume.tasks}-{assume.criteria}-{assume.characters}"
         path = domain.recipes.with_name(f"assumed-{sizes}.jsonl")  # for all domains of this size
         if not path.exists():
             save_tasks(path, _assume_tasks(assume))
         return path
-    if not domain.compile or (domain.folder / COMPILED).with_suffix(DONE).exists():
+    compiled = domain.name_compiled(arm)
+    if compiled is None:
+        return None
+    config, path = domain.make_compile(*compiled), domain.recipes / compiled[0].name
+    if (done := find_compiled(config)) and not done.lost:
         return None
     # What a judge is asked does not depend on what the dimensions say.
-    path, tasks = domain.recipes / COMPILED, domain.compile.get("tasks") or domain.train.get("tasks")
-    compile_rubrics(CompileConfig(str(tasks), out=path, generator="rules"))
+    rows = {option.name: getattr(config, option.name) for option in fields(TaskOptions)}
+    group: Group = "missing" if config.group in ("missing", "none") else "all"
+    compile_rubrics(
+        CompileConfig(config.tasks, out=path, generator=RULES, group=group, limit=config.limit, overwrite=True, **rows)
+    )
     return path
 
 
@@ -275,8 +283,11 @@ def _list_families(benchmark: Benchmark) -> set[str]:
 
 def _estimate_audit(config: AuditConfig, assume: Assumed | None) -> AuditEstimate | None:
     """What an audit will take, None if it is done. Of assumed tasks, each takes what the second adds to the first."""
-    if assume is None or is_audited(config):
-        return None if is_audited(config) else estimate_audit(config)
+    done = find_audit(config)
+    if done is not None and not done.failed_calls:
+        return None
+    if assume is None:
+        return estimate_audit(config)
     size = min(config.limit or assume.tasks, assume.tasks)
     first, second = (estimate_audit(replace(config, limit=limit)) for limit in (1, 2))
     found: dict[str, Any] = {}
