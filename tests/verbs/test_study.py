@@ -5,13 +5,14 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prorubric.cli.app import run as run_program
-from prorubric.errors import ConfigError, ProRubricError
+from prorubric.errors import ConfigError, MissingExtraError, ProRubricError
 from prorubric.evaluate.benchmarks import healthbench
 from prorubric.files.lock import lock_path
 from prorubric.lab.mini import write_mini
@@ -367,6 +368,15 @@ def test_a_mistake_in_a_later_stage_is_found_before_the_first_one_begins(
         run_study(StudyConfig(write_study(folder, **changes)))
     assert str(refused.value).removeprefix(f"{folder}/").startswith(said)
     assert not (folder / "runs/mine/compiled.jsonl").exists()
+
+
+@pytest.mark.skipif(find_spec("trl") is not None, reason="TRL is installed")
+def test_a_trainer_that_is_not_installed_is_missed_before_the_first_stage(folder: Path) -> None:
+    path = write_study(folder, arms={"Sum": {"method": "rubric-rl"}}, evaluate={})
+    with pytest.raises(MissingExtraError, match=r"Training with TRL needs the extra \[trl\]"):
+        run_study(StudyConfig(path))
+    assert not (folder / "runs/mine/compiled.jsonl").exists()
+    assert run_study(StudyConfig(path, only=("compile",))).unfinished == ()
 
 
 def test_an_arm_that_cannot_be_read_is_said_once_and_keeps_its_followers_from_the_plan(folder: Path) -> None:

@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pydantic import Field
 
 from prorubric.audit.records import AuditResult
-from prorubric.errors import ConfigError, ProRubricError
+from prorubric.errors import ConfigError, MissingExtraError, ProRubricError
 from prorubric.files.write import open_whole, write_json
 from prorubric.judge.panel import list_judges
 from prorubric.llm.make import make_model
@@ -129,9 +130,10 @@ def _check_domain(domain: StudyDomain, stages: Sequence[Stage]) -> None:
     with TemporaryDirectory() as place:
         # A run refuses what its plan could not count, and assumes nothing.
         planned = replace(domain, recipes=Path(place), assume=None)
-        spending = [stage for stage in stages if stage in ("compile", "train")]
-        for name, reason in plan_domain(planned, spending, TaskFiles()).missing.items():
+        plan = plan_domain(planned, [stage for stage in stages if stage in ("compile", "train")], TaskFiles())
+        for name, reason in plan.missing.items():
             raise ConfigError(reason, place=name)
+        recipes = [planned.load_recipe(name) for name in plan.arms]
     if "audit" in stages and domain.audit:
         audited = domain.make_audit()
         if (name := audited.answers_from or "").startswith("planned:") and "train" not in stages:
@@ -147,6 +149,8 @@ def _check_domain(domain: StudyDomain, stages: Sequence[Stage]) -> None:
         # Checkpoints are slow to load, and most do not exist yet.
         stand_ins = (replace(one, spec=f"planned:{one.name}") if one.name in own else one for one in suite.policy)
         check_evaluation(replace(suite, policy=tuple(stand_ins)))
+    if find_spec("trl") is None and any(recipe.trainer == "trl" and recipe.python is None for recipe in recipes):
+        raise MissingExtraError.of("Training with TRL", "trl")
 
 
 def _run_domain(
