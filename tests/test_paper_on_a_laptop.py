@@ -1,44 +1,115 @@
-"""The page about the mini shows figures of the committed tables and no others."""
+"""Every cell in the tables of the page about the mini is that of its row and column in a committed csv."""
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
-_TABLE = re.compile(r"\(paper-mini/([\w/-]+)\.csv\).*?\n\n((?:\|[^\n]*\n)+)", re.DOTALL)
+_LINK = re.compile(r"\(paper-mini/([\w/-]+)\.csv\)")
 _FIGURE = re.compile(r"[+−]?\d[\d,]*(?:\.\d+)?")
 
-
-def list_rows() -> Iterator[tuple[str, str, list[str]]]:
-    """Every row of a table: the file that it is from, its name, and its figures."""
-    for file, table in _TABLE.findall((DOCS / "paper-on-a-laptop.md").read_text(encoding="utf-8")):
-        for line in table.splitlines()[2:]:
-            name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
-            yield file, name, [figure for cell in cells for figure in _FIGURE.findall(cell)]
+Rows = list[dict[str, str]]
+Place = tuple[dict[str, str], list[str]]
+"""What else the row in the csv has, and the columns with the figures of a cell, in their order."""
 
 
-@pytest.mark.parametrize(("file", "name", "figures"), [*list_rows()])
-def test_every_figure_of_a_row_is_in_the_rows_of_that_name(file: str, name: str, figures: list[str]) -> None:
+@dataclass(frozen=True)
+class Layout:
+    """Where a csv has the cells of a table."""
+
+    keys: tuple[str, ...] = ("method",)
+    """The columns of both that name a row."""
+    where: dict[str, str] = field(default_factory=dict)
+    """What the rows that are shown have in other columns of the csv."""
+    find: Callable[[str], Place] = lambda head: ({}, [head])
+    """From the head of a column to its place; by default, the csv has a column of that name."""
+
+
+def find_reward(head: str) -> Place:
+    reward = head.removeprefix("paper ")
+    return {"reward": reward}, ["change", "low", "high"] if reward == head else ["paper"]
+
+
+LAYOUTS = {
+    "ablations-full": Layout(),
+    "second/ablations-full": Layout(),
+    "dynamics": Layout(
+        where={"domain": "medicine"}, find=lambda head: ({"step": head.removeprefix("step ")}, ["appropriateness"])
+    ),
+    "incentive": Layout(keys=("edit",), where={"domain": "medicine"}, find=find_reward),
+    "pairs": Layout(keys=("second",), where={"domain": "medicine", "judge": "lab:triage-v1/strict", "first": "Base"}),
+    "probe": Layout(where={"domain": "medicine", "seed": "42"}),
+    "runs": Layout(),
+}
+"""By the name of the csv, which the paragraph before a table links. A new csv needs a line here."""
+
+
+def read_tables() -> list[tuple[str, Rows]]:
+    """The tables of the page: the name of the csv, and the cells of every row by head."""
+    found, paragraphs = [], (DOCS / "paper-on-a-laptop.md").read_text(encoding="utf-8").split("\n\n")
+    for before, table in pairwise(paragraphs):
+        if table.startswith("|"):
+            heads, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+            found.append((_LINK.findall(before)[-1], [dict(zip(heads, row, strict=True)) for row in rows]))
+    return found
+
+
+def read_csv(file: str) -> Rows:
     with (DOCS / "paper-mini" / f"{file}.csv").open(encoding="utf-8") as stream:
-        known = [cell for row in csv.DictReader(stream) if name in row.values() for cell in row.values()]
-    values = [float(cell) for cell in known if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)]
-    for figure in figures:
-        digits = len(figure.partition(".")[2])
-        shown = figure.lstrip("+").replace(",", "").replace("−", "-")
-        assert float(shown) in [round(value, digits) for value in values], (name, figure)
+        return [*csv.DictReader(stream)]
 
 
-def test_the_page_has_tables() -> None:
-    assert len({file for file, _, _ in list_rows()}) == 7
+def list_wrong(file: str, table: Rows) -> list[str]:
+    """The cells of a table that are not those of its csv."""
+    layout, known, wrong = LAYOUTS[file], read_csv(file), []
+    for cells in table:
+        keys = {key: cells[key] for key in layout.keys}
+        for head in cells.keys() - keys.keys():
+            more, columns = layout.find(head)
+            wanted = keys | layout.where | more
+            found = [[row[column] for column in columns] for row in known if wanted.items() <= row.items()]
+            if len(found) != 1 or not shows(cells[head], found[0]):
+                wrong.append(f"{' '.join(keys.values())}, {head}: {cells[head]} for {found}")
+    return wrong
 
 
-def read_run(file: str) -> list[dict[str, str]]:
+def shows(cell: str, values: list[str]) -> bool:
+    """True if a cell has exactly these values, each rounded to the digits that are shown, or a dash for none."""
+    if cell == "–":
+        return not any(values)
+    figures = _FIGURE.findall(cell)
+    return len(figures) == len(values) and all(
+        value and float(figure.replace(",", "").replace("−", "-")) == round(float(value), len(figure.partition(".")[2]))
+        for figure, value in zip(figures, values, strict=True)
+    )
+
+
+each_table = pytest.mark.parametrize(("file", "table"), [pytest.param(*table, id=table[0]) for table in read_tables()])
+
+
+@each_table
+def test_every_cell_of_a_table_is_that_of_its_csv(file: str, table: Rows) -> None:
+    assert list_wrong(file, table) == []
+
+
+@each_table
+def test_two_columns_that_are_swapped_are_noticed(file: str, table: Rows) -> None:
+    for one, other in combinations([head for head in table[0] if head not in LAYOUTS[file].keys], 2):
+        assert list_wrong(file, [{**row, one: row[other], other: row[one]} for row in table]), (one, other)
+
+
+def test_every_layout_is_that_of_a_table() -> None:
+    assert {file for file, _ in read_tables()} == {*LAYOUTS}
+
+
+def read_run(file: str) -> Rows:
     """The rows of a table that a run has figures for."""
-    with (DOCS / "paper-mini" / f"{file}.csv").open(encoding="utf-8") as stream:
-        return [row for row in csv.DictReader(stream) if row.get("state") != "not run"]
+    return [row for row in read_csv(file) if row.get("state") != "not run"]
 
 
 @pytest.mark.parametrize(

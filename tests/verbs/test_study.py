@@ -726,10 +726,10 @@ def test_the_studies_of_the_paper_compile_and_evaluate_each_domain_as_the_paper_
     calls = {own.name: {file: part.calls for file, part in own.compile.items()} for own in plan.domains}
     # A call for the dimensions of each task, one for K=1 and one for labels in medicine, one to restate in science.
     assert calls == {
-        "medical": {"compiled.jsonl": 3 * 12519, "compiled-ProRubric (other generator).jsonl": 12519},
-        "writing": {"compiled.jsonl": 12000},
-        "dialogue": {"compiled.jsonl": 9000},
-        "science": {"compiled.jsonl": 2 * 18333},
+        "medical": {"compiled.jsonl": 3 * 12819, "compiled-ProRubric (other generator).jsonl": 12819},
+        "writing": {"compiled.jsonl": 12300},
+        "dialogue": {"compiled.jsonl": 9300},
+        "science": {"compiled.jsonl": 2 * 18633},
     }
     _, domains = load_study(path)
     benchmarks = {own.name: {*own.evaluate["benchmarks"]} for own in domains}
@@ -759,16 +759,16 @@ def test_the_evaluations_of_the_paper_are_counted_without_the_files_of_the_bench
     assert [domain.missing for domain in plan.domains] == [{}] * 4
     _, domains = load_study(ROOT / f"studies/{name}.yaml")
     arms = {domain.name: 3 * len(domain.arms) + 1 for domain in domains}  # three seeds each, and the untrained policy
-    # Every policy answers once, or four times for GPQA. Each of two judges sees every criterion of HealthBench, which
+    # Every policy answers once, or four times for GPQA. Each of three judges sees every criterion of HealthBench, which
     # has those of the consensus, and of WritingBench, all criteria of ResearchQA at once, four criteria of the probe,
     # and nine pairs of policies (three comparisons of three seeds) in two orders. Short answers are asked of the seven
     # policies that are compared.
-    probe, pairs, short = 2 * 4 * 200, 2 * 2 * 9 * 200, 7 * 200
+    probe, pairs, short = 3 * 4 * 200, 3 * 2 * 9 * 200, 7 * 200
     assert {domain.name: domain.evaluate.calls for domain in plan.domains if domain.evaluate} == {
-        "medical": arms["medical"] * (5000 + 1273 + 2 * 57_250 + probe) + 2 * 29_511 + 2 * pairs + short,
-        "writing": arms["writing"] * (1000 + 96 + 2 * (5000 + 96) + probe) + pairs,
-        "dialogue": arms["dialogue"] * (750 + 2 * 2 * 750 + probe) + pairs,
-        "science": arms["science"] * (4 * 198 + 703 + 2 * 703 + probe) + 2 * pairs + short,
+        "medical": arms["medical"] * (5000 + 1273 + 3 * 57_250 + probe) + 3 * 29_511 + 2 * pairs + short,
+        "writing": arms["writing"] * (1000 + 96 + 3 * (5000 + 96) + probe) + pairs,
+        "dialogue": arms["dialogue"] * (750 + 3 * 2 * 750 + probe) + pairs,
+        "science": arms["science"] * (4 * 198 + 703 + 3 * 703 + probe) + 2 * pairs + short,
     }
 
 
