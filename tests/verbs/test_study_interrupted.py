@@ -60,9 +60,9 @@ def count_kept(folder: Path) -> dict[str, int]:
 
 
 def read_results(folder: Path) -> dict[str, bytes]:
-    """Every file without the journals, the place of the study, and the manifests, which count what was in a journal."""
+    """Every file but journals, the place of the study, and records of a run, which count what was in a journal."""
     names = {path.relative_to(folder / OUT): path for path in (folder / OUT).rglob("*") if path.is_file()}
-    varying = (".sqlite", "config.json", ".manifest.json")
+    varying = (".sqlite", "config.json", ".manifest.json", "summary.json")
     return {str(name): path.read_bytes() for name, path in names.items() if not name.name.endswith(varying)}
 
 
@@ -79,8 +79,7 @@ def whole(tmp_path: Path, server: MisbehavingServer) -> dict[str, bytes]:
     assert server.calls == 2 * TASKS
     server.exchanges.clear()
     found = read_results(folder)
-    names = [f"{domain}/compiled.{suffix}" for domain in ("first", "second") for suffix in ("done", "jsonl")]
-    assert {*found} == {*names, "report.html", "study.yaml", "summary.json"}
+    assert {*found} == {"first/compiled.jsonl", "second/compiled.jsonl", "report.html", "study.yaml"}
     return found
 
 
@@ -91,7 +90,7 @@ def test_a_study_killed_in_each_domain_ends_as_one_that_is_not(
     assert count_kept(folder) == {"first": 15}
     kill_after(folder, server, replies=TASKS)
     assert count_kept(folder) == {"first": TASKS, "second": 15}
-    assert sorted(path.name for path in (folder / OUT).rglob("*.done")) == ["compiled.done"]
+    assert [path.parent.name for path in (folder / OUT).rglob("compiled.jsonl")] == ["first"]
     run_to_the_end(folder)
     assert read_results(folder) == whole
     assert [exchange.behaviour for exchange in server.exchanges].count("groups") == 2 * TASKS
@@ -102,31 +101,23 @@ def test_a_study_killed_in_each_domain_ends_as_one_that_is_not(
 DYING = """
 import os, signal, sys
 from prorubric.cli.app import main
-from prorubric.verbs import compile, study
+from prorubric.verbs import compile
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-compile_rubrics = study.compile_rubrics
-{change}
+compile.write_json = die
 sys.argv = ["prorubric", "study", "study.yaml", "--only", "compile"]
 main()
 """
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param("compile.write_json = die", id="before the manifest"),
-        pytest.param("study.compile_rubrics = lambda *given: die(compile_rubrics(*given))", id="before the note"),
-    ],
-)
-def test_a_study_killed_before_a_compiled_file_is_noted_as_done_makes_it_again_without_a_call(
-    folder: Path, server: MisbehavingServer, whole: dict[str, bytes], change: str
+def test_a_study_killed_before_the_manifest_of_a_compiled_file_makes_it_again_without_a_call(
+    folder: Path, server: MisbehavingServer, whole: dict[str, bytes]
 ) -> None:
-    assert run_python("-c", DYING.format(change=change), cwd=folder).returncode == -signal.SIGKILL
+    assert run_python("-c", DYING, cwd=folder).returncode == -signal.SIGKILL
     assert (folder / OUT / "first/compiled.jsonl").exists()
-    assert not (folder / OUT / "first/compiled.done").exists()
+    assert not (folder / OUT / "first/compiled.manifest.json").exists()
     assert server.calls == TASKS
     run_to_the_end(folder)
     assert server.calls == 2 * TASKS
