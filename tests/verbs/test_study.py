@@ -150,9 +150,10 @@ def test_an_audit_of_assumed_tasks_is_counted_from_two_of_them(folder: Path) -> 
 
 
 def test_the_arms_of_a_study_are_recipes_that_the_verb_train_reads(folder: Path) -> None:
-    _, [domain] = load_study(write_study(folder))
-    (folder / "runs/mine").mkdir(parents=True)
-    path = domain.write_recipe("Sum", folder / "tasks.jsonl")
+    study = write_study(folder)
+    run_study(StudyConfig(study, only=("compile",)))
+    _, [domain] = load_study(study)
+    path = domain.write_recipe("Sum")
     assert path == Path("runs/mine/recipes/Sum.yaml")
     assert plan_training(path).runs[0].name == "rubric-rl-seed-1"
     found = json.loads(domain.write_recipe("ProRubric").read_text())
@@ -604,6 +605,26 @@ def test_an_arm_may_have_the_only_compilation(folder: Path) -> None:
     assert run_study(StudyConfig(path, only=("compile",))).domains[0].compiled["compiled-Own.jsonl"].kept == 11
 
 
+def test_an_arm_of_one_domain_is_evaluated_in_another(folder: Path) -> None:
+    train = {"tasks": "tasks.jsonl", "model": "tiny", "judge": "lexical", "held_out": 2}
+    domains = {
+        "a": {"arms": {"Sum": {"method": "rubric-rl", "seeds": [1, 2]}}},
+        "b": {"arms": {"Sum": {"domain": "a"}}},
+    }
+    given = {"compile": {}, "train": train, "arms": {}}
+    path = write_study(folder, domains=domains, **given)
+    _, [_, domain] = load_study(path)
+    assert [(policy.name, policy.group) for policy in domain.list_policies()] == [("Sum 1", "Sum"), ("Sum 2", "Sum")]
+    first, second = plan_study(StudyConfig(path, only=("train", "evaluate"))).domains
+    assert ([*first.arms], [*second.arms], second.missing) == (["Sum"], [], {})
+    assert first.evaluate is not None
+    assert second.evaluate is not None
+    assert first.evaluate.calls == second.evaluate.calls > 0
+    domains["b"]["arms"]["Sum"]["domain"] = "c"
+    with pytest.raises(ConfigError, match=r"the arm Sum of the domain b has domain: c; name one that trains it \(a\)"):
+        load_study(write_study(folder, domains=domains, **given))
+
+
 def test_the_folder_of_a_study_has_one_copy_of_its_file(folder: Path) -> None:
     path = write_study(folder, arms={}, evaluate={})
     (folder / "runs/mine").mkdir(parents=True)
@@ -758,7 +779,9 @@ def test_the_evaluations_of_the_paper_are_counted_without_the_files_of_the_bench
     plan = plan_study(StudyConfig(ROOT / f"studies/{name}.yaml", only=("evaluate",)))
     assert [domain.missing for domain in plan.domains] == [{}] * 4
     _, domains = load_study(ROOT / f"studies/{name}.yaml")
-    arms = {domain.name: 3 * len(domain.arms) + 1 for domain in domains}  # three seeds each, and the untrained policy
+    arms = {
+        domain.name: 3 * len({**domain.arms, **domain.lent}) + 1 for domain in domains
+    }  # three seeds each, and the untrained policy
     # Every policy answers once, or four times for GPQA. Each of three judges sees every criterion of HealthBench, which
     # has those of the consensus, and of WritingBench, all criteria of ResearchQA at once, four criteria of the probe,
     # and nine pairs of policies (three comparisons of three seeds) in two orders. Short answers are asked of the seven

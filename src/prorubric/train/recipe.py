@@ -170,12 +170,13 @@ def load_recipe(path: Path | str, changes: Sequence[str] = ()) -> Recipe:
             inner = inner[part]
         inner[last] = row and row["value"]
     try:
-        return _make_recipe(found, path)
+        return make_recipe(found, Path("runs") / path.stem)
     except ConfigError as error:
         raise error.at(path) from None
 
 
-def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
+def make_recipe(found: Mapping[str, Any], out: Path) -> Recipe:
+    """A recipe from its fields; `out` is its folder if they have none."""
     values = dict(found)
     if isinstance(values.get("method"), Mapping):  # a method with its own fields
         own = dict(values["method"])
@@ -203,7 +204,7 @@ def _make_recipe(found: Mapping[str, Any], path: Path) -> Recipe:
         recipe = replace(recipe, validate=None)  # there is nothing to validate on
     if recipe.stop is not None and recipe.stop.fall is not None and recipe.validate is None:
         raise ConfigError("stop.fall needs validations", remedy="set validate and held_out, or leave out stop.fall")
-    return recipe if recipe.out else replace(recipe, out=Path("runs") / path.stem)
+    return recipe if recipe.out else replace(recipe, out=out)
 
 
 _SWITCHES: dict[str, Any] = {

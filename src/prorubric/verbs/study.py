@@ -129,11 +129,11 @@ def _check_domain(domain: StudyDomain, stages: Sequence[Stage]) -> None:
             raise ConfigError(f"{out} is not compiled to the end", remedy="run the stage compile first")
     with TemporaryDirectory() as place:
         # A run refuses what its plan could not count, and assumes nothing.
-        planned = replace(domain, recipes=Path(place), assume=None)
-        plan = plan_domain(planned, [stage for stage in stages if stage in ("compile", "train")], TaskFiles())
+        spending = [stage for stage in stages if stage in ("compile", "train")]
+        plan = plan_domain(replace(domain, assume=None), spending, TaskFiles(), Path(place))
         for name, reason in plan.missing.items():
             raise ConfigError(reason, place=name)
-        recipes = [planned.load_recipe(name) for name in plan.arms]
+        recipes = [domain.make_recipe(name) for name in plan.arms]
     if "audit" in stages and domain.audit:
         audited = domain.make_audit()
         if (name := audited.answers_from or "").startswith("planned:") and "train" not in stages:
@@ -166,7 +166,7 @@ def _run_domain(
                 unfinished.append(f"{out.name}: {count(lost, 'task')} without a reply")
     for name in order_arms(domain) if "train" in stages and not unfinished else ():
         with _going_on(unfinished, name):
-            if name not in domain.asked and not domain.list_left(name, list_runs(domain.load_recipe(name))):
+            if name not in domain.asked and not domain.list_left(name, list_runs(domain.make_recipe(name))):
                 continue  # another process may go on from it at the same time
             if obstacle := domain.find_obstacle(name):
                 unfinished.append(f"{name}: {obstacle}")
@@ -222,7 +222,9 @@ def report_study(study: Study, domains: Sequence[StudyDomain], out: Path) -> Stu
     for domain in domains:
         given = domain.evaluate.get("judge", ())
         axes = {name: getattr(study, name) or usual for name, usual in AXES.items()}
-        places.append(DomainPlace(domain.name, domain.folder, (*domain.arms,), **axes, judges=list_judges(given)))
+        places.append(
+            DomainPlace(domain.name, domain.folder, (*domain.arms, *domain.lent), **axes, judges=list_judges(given))
+        )
     return write_study_report(out, load_study_results(study.title, study.paper, places))
 
 

@@ -4,7 +4,7 @@ Everything that all domains share is added to each of them here, and what a reci
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,7 +19,7 @@ from prorubric.files.write import open_whole
 from prorubric.report.study_results import PaperName
 from prorubric.rubric.base import config_record, split_commas
 from prorubric.text.show import shorten
-from prorubric.train.recipe import Recipe, TrainRun, list_runs, load_recipe
+from prorubric.train.recipe import Recipe, TrainRun, list_runs, make_recipe
 from prorubric.train.run_folder import RunFolder, read_state
 from prorubric.verbs.compile import CompileConfig
 from prorubric.verbs.evaluate import (
@@ -99,8 +99,6 @@ class StudyDomain:
 
     name: str
     folder: Path
-    recipes: Path
-    """Where the recipes of its arms are written."""
     compile: Part
     train: Part
     arms: dict[str, Part]
@@ -111,6 +109,8 @@ class StudyDomain:
     """The arms that `--only` leaves to compile for and to train."""
     asked: tuple[str, ...]
     """Those that it names; the others come before one of these, and are left alone once they are trained."""
+    lent: "Mapping[str, StudyDomain]" = field(default_factory=dict)
+    """The domains where other arms are trained that are evaluated here too, by the names of these arms."""
 
     def name_compiled(self, arm: str = "") -> tuple[Path, Part] | None:
         """The file of compiled tasks that an arm, or else the domain, uses, and how it is made; None without one."""
@@ -132,17 +132,17 @@ class StudyDomain:
             raise ConfigError("compile has no tasks", remedy="name the file in compile.tasks or train.tasks")
         return CompileConfig(**{**options, "tasks": tasks, "out": out})
 
-    def write_recipe(self, name: str, tasks: Path | None = None) -> Path:
-        """The recipe of an arm, as the verb `train` reads it; a plan may give other `tasks`."""
+    def _describe_recipe(self, name: str, tasks: Path | None = None) -> dict[str, Any]:
+        """The fields of the recipe of an arm."""
         arm = self.arms[name]
         found = {**self.train, **{key: value for key, value in arm.items() if key not in _OWN_FIELDS}}
-        _refuse_out(found, name)
+        _refuse_out(found)
         if "sweep" in found:
-            raise ConfigError(f"the arm {name} has a sweep", remedy="make each of its values an arm", place=self.name)
+            raise ConfigError(f"the arm {name} has a sweep", remedy="make each of its values an arm")
         if compiled := self.name_compiled(name):
             found["tasks"] = str(compiled[0])
         if not (tasks or found.get("tasks")):
-            raise ConfigError("there are no tasks", remedy="name the file in train.tasks", place=name)
+            raise ConfigError("there are no tasks", remedy="name the file in train.tasks")
         found["tasks"] = str(tasks or found["tasks"])
         found["model"] = arm.get("model") or self.train.get("model")
         if not arm.get("model") and (after := arm.get("after")) is not None:
@@ -155,33 +155,35 @@ class StudyDomain:
             before = self.arms[after].get("model") or self.train.get("model")
             found["model"] = str(checkpoints[-1].path) if checkpoints else before
         found["out"] = str(self.folder / "train" / name)
-        path = self.recipes / f"{name}.yaml"
+        return found
+
+    def write_recipe(self, name: str) -> Path:
+        """The recipe of an arm as the verb `train` reads it."""
+        path = self.folder / "recipes" / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_whole(path) as stream:  # JSON is YAML
-            stream.write(json.dumps(found, indent=2, default=str).encode())
+            stream.write(json.dumps(self._describe_recipe(name), indent=2, default=str).encode())
         return path
 
     def find_first(self, name: str) -> tuple[TrainRun, RunFolder]:
         """The first run of an arm, from which others go on."""
-        run = list_runs(self.load_recipe(name))[0]
+        run = list_runs(self.make_recipe(name))[0]
         return run, RunFolder(self.folder / "train" / name / run.name)
 
-    def load_recipe(self, name: str, tasks: Path | None = None) -> Recipe:
-        """The recipe of an arm; errors name the arm, since the user did not write its file."""
-        path = self.write_recipe(name, tasks)
+    def make_recipe(self, name: str, tasks: Path | None = None) -> Recipe:
+        """The recipe of an arm; a plan may give other `tasks`."""
         try:
-            recipe = load_recipe(path)
+            recipe = make_recipe(self._describe_recipe(name, tasks), self.folder / "train" / name)
             list_runs(recipe)  # finds what a field cannot be together with others
         except ConfigError as error:
-            error.place = error.place.replace(str(path), name, 1) or name
-            raise
+            raise error.at(name) from None
         return recipe
 
     def list_policies(self) -> list[Policy]:
         """Every run of the chosen arms, and of others that are trained: its last checkpoint, or a plan of one."""
         policies = []
         for name in self.arms:
-            runs = list_runs(self.load_recipe(name))
+            runs = list_runs(self.make_recipe(name))
             left = self.list_left(name, runs)
             if name not in self.chosen and left:
                 continue
@@ -192,6 +194,8 @@ class StudyDomain:
                 found = [] if run.name in left else folder.find_checkpoints()
                 policy = f"{name} {run.seed}"
                 policies.append(Policy(policy, str(found[-1].path) if found else f"planned:{policy}", name, run.seed))
+        for name, home in self.lent.items():
+            policies += [policy for policy in home.list_policies() if policy.group == name]
         return policies
 
     def list_left(self, name: str, runs: Iterable[TrainRun]) -> list[str]:
@@ -282,17 +286,36 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[StudyD
         shared = asdict(study.assume) if study.assume else {}
         assume = Assumed(**shared | own.get("assume", {})) if shared or "assume" in own else None
         every = tuple(parts["arms"])
-        domains.append(StudyDomain(name, folder, folder / "recipes", **parts, assume=assume, chosen=every, asked=every))
+        domains.append(StudyDomain(name, folder, **parts, assume=assume, chosen=every, asked=every))
     try:
         _check_given_names(domains)
     except ConfigError as error:
         raise error.at(path) from None
     if not any(domain.compile or domain.arms or domain.audit or domain.evaluate for domain in domains):
         raise ConfigError("the study has no part", remedy="give compile, arms, audit or evaluate", place=path)
-    return replace(study, out=out), tuple(domains)
+    try:
+        return replace(study, out=out), tuple(_lend_arms(domains))
+    except ConfigError as error:
+        raise error.at(path) from None
 
 
-def _refuse_out(part: Part, name: str) -> None:
+def _lend_arms(domains: Sequence[StudyDomain]) -> Iterator[StudyDomain]:
+    """The domains, each without the arms that another one trains for it."""
+    homes: dict[str, StudyDomain] = {}
+    for domain in domains:
+        own = {name: arm for name, arm in domain.arms.items() if "domain" not in arm}
+        homes[domain.name] = replace(domain, arms=own, chosen=tuple(own), asked=tuple(own))
+    for domain in domains:
+        lent = {name: arm["domain"] for name, arm in domain.arms.items() if "domain" in arm}
+        for name, home in lent.items():
+            if len(domain.arms[name]) > 1 or home not in homes or name not in homes[home].arms:
+                known = ", ".join(other for other in homes if name in homes[other].arms) or "none"
+                line = f"the arm {name} of the domain {domain.name} has domain: {home}"
+                raise ConfigError(line, remedy=f"name one that trains it ({known}), and give it no other field")
+        yield replace(homes[domain.name], lent={name: homes[home] for name, home in lent.items()})
+
+
+def _refuse_out(part: Part, name: str = "") -> None:
     if "out" in part:
         raise ConfigError("out is given", remedy="leave it out: the study decides where its parts are", place=name)
 

@@ -113,7 +113,7 @@ def plan_study(config: StudyConfig) -> StudyPlan:
         check_axes(study, domains, config.study)
     with TemporaryDirectory() as place:
         files = TaskFiles()
-        plans = [plan_domain(_assume_answers(domain, Path(place)), stages, files) for domain in chosen]
+        plans = [plan_domain(_assume_answers(domain, Path(place)), stages, files, Path(place)) for domain in chosen]
     rows = [stage for plan in plans for stage in plan.stages]
     costs, hours = [row.cost for row in rows], [row.hours for row in rows]
     return StudyPlan(
@@ -127,21 +127,21 @@ def plan_study(config: StudyConfig) -> StudyPlan:
     )
 
 
-def plan_domain(domain: StudyDomain, stages: Sequence[Stage], files: TaskFiles) -> DomainPlan:
-    """Plan some stages of one domain; what the rest depends on is planned first."""
+def plan_domain(domain: StudyDomain, stages: Sequence[Stage], files: TaskFiles, place: Path) -> DomainPlan:
+    """Plan some stages of one domain; what the rest depends on is planned first. Stand-ins are written to `place`."""
     missing, audit, evaluation, published = dict[str, str](), None, None, list[str]()
     assume = _find_assumed(domain)
-    compiled = _plan_compile(domain, assume, missing) if "compile" in stages else {}
+    compiled = _plan_compile(domain, assume, missing, place) if "compile" in stages else {}
     uses_compiled = "train" in stages or ("audit" in stages and domain.audit and "tasks" not in domain.audit)
     with _noting(missing, "tasks"):
-        stand_in = _stand_in_tasks(domain, assume) if uses_compiled else None
+        stand_in = _stand_in_tasks(domain, assume, place) if uses_compiled else None
     recipes, arms = dict[str, Recipe](), dict[str, Plan]()
     if "train" in stages and "tasks" not in missing:
         for name in order_arms(domain):
             with _noting(missing, name):
                 has_own = "compile" in domain.arms[name]
-                tasks = _stand_in_tasks(domain, assume, name) if has_own else stand_in
-                recipes[name] = domain.load_recipe(name, tasks)
+                tasks = _stand_in_tasks(domain, assume, place, name) if has_own else stand_in
+                recipes[name] = domain.make_recipe(name, tasks)
         files.expect(recipes.values())
         if unread := [name for name in domain.chosen if name not in recipes]:
             rest = [part for part in ("audit", "evaluate") if part in stages and getattr(domain, part)]
@@ -209,7 +209,9 @@ def _find_assumed(domain: StudyDomain) -> Assumed | None:
     return replace(assume, tasks=min(assume.tasks, domain.compile.get("limit") or assume.tasks))
 
 
-def _plan_compile(domain: StudyDomain, assume: Assumed | None, missing: dict[str, str]) -> dict[str, CompileEstimate]:
+def _plan_compile(
+    domain: StudyDomain, assume: Assumed | None, missing: dict[str, str], place: Path
+) -> dict[str, CompileEstimate]:
     """By file, what compiling it will take; nothing if that is done."""
     found: dict[str, CompileEstimate] = {}
     for out, options in domain.list_compiled().items():
@@ -220,7 +222,7 @@ def _plan_compile(domain: StudyDomain, assume: Assumed | None, missing: dict[str
                 if done is None or done.lost:
                     found[out.name] = estimate_compile(config)
                 continue
-            one = domain.recipes / "one.jsonl"  # one task is like the others
+            one = place / "one.jsonl"  # one task is like the others
             save_tasks(one, islice(_assume_tasks(assume), 1))
             estimate = estimate_compile(domain.make_compile(out, {**options, "tasks": str(one)}))
             counts = {name: getattr(estimate, name) for name in ("tasks", *Estimate.model_fields)}
@@ -229,18 +231,18 @@ def _plan_compile(domain: StudyDomain, assume: Assumed | None, missing: dict[str
     return found
 
 
-def _stand_in_tasks(domain: StudyDomain, assume: Assumed | None, arm: str = "") -> Path | None:
+def _stand_in_tasks(domain: StudyDomain, assume: Assumed | None, place: Path, arm: str = "") -> Path | None:
     """Tasks to plan a domain or an arm with while its own are not here or not compiled; None if they are."""
     if assume is not None:
         sizes = f"{assume.tasks}-{assume.criteria}-{assume.characters}"
-        path = domain.recipes.with_name(f"assumed-{sizes}.jsonl")  # for all domains of this size
+        path = place / f"assumed-{sizes}.jsonl"  # for all domains of this size
         if not path.exists():
             save_tasks(path, _assume_tasks(assume))
         return path
     compiled = domain.name_compiled(arm)
     if compiled is None:
         return None
-    config, path = domain.make_compile(*compiled), domain.recipes / compiled[0].name
+    config, path = domain.make_compile(*compiled), place / domain.name / compiled[0].name
     if (done := find_compiled(config)) and not done.lost:
         return None
     # What a judge is asked does not depend on what the dimensions say.
@@ -334,4 +336,4 @@ def _assume_answers(domain: StudyDomain, place: Path) -> StudyDomain:
             rows = (divmod(number, assume.tasks) for number in range(assume.answers))
             save_responses(stand_in, (Response(task_id=f"assumed-{n}", sample=k, text="Yes.") for k, n in rows))
         arms[name] = {**arm, "sft": {**arm["sft"], "data": str(stand_in)}}
-    return replace(domain, arms=arms, recipes=place / (domain.name or "study"))
+    return replace(domain, arms=arms)
