@@ -184,15 +184,30 @@ def test_appropriateness_by_seed_is_paired_under_each_judge(folder: Path) -> Non
     assert choose(pick(made, judge="lenient", method="difference"), "seed 42,mean,paper mean") == [6.0, 6.0, 6.1]
 
 
-def test_another_judge_is_compared_with_the_strict_one(folder: Path) -> None:
+def test_the_lenient_judge_is_compared_with_the_strict_one_and_is_of_no_other_family(folder: Path) -> None:
     made = make("cross-judge", load(folder))
-    row = pick(made, method="Rubric-RL")
-    heads = "judge,score,strict,items,paper score,paper strict,paper items"
-    assert choose(row, heads) == ["lite", 72.0, 23.0, 2, 14.4, 26.0, 3670]
+    heads = "role,score,strict,items,paper score,paper strict,paper items,state"
+    # The paper's lenient judge gives 69.8 (Table 10) where its judge of another family gives 14.4 (Table 11).
+    row = pick(made, judge="lite", method="Rubric-RL")
+    assert choose(row, heads) == ["lenient", 72.0, 23.0, 2, 69.8, 26.0, None, ""]
     # Ranks of the five policies: 4.5, 1, 2, 3, 4.5 and 5, 1, 2, 3, 4.
-    rank = pick(made, method="Spearman's ρ")
-    assert choose(rank, "paper rho,state") == [0.84, ""]
+    rank = pick(made, judge="lite", method="Spearman's ρ")
+    assert choose(rank, "role,paper rho,state") == ["lenient", None, ""]
     assert rank["rho"] == pytest.approx(0.974679, abs=1e-6)
+    # No third judge was asked, so the paper's is not run.
+    row = pick(made, judge="", method="Rubric-RL")
+    assert choose(row, heads) == ["another family", None, 23.0, None, 14.4, 26.0, 3670, NOT_RUN]
+    assert choose(pick(made, judge="", method="Spearman's ρ"), "rho,paper rho,state") == [None, 0.84, NOT_RUN]
+
+
+def test_a_judge_between_the_lenient_and_the_strict_one_is_of_another_family(tmp_path: Path) -> None:
+    write_evaluation(tmp_path, {**VALUES, (C, "luna"): [30, 10, 14, 26, 22]})
+    made = make("cross-judge", load(tmp_path, judges=("lite", "luna", "pro")))
+    assert {(row["judge"], row["role"]) for row in made.sheet.rows} == {("lite", "lenient"), ("luna", "another family")}
+    heads = "score,strict,items,paper score,paper strict,paper items,state"
+    assert choose(pick(made, judge="luna", method="Rubric-RL"), heads) == [12.0, 23.0, 2, 14.4, 26.0, 3670, ""]
+    # Ranks of the five policies: 5, 1, 2, 4, 3 and 5, 1, 2, 3, 4, so ρ is 1 − 6 · 2 / (5 · 24).
+    assert choose(pick(made, judge="luna", method="Spearman's ρ"), "rho,paper rho,state") == [0.9, 0.84, ""]
 
 
 def test_evidence_a_is_the_share_of_pairs_that_the_untrained_policy_wins(folder: Path) -> None:

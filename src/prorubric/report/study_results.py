@@ -134,7 +134,7 @@ class DomainResults:
 
     @property
     def others(self) -> Sequence[str]:
-        """Judges between the lenient and the strict one, such as one of another family."""
+        """Judges of another family: those between the lenient and the strict one."""
         return self.place.judges[1:-1]
 
     @cached_property

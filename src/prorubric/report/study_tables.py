@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from prorubric.audit.paper import load_paper
 from prorubric.evaluate.compare import AVERAGED
+from prorubric.evaluate.judges import RankAgreement
 from prorubric.evaluate.sides import SideResult
 from prorubric.evaluate.statistics import Spread
 from prorubric.report.evaluation_tables import AVERAGE, Row, Sheet, title_of
@@ -20,6 +21,7 @@ _NOT_SCORES = ("probe", "pairs")
 _PAIR = ("additive", "prorubric")
 _THEIRS = "the paper's, each method once"
 _SFT = "sft_consensus_4b"
+_LENIENT, _OTHER_FAMILY = "lenient", "another family"
 # By benchmark, its name among the paper's sizes of common sets, by role of the judge.
 _SIZES = {
     "healthbench": ("healthbench_full_lite", "healthbench_full_pro"),
@@ -350,37 +352,45 @@ def _show_seeds(first: str, seeds: Sequence[str], *, method: bool = True) -> dic
 
 
 def make_cross_judge(results: StudyResults) -> Made:
-    """Appropriateness under a judge of another family, and whether it ranks the methods alike."""
+    """Appropriateness under the judges besides the strict one, and whether they rank the methods as it does."""
     domain, rows = results.clinic, list[Row]()
-    scores, items = results.find_small("gpt_crosscheck_c"), results.find_small("gpt_crosscheck_items")
-    strict = results.find_small("medical_ablations_4b_full")
-    c, found = domain.place.appropriateness, domain.comparisons
-    # Without a third judge, the lenient one is another family's.
-    judges = domain.others or ([domain.lenient] if domain.lenient else [""] if scores else [])
-    for judge in judges:
-        table = domain.find_table(c, judge) if judge else None
-        for line in list_lines(domain, scores):
-            ours, main = (_find(domain, c, name, line.method) for name in (judge, domain.strict))
-            rows.append(
-                {"judge": judge, "method": line.name, "score": ours and ours.mean, "strict": main and main.mean}
-                | {"items": table.common if table and ours else None, "rho": None, "low": None, "high": None}
-                | {"paper score": scores.get(line.key)}
-                | {"paper strict": strict[line.key]["c_pro"] if line.key in scores else None}
-                | {"paper items": items.get(line.key), "paper rho": None, "state": say_state(ours)}
+    printed, full = results.find_small("gpt_crosscheck_c"), results.find_small("medical_ablations_4b_full")
+    items, rho = results.find_small("gpt_crosscheck_items"), results.find_small("gpt_crosscheck_spearman").get("rho")
+    # Without a judge between the lenient and the strict one, the study has not run the paper's of another family.
+    judges = [(domain.lenient, _LENIENT)] if domain.lenient else []
+    judges += [(judge, _OTHER_FAMILY) for judge in domain.others or ([""] if printed else [])]
+    for judge, role in judges:
+        is_other, table = role == _OTHER_FAMILY, domain.find_table(domain.place.appropriateness, judge)
+        for line in list_lines(domain, printed):
+            ours, main = (
+                _find(domain, domain.place.appropriateness, name, line.method) for name in (judge, domain.strict)
             )
-        pair = {judge, domain.strict}
-        rank = next(
-            (r for r in (found.ranks if found else ()) if r.benchmark == c and {r.first, r.second} == pair), None
-        )
+            theirs = full.get(line.key, {})
+            rows.append(
+                {"judge": judge, "role": role, "method": line.name, "score": ours and ours.mean}
+                | {"strict": main and main.mean, "items": table.common if table and ours else None}
+                | {"rho": None, "low": None, "high": None}
+                | {"paper score": printed.get(line.key) if is_other else theirs.get("c_lite")}
+                | {"paper strict": theirs.get("c_pro"), "paper items": items.get(line.key) if is_other else None}
+                | {"paper rho": None, "state": say_state(ours)}
+            )
+        rank = _find_rank(domain, judge)
+        empty = dict.fromkeys(("score", "strict", "paper score", "paper strict", "paper items"))
         rows.append(
-            {"judge": judge, "method": "Spearman's ρ", **dict.fromkeys(("score", "strict"))}
-            | {"items": rank and rank.items, "rho": rank and rank.rho, "low": rank and rank.low}
-            | {"high": rank and rank.high, **dict.fromkeys(("paper score", "paper strict", "paper items"))}
-            | {"paper rho": results.find_small("gpt_crosscheck_spearman").get("rho"), "state": say_state(rank)}
+            {"judge": judge, "role": role, "method": "Spearman's ρ", **empty, "items": rank and rank.items}
+            | {"rho": rank and rank.rho, "low": rank and rank.low, "high": rank and rank.high}
+            | {"paper rho": rho if is_other else None, "state": say_state(rank)}
         )
-    shown = {"judge": 0, "method": 0, "score": 1, "strict": 1, "items": 0, "rho": 2, "low": 2, "high": 2}
+    shown = {"judge": 0, "role": 0, "method": 0, "score": 1, "strict": 1, "items": 0, "rho": 2, "low": 2, "high": 2}
     shown |= {"paper score": 1, "paper strict": 1, "paper items": 0, "paper rho": 2}
     return Made(Sheet("cross-judge", rows, shown))
+
+
+def _find_rank(domain: DomainResults, judge: str) -> RankAgreement | None:
+    """How far a judge ranks the methods by appropriateness as the strict one does."""
+    ranks = domain.comparisons.ranks if domain.comparisons else ()
+    wanted = (domain.place.appropriateness, {judge, domain.strict})
+    return next((rank for rank in ranks if (rank.benchmark, {rank.first, rank.second}) == wanted), None)
 
 
 def make_sizes(results: StudyResults) -> Made:
