@@ -14,12 +14,11 @@ from prorubric.audit.records import Effect
 from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.numbers import in_percent, signed
 from prorubric.report.plots import Figure, ScatterMark, draw_scatter
-from prorubric.report.study_results import PAPER_ARMS, DomainResults, Made, StudyResults
+from prorubric.report.study_results import PAIR, PAPER_ARMS, DomainResults, Made, StudyResults
 from prorubric.report.study_tables import say_state
 
 _EVIDENCE = ("name-item", "name-topic", "needless-test", "drop-key-advice")
 _COMPARED = ("additive", "raw-and", "prorubric")
-_PAIR = ("additive", "prorubric")
 _PAPER_REWARDS = (
     *("additive", "raw-and", "graded", "prorubric"),
     *("additive+appropriateness", "prorubric+appropriateness", "implicit"),
@@ -107,7 +106,7 @@ def _measure_domain(domain: DomainResults | None) -> list[float | None]:
     fixed = {one.edit: one.change for one in audit.fixed if one.criterion == "redundancy"} if audit else {}
     return [
         *(effect.mean if effect else None for effect in (named, added)),
-        *(in_percent(shares.get(scheme)) for scheme in _PAIR),
+        *(in_percent(shares.get(scheme)) for scheme in PAIR),
         in_percent(named.unchanged if named else None),
         *(fixed.get(edit) for edit in edits),
     ]
@@ -131,7 +130,7 @@ def make_placement(results: StudyResults) -> Made:
     for name, domain in results.list_domains():
         theirs = printed.get(name, {})
         found = {one.scheme: one for one in domain.audit.placement} if domain and domain.audit else {}
-        for scheme in dict.fromkeys([*(_PAIR if theirs else ()), *found]):
+        for scheme in dict.fromkeys([*(PAIR if theirs else ()), *found]):
             gap, inside = found.get(scheme), _find_effect(domain, INTEGRATE_SUBSTANCE.name, scheme)
             difference, integrated, appended = gap.mean if gap else None, None, None
             # Both are over the answers of the difference, if no reward of an appended text is open.

@@ -16,14 +16,20 @@ from prorubric.report.evaluation_page import EQUAL_BUDGET
 from prorubric.report.evaluation_tables import Row, Sheet, title_of
 from prorubric.report.numbers import plain, signed
 from prorubric.report.plots import CategoryMark, Figure, Show, draw_categories
-from prorubric.report.study_results import PAPER_ARMS, DomainResults, Made, StudyResults, find_paper_key
+from prorubric.report.study_results import (
+    PAIR,
+    PAPER_ARMS,
+    DomainResults,
+    Made,
+    StudyResults,
+    find_paper_key,
+    list_paper_seeds,
+)
 from prorubric.report.study_tables import list_lines, say_state
 
 _STRICT, _OTHER = "DeepSeek-V4-Pro", "GPT-5.6-luna"
-_PAIR = ("additive", "prorubric")
 _GAP = "ProRubric − Rubric-RL"
 _THEIRS = "the paper's, right of ours"
-_PAPER_SEEDS = ("42", "43", "44")
 _THEMES = (
     *("emergency_referrals", "global_health", "communication", "context_seeking", "hedging"),
     *("health_data_tasks", "complex_responses", "all"),
@@ -233,9 +239,9 @@ def make_probe(results: StudyResults) -> Made:
 
 def _find_probe(domain: DomainResults | None) -> Table | None:
     """The probe of a domain by its strict judge."""
-    if domain is None or domain.comparisons is None:
+    if domain is None:
         return None
-    probes = [table for table in domain.comparisons.tables if table.benchmark.startswith("probe")]
+    probes = (table for table in domain.tables if table.benchmark.startswith("probe"))
     return next((table for table in probes if table.judge == domain.strict), None)
 
 
@@ -261,28 +267,28 @@ def make_probe_seeds(results: StudyResults) -> Made:
     rows: list[Row] = []
     tables = {name: _find_probe(domain) for name, domain in results.list_domains()}
     own = {str(arm.seed) for table in tables.values() if table for arm in table.arms if arm.seed is not None}
-    seeds = sorted({*own, *(_PAPER_SEEDS if printed else ())}, key=int)
+    seeds = sorted({*own, *(list_paper_seeds() if printed else ())}, key=int)
     for name, domain in results.list_domains():
         table, figures = tables[name], printed.get(name, {})
         sides = {side.name: side for side in (table.sides if table else ())}
         base = sides.get((domain.find_method("base") if domain else None) or "")
         untrained = base.mean if base else None
         changes: dict[str, dict[str, float]] = {}
-        for line in list_lines(domain, [key for key in ("additive", "prorubric") if key in figures]):
+        for line in list_lines(domain, [key for key in PAIR if key in figures]):
             side = sides.get(line.method or "")
             if untrained is None:
                 changes |= {line.name: {}} if line.key in figures else {}
             elif line.key in figures or (side is not None and side is not base):
                 found = side.by_seed if side else {}
                 changes[line.name] = {seed: value - untrained for seed, value in found.items()}
-        first, second = (changes.get((domain.find_method(key) if domain else None) or "") for key in _PAIR)
+        first, second = (changes.get((domain.find_method(key) if domain else None) or "") for key in PAIR)
         if figures or (first and second):
             first, second = first or {}, second or {}
             changes[_GAP] = {seed: second[seed] - first[seed] for seed in first if seed in second}
         for method, change in changes.items():
             key = "difference" if method == _GAP else find_paper_key(method)
             theirs = means.get(name, {}).get(key, {})
-            by_seed = dict(zip(_PAPER_SEEDS, figures.get(key, ()), strict=False))
+            by_seed = dict(zip(list_paper_seeds(), figures.get(key, ()), strict=False))
             spread = Spread.of([*change.values()]) if change else None
             rows.append(
                 {"domain": name, "method": method, "untrained": untrained}

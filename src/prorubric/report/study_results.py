@@ -63,6 +63,9 @@ PAPER_ARMS = {
     "prorubric_kl_0.04": "ProRubric, KL 0.04",
 }
 """The arms of the paper: their names among its figures, and in a study."""
+PAIR = ("additive", "prorubric")
+"""The two that the paper compares throughout, as arms and as schemes."""
+_NOT_SCORES = ("probe", "pairs")
 
 
 def _simplify(name: str) -> str:
@@ -75,6 +78,17 @@ _KEYS = {_simplify(name): key for key, name in PAPER_ARMS.items()}
 def find_paper_key(arm: str) -> str:
     """The name of an arm among the paper's figures, such as `additive` for Rubric-RL; empty if it has none."""
     return _KEYS.get(_simplify(arm), "")
+
+
+def list_paper_seeds() -> list[str]:
+    """The seeds of the paper's trainings, as columns name them."""
+    return [str(seed) for seed in load_paper()["seeds"]]
+
+
+def find_paper_length(printed: Mapping[str, Any]) -> float | None:
+    """The mean length in characters of a policy of the paper, which prints it in thousands."""
+    length = printed.get("mean_chars_k")
+    return None if length is None else 1000 * length
 
 
 class Made(NamedTuple):
@@ -137,6 +151,17 @@ class DomainResults:
         """Judges of another family: those between the lenient and the strict one."""
         return self.place.judges[1:-1]
 
+    @property
+    def tables(self) -> Sequence[Table]:
+        """Everything that was scored, by benchmark and judge."""
+        return self.comparisons.tables if self.comparisons else ()
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """What was scored besides probes and pairs."""
+        names = dict.fromkeys(table.benchmark for table in self.tables)
+        return tuple(name for name in names if not name.startswith(_NOT_SCORES))
+
     @cached_property
     def training(self) -> Mapping[str, TrainingAnalysis]:
         """By arm, what its runs did; an arm that has not begun is absent."""
@@ -147,14 +172,14 @@ class DomainResults:
     @property
     def methods(self) -> tuple[str, ...]:
         """Everything that was or will be evaluated: policies that were given, then arms."""
-        tables = self.comparisons.tables if self.comparisons else ()
-        names = dict.fromkeys(side.name for table in tables for side in table.sides)
+        names = dict.fromkeys(side.name for table in self.tables for side in table.sides)
         return tuple(dict.fromkeys([*(name for name in names if name not in self.place.arms), *self.place.arms]))
 
     def find_table(self, benchmark: str, judge: str) -> Table | None:
         """The scores on a benchmark by a judge, or without one if it needs none."""
-        tables = self.comparisons.tables if self.comparisons else ()
-        return next((table for table in tables if table.benchmark == benchmark and table.judge in (judge, "")), None)
+        return next(
+            (table for table in self.tables if table.benchmark == benchmark and table.judge in (judge, "")), None
+        )
 
     def find_method(self, key: str) -> str | None:
         """What the study calls an arm of the paper; None if it has no such arm."""
@@ -189,6 +214,11 @@ class StudyResults:
     def clinic(self) -> DomainResults:
         """The domain of the ablations: medicine, or else the first."""
         return next((domain for domain in self.domains if domain.paper == "medicine"), self.domains[0])
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """What was scored in any domain besides probes and pairs."""
+        return tuple(dict.fromkeys(name for domain in self.domains for name in domain.benchmarks))
 
     def list_domains(self) -> list[tuple[str, DomainResults | None]]:
         """The paper's domains, each with ours if there is one, then those that only the study has."""

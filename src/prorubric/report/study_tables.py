@@ -14,11 +14,19 @@ from prorubric.evaluate.statistics import Spread
 from prorubric.report.evaluation_tables import AVERAGE, Row, Sheet, title_of
 from prorubric.report.numbers import plain
 from prorubric.report.plots import Figure, ScatterMark, draw_scatter
-from prorubric.report.study_results import NOT_RUN, PAPER_ARMS, DomainResults, Made, StudyResults, find_paper_key
+from prorubric.report.study_results import (
+    NOT_RUN,
+    PAIR,
+    PAPER_ARMS,
+    DomainResults,
+    Made,
+    StudyResults,
+    find_paper_key,
+    find_paper_length,
+    list_paper_seeds,
+)
 
 _MAIN = ("base", "sft", "opsd", "additive", "ruscarl", "prorubric")
-_NOT_SCORES = ("probe", "pairs")
-_PAIR = ("additive", "prorubric")
 _THEIRS = "the paper's, each method once"
 _SFT = "sft_consensus_4b"
 _LENIENT, _OTHER_FAMILY = "lenient", "another family"
@@ -65,10 +73,9 @@ def _find_mean(domain: DomainResults, benchmark: str, judge: str, method: str | 
 
 def make_main(results: StudyResults) -> Made:
     """Every method on every benchmark, and the average of the seven."""
-    judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
-    own = [table.benchmark for table in judged if not table.benchmark.startswith(_NOT_SCORES)]
+    own = results.benchmarks
     averaged = [name for name in AVERAGED if results.paper or name in own]
-    rest = [name for name in dict.fromkeys(own) if name not in AVERAGED]
+    rest = [name for name in own if name not in AVERAGED]
     benchmarks = [*averaged, *([AVERAGE] if len(averaged) == len(AVERAGED) else []), *rest]
     figures: dict[str, Any] = load_paper()["main_results"].get(results.paper_model, {})
     lines = [line for domain in results.domains for line in list_lines(domain, _MAIN if figures else ())]
@@ -183,18 +190,13 @@ def make_full_ablations(results: StudyResults) -> Made:
         rows.append(
             {"method": line.name, **ours, **sds, "characters": last and last.characters}
             | {"seeds": len(last.by_seed) if last else None, **theirs}
-            | {"paper characters": _thousands(printed), "paper seeds": printed.get("n_seeds")}
+            | {"paper characters": find_paper_length(printed), "paper seeds": printed.get("n_seeds")}
             | {"state": say_state(*ours.values())}
         )
     heads = [f"{axis} {role}" for axis in axes for role in judges]
     shown = {"method": 0, **dict.fromkeys(heads, 1), "characters": 0, "seeds": 0}
     shown |= {f"paper {head}": 1 for head in heads} | {"paper characters": 0}
     return Made(Sheet("ablations-full", rows, shown))
-
-
-def _thousands(printed: Mapping[str, Any]) -> float | None:
-    length = printed.get("mean_chars_k")
-    return None if length is None else 1000 * length
 
 
 def make_length(results: StudyResults) -> Made:
@@ -207,12 +209,12 @@ def make_length(results: StudyResults) -> Made:
         length = side.characters if side else None
         rows.append(
             {"method": line.name, "characters": length, "c strict": strict}
-            | {"c lenient": lenient, "paper characters": _thousands(printed)}
+            | {"c lenient": lenient, "paper characters": find_paper_length(printed)}
             | {"paper c strict": printed.get("c_pro"), "paper c lenient": printed.get("c_lite")}
             | {"state": say_state(strict)}
         )
         points.append(_Point(line.name, length, strict))
-        points.append(_Point(None, _thousands(printed), printed.get("c_pro")))
+        points.append(_Point(None, find_paper_length(printed), printed.get("c_pro")))
     heads = ("c strict", "c lenient")
     shown = {"method": 0, "characters": 0, **dict.fromkeys(heads, 1), "paper characters": 0}
     shown |= {f"paper {head}": 1 for head in heads}
@@ -225,26 +227,25 @@ def make_seeds_benchmarks(results: StudyResults) -> Made:
     """Rubric-RL and ProRubric on every benchmark seed by seed, and their paired difference."""
     small = results.find_small("per_seed_domains_4b")
     main = load_paper()["main_results"]["Qwen3-4B"] if small else {}
-    judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
-    own = [table.benchmark for table in judged if not table.benchmark.startswith(_NOT_SCORES)]
+    own = results.benchmarks
     wanted = [name for name in AVERAGED if small or name in own]
     average = [AVERAGE] if len(wanted) == len(AVERAGED) else []
     rows, seeds = list[Row](), _list_seeds(results)
-    methods = {key: next((m for domain in results.domains if (m := domain.find_method(key))), None) for key in _PAIR}
+    methods = {key: next((m for domain in results.domains if (m := domain.find_method(key))), None) for key in PAIR}
     scores = {
         key: {name: _score(results, name, method) for name in dict.fromkeys([*wanted, *own])}
         for key, method in methods.items()
     }
     for own_scores in scores.values():
         own_scores[AVERAGE] = _average([own_scores[name] for name in wanted])
-    for name in [*wanted, *average, *(name for name in dict.fromkeys(own) if name not in wanted)]:
+    for name in [*wanted, *average, *(name for name in own if name not in wanted)]:
         key = name.replace("-", "_")
         printed = small.get(key, {})
         names = {"additive": "rubric_rl", "prorubric": "prorubric"}
-        theirs = {own: _Printed(printed.get(own, ()), main.get(names[own], {}).get(key)) for own in _PAIR}
+        theirs = {own: _Printed(printed.get(own, ()), main.get(names[own], {}).get(key)) for own in PAIR}
         gap = _Printed((), printed.get("difference"), printed.get("difference_std"))
         rows += _list_seed_rows(
-            {"benchmark": title_of(name)}, [scores[own][name] for own in _PAIR], [*theirs.values(), gap], seeds
+            {"benchmark": title_of(name)}, [scores[own][name] for own in PAIR], [*theirs.values(), gap], seeds
         )
         for method in _list_more_methods(results, methods.values()):
             if found := _score(results, name, method):
@@ -268,8 +269,8 @@ def make_seeds_consensus(results: StudyResults) -> Made:
     for judge, column in ((domain.strict, "c_pro"), (domain.lenient, "c_lite")):
         if not judge and not small:
             continue
-        sides = [_find(domain, domain.place.appropriateness, judge, domain.find_method(key)) for key in _PAIR]
-        theirs = [_Printed(small[key][column], full[key][column]) if small else _Printed() for key in _PAIR]
+        sides = [_find(domain, domain.place.appropriateness, judge, domain.find_method(key)) for key in PAIR]
+        theirs = [_Printed(small[key][column], full[key][column]) if small else _Printed() for key in PAIR]
         gap = _Printed(gaps[column]["by_seed"], gaps[column]["mean"]) if gaps else _Printed()
         role = "strict" if column == "c_pro" else "lenient"
         ours = [side.by_seed if side else {} for side in sides]
@@ -311,9 +312,9 @@ class _Printed(NamedTuple):
 
 def _list_seeds(results: StudyResults) -> list[str]:
     """The seeds of the study, and of the paper if it is compared with the one that prints them."""
-    judged = [table for domain in results.domains if domain.comparisons for table in domain.comparisons.tables]
-    own = {str(arm.seed) for table in judged for arm in table.arms if arm.seed is not None}
-    own |= {*map(str, load_paper()["seeds"] if results.find_small("per_seed_domains_4b") else ())}
+    tables = (table for domain in results.domains for table in domain.tables)
+    own = {str(arm.seed) for table in tables for arm in table.arms if arm.seed is not None}
+    own |= {*(list_paper_seeds() if results.find_small("per_seed_domains_4b") else ())}
     return sorted(own, key=int)
 
 
@@ -323,7 +324,7 @@ def _list_seed_rows(
     """Rubric-RL, ProRubric, and the second minus the first on the seeds that both have."""
     first, second = ours
     gap = {seed: second[seed] - first[seed] for seed in first if seed in second}
-    names = (*(PAPER_ARMS[key] for key in _PAIR), "difference")
+    names = (*(PAPER_ARMS[key] for key in PAIR), "difference")
     return [
         {**place, "method": name, **_lay_seeds(own, printed, seeds)}
         for name, own, printed in zip(names, (first, second, gap), theirs, strict=True)
@@ -332,7 +333,7 @@ def _list_seed_rows(
 
 def _lay_seeds(ours: Mapping[str, float], theirs: _Printed, seeds: Sequence[str]) -> dict[str, object]:
     spread = Spread.of([*ours.values()]) if ours else None
-    printed = dict(zip(map(str, load_paper()["seeds"]), theirs.by_seed, strict=False))
+    printed = dict(zip(list_paper_seeds(), theirs.by_seed, strict=False))
     return {
         **{f"seed {seed}": ours.get(seed) for seed in seeds},
         "mean": spread and spread.mean,
@@ -397,7 +398,7 @@ def make_sizes(results: StudyResults) -> Made:
     """How many items every table compares, of how many."""
     sizes, rows = load_paper()["eval_set_sizes"] if results.paper else {}, list[Row]()
     for name, domain in results.list_domains():
-        for table in domain.comparisons.tables if domain and domain.comparisons else ():
+        for table in domain.tables if domain else ():
             lite, pro = _SIZES.get(table.benchmark, (None, table.benchmark.replace("-", "_")))
             if table.benchmark.startswith("probe"):
                 pro = "probe_prompts_per_domain"

@@ -16,7 +16,14 @@ from prorubric.evaluate.training import RolloutMeasure, RolloutStep, TrainingAna
 from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.numbers import in_percent, plain
 from prorubric.report.plots import CurveLine, CurvePoint, Figure, ScatterMark, draw_curves, draw_scatter, make_line
-from prorubric.report.study_results import PAPER_ARMS, DomainResults, Made, StudyResults, find_paper_key
+from prorubric.report.study_results import (
+    PAPER_ARMS,
+    DomainResults,
+    Made,
+    StudyResults,
+    find_paper_key,
+    find_paper_length,
+)
 from prorubric.report.study_tables import say_state
 
 _MOST_POINTS = 30
@@ -102,11 +109,11 @@ def make_kl(results: StudyResults) -> Made:
         paper = printed.get(f"{base}_kl_{weight:g}" if weight else base, {})
         sides = {head: domain.find_side(name, domain.strict, method) if method else None for head, name in axes.items()}
         ours = {head: side.mean if side else None for head, side in sides.items()}
-        last, length = sides["appropriateness"], paper.get("mean_chars_k")
+        last = sides["appropriateness"]
         rows.append(
             {"method": arm, "KL": weight, **ours, "characters": last.characters if last else None, "ahead": None}
             | {"paper coverage": paper.get("g_pro"), "paper appropriateness": paper.get("c_pro")}
-            | {"paper characters": None if length is None else 1000 * length, "paper ahead": None}
+            | {"paper characters": find_paper_length(paper), "paper ahead": None}
             | {"state": say_state(*ours.values())}
         )
     found = {(find_paper_key(str(row["method"])), row["KL"]): row for row in rows}
@@ -185,14 +192,13 @@ def make_lengths(results: StudyResults) -> Made:
         tokens = _quarters(_find_rollouts(arm.found, "tokens"))
         looks = [point.mean for point in _find_points(arm.found, "characters")]
         start, end = (looks[0], looks[-1]) if looks else (None, None)
-        paper = printed.get(arm.key, {}).get("mean_chars_k") if arm.is_clinical else None
-        base = printed["base"]["mean_chars_k"] if paper is not None else None
+        end_length = find_paper_length(printed.get(arm.key, {})) if arm.is_clinical else None
+        start_length = find_paper_length(printed["base"]) if end_length is not None else None
         rows.append(
             {"domain": arm.domain, "method": arm.name}
             | {f"tokens, {head}": value for head, value in tokens.items()}
             | {"characters, start": start, "characters, end": end}
-            | {"paper characters, start": None if base is None else 1000 * base}
-            | {"paper characters, end": None if paper is None else 1000 * paper}
+            | {"paper characters, start": start_length, "paper characters, end": end_length}
             | {"state": say_state(start, *tokens.values())}
         )
     heads = ("tokens, first quarter", "tokens, last quarter", "characters, start", "characters, end")
