@@ -1,5 +1,6 @@
 """The tables of a study that come from its audits, on a folder with a summary written by hand."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,18 @@ def test_placement_compares_the_same_substance_inside_and_at_the_end(folder: Pat
 def test_edits_that_a_study_of_its_own_did_not_make_have_no_row(folder: Path) -> None:
     rows = make("evidence-b", load(folder, None)).sheet.rows
     assert [(row["edit"], row["state"]) for row in rows] == [("name-item", ""), ("needless-test", "")]
+
+
+def test_what_edits_pay_is_shown_for_every_domain_of_a_study_of_its_own(tmp_path: Path) -> None:
+    for name in ("law", "tax"):
+        write_audit(tmp_path / name)
+    path = tmp_path / "tax/audit/summary.json"
+    found = AuditResult(**json.loads(path.read_text()))
+    lower = [one.model_copy(update={"mean": one.mean and one.mean - 1}) for one in found.effects]
+    write_json(path, found.model_copy(update={"effects": tuple(lower)}).model_dump(mode="json"))
+    places = [DomainPlace(name, tmp_path / name, (), "", "", ()) for name in ("law", "tax")]
+    made = make("evidence-b", load_study_results("Two", None, places))
+    assert [pick(made, domain=name, edit="name-item")["Rubric-RL"] for name in ("law", "tax")] == [8.0, 7.0]
 
 
 def test_a_study_of_its_own_shows_its_domains_and_nothing_of_the_paper(folder: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prorubric.errors import ConfigError
 from prorubric.evaluate.compare import COMPARISONS, Comparisons
 from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
 from prorubric.evaluate.records import Game
@@ -13,9 +14,17 @@ from prorubric.files.write import write_json
 from prorubric.report import study_judges, study_tables
 from prorubric.report.plots import Figure
 from prorubric.report.study_registry import GENERATORS
-from prorubric.report.study_results import NOT_RUN, PAPER_ARMS, DomainPlace, find_paper_key, load_study_results
+from prorubric.report.study_results import (
+    NOT_RUN,
+    PAPER_ARMS,
+    DomainPlace,
+    PaperName,
+    StudyResults,
+    find_paper_key,
+    load_study_results,
+)
 
-from .study import choose, load, make, pick, write_evaluation
+from .study import JUDGES, choose, load, make, pick, write_evaluation
 
 EVALUATED = (study_judges.__name__, study_tables.__name__)
 """What makes tables from evaluations; those of audits and trainings have tests of their own."""
@@ -267,6 +276,109 @@ def test_a_benchmark_of_two_domains_has_the_arms_of_both(tmp_path: Path) -> None
     places = [DomainPlace(n, tmp_path / n, ("Raw-AND",) if n == "b" else (), "", "", ()) for n in "ab"]
     made = make("main", load_study_results("Two", None, places))
     assert pick(made, method="Raw-AND")["MedQA"] == 65.0
+
+
+def load_two(folder: Path, names: tuple[str, str], paper: PaperName | None = None) -> StudyResults:
+    """Two domains with the same arms, benchmarks and judges; the second has 10 points less and 100 characters more."""
+    for name, less in zip(names, (0, 10), strict=True):
+        verdicts = [
+            CriterionVerdict(C, judge, "base", "one", 0, str(number), 5.0, number < most - bool(less))
+            for judge, most in (("lite", 3), ("pro", 1))
+            for number in range(4)
+        ]
+        labelled = [LabelledVerdict("pro", "a", "h", "hedging", "a", bool(less), (not less,) * 2)]
+        values = {key: [value - less for value in means] for key, means in VALUES.items()}
+        write_evaluation(folder / name, values, verdicts=verdicts, labelled=labelled, characters=10 * less)
+    places = [DomainPlace(name, folder / name, ("Rubric-RL", "ProRubric"), G, C, JUDGES) for name in names]
+    return load_study_results("Two", paper, places)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "heads", "first", "second"),
+    [
+        # Of the seeds of ProRubric, 36 and 40 on HealthBench, and 36 and 46 on its consensus, by the strict judge.
+        ("main", {"method": "ProRubric"}, "HealthBench,MedQA", [38.0, 65.0], [28.0, 55.0]),
+        (
+            "seeds-benchmarks",
+            {"benchmark": "HealthBench", "method": "ProRubric"},
+            "seed 42,mean",
+            [36.0, 38.0],
+            [26.0, 28.0],
+        ),
+        ("plane", {"method": "ProRubric"}, "coverage,appropriateness", [38.0, 41.0], [28.0, 31.0]),
+        ("ablations", {"method": "ProRubric"}, "g,c", [38.0, 41.0], [28.0, 31.0]),
+        (
+            "ablations-full",
+            {"method": "ProRubric"},
+            "g lenient,c lenient,characters",
+            [59.0, 78.0, 450.0],
+            [49.0, 68.0, 550.0],
+        ),
+        ("seeds-ablations", {"method": "ProRubric", "measure": "c strict"}, "seed 42,mean", [36.0, 41.0], [26.0, 31.0]),
+        ("seeds-consensus", {"judge": "lenient", "method": "ProRubric"}, "seed 43", [80.0], [70.0]),
+        ("length", {"method": "ProRubric"}, "characters,c strict", [450.0, 41.0], [550.0, 31.0]),
+        ("cross-judge", {"judge": "lite", "method": "ProRubric"}, "score,strict", [78.0, 41.0], [68.0, 31.0]),
+        # 3 of 4 criteria against 1, and 2 against none.
+        ("disagreement", {"method": "base"}, "criteria,only lenient", [4, 50.0], [4, 50.0]),
+        ("physicians", {"theme": "hedging"}, "judge,criteria", ["pro", 1], ["pro", 1]),
+    ],
+)
+def test_two_domains_with_the_same_benchmarks_and_arms_have_a_row_each(
+    tmp_path: Path, name: str, row: dict[str, object], heads: str, first: list[object], second: list[object]
+) -> None:
+    made = make(name, load_two(tmp_path, ("law", "tax")))
+    assert choose(pick(made, domain="law", **row), heads) == first
+    assert choose(pick(made, domain="tax", **row), heads) == second
+    assert next(iter(made.sheet.shown)) == "domain"
+    if made.figure is not None:
+        assert [*made.figure.legend] == [
+            f"{d}, {m}" for d in ("law", "tax") for m in ("base", "Rubric-RL", "ProRubric")
+        ]
+
+
+def test_a_study_of_one_domain_without_a_name_has_no_column_for_it(folder: Path) -> None:
+    results = load(folder, None, name="")
+    tables = [make(one.name, results).sheet for one in GENERATORS if one.make.__module__ in EVALUATED]
+    assert {sheet.name for sheet in tables if sheet.rows and "domain" in sheet.rows[0]} == {
+        *("pairs", "equal-budget", "evidence-a", "probe", "probe-seeds", "sizes")
+    }
+
+
+def test_a_benchmark_of_a_second_domain_is_shown_again_next_to_the_paper(tmp_path: Path) -> None:
+    results = load_two(tmp_path, ("medical", "law"), "Qwen3-4B")
+    made = make("main", results)
+    assert [pick(made, domain=d, method="ProRubric", of="ours")["MedQA"] for d in ("", "law")] == [65.0, 55.0]
+    assert pick(made, method="ProRubric", of="paper")["domain"] == ""
+    made = make("seeds-benchmarks", results)
+    assert pick(made, domain="law", benchmark="MedQA", method="ProRubric")["mean"] == 55.0
+    # The paper's ablations are of its medicine.
+    assert pick(make("ablations", results), method="ProRubric")["c"] == 41.0
+
+
+def test_seven_benchmarks_of_several_domains_have_an_average_over_them(tmp_path: Path) -> None:
+    judged = {(name, "pro"): [10, 20, 30, 40, 50] for name in ("writingbench", "creative-v3", "arena-hard-v2")}
+    judged |= {(name, "pro"): [10, 20, 30, 40, 50] for name in (G, "researchqa")}
+    write_evaluation(tmp_path / "judged", judged)
+    write_evaluation(tmp_path / "known", {(name, ""): [80, 20, 30, 75, 50] for name in ("medqa", "gpqa-diamond")})
+    places = [DomainPlace(name, tmp_path / name, (), "", "", ("pro",)) for name in ("judged", "known")]
+    results = load_study_results("Seven", None, places)
+    made = make("main", results)
+    # Seed 42: (5 × 40 + 2 × 75) / 7 = 50; seed 43: 50.
+    assert pick(made, domain="all domains", method="ProRubric")["Average"] == 50.0
+    assert choose(pick(made, domain="known", method="ProRubric"), "MedQA,WritingBench,Average") == [62.5, None, None]
+    made = make("seeds-benchmarks", results)
+    assert pick(made, domain="all domains", method="ProRubric")["seed 42"] == 50.0
+    assert pick(made, domain="all domains", method="base")["benchmark"] == "Average"
+
+
+def test_two_domains_that_are_one_in_the_paper_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_two(tmp_path, ("medicine", "Medical"), "Qwen3-4B")
+    line = "the domains medicine and Medical are both the paper's medicine; rename all but one, or leave paper out"
+    assert str(caught.value) == line
+    assert {row["domain"] for row in make("sizes", load_two(tmp_path / "own", ("medicine", "Medical"))).sheet.rows} == {
+        *("medicine", "Medical")
+    }
 
 
 def test_an_equal_budget_is_told_apart_from_the_other_pairs(folder: Path) -> None:

@@ -171,6 +171,30 @@ def test_the_kl_sweep_of_the_larger_model_has_its_arms_by_any_spelling_and_in_an
     assert rows == [["ProRubric", 0.2, pytest.approx(41), 18.0], ["Rubric-RL", 0.2, pytest.approx(23), None]]
 
 
+def test_every_domain_of_a_study_of_its_own_has_its_kl_sweep_and_its_curves(tmp_path: Path) -> None:
+    for name, less in (("law", 0), ("tax", 10)):
+        values = [value - less for value in (50, 20, 26, 36, 46)]
+        write_evaluation(tmp_path / name, {("c", "pro"): values})
+        path = tmp_path / name / "evaluate/comparisons.json"
+        path.write_text(path.read_text().replace("ProRubric", "ProRubric, KL 0.2"))
+        write_arm(tmp_path / name, "Rubric-RL")
+    arms = ("ProRubric, KL 0.2", "Rubric-RL")
+    places = [DomainPlace(name, tmp_path / name, arms, "g", "c", JUDGES) for name in ("law", "tax")]
+    results = load_study_results("Two", None, places)
+    made = make("kl", results)
+    # (36 + 46) / 2, and 10 less.
+    assert [pick(made, domain=name, KL=0.2)["appropriateness"] for name in ("law", "tax")] == [41.0, 31.0]
+    assert made.figure is not None
+    assert [*made.figure.legend] == ["law, ProRubric", "tax, ProRubric"]
+    for name, names in (
+        ("dynamics", ["law, Rubric-RL, highest at step 0", "tax, Rubric-RL, highest at step 0"]),
+        ("equal-groups", ["law, Rubric-RL", "tax, Rubric-RL"]),
+    ):
+        figure = make(name, results).figure
+        assert figure is not None
+        assert [*figure.legend] == names
+
+
 @pytest.mark.parametrize("name", ["dynamics", "equal-groups", "training-length", "completions"])
 def test_a_study_of_its_own_has_no_row_and_no_figure_of_the_paper(folder: Path, name: str) -> None:
     made = make(name, open_study(folder, None))

@@ -14,7 +14,7 @@ from prorubric.audit.records import Effect
 from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.numbers import in_percent, signed
 from prorubric.report.plots import Figure, ScatterMark, draw_scatter
-from prorubric.report.study_results import PAIR, PAPER_ARMS, DomainResults, Made, StudyResults
+from prorubric.report.study_results import PAIR, PAPER_ARMS, DomainResults, Made, StudyResults, lay_out
 from prorubric.report.study_tables import say_state
 
 _EVIDENCE = ("name-item", "name-topic", "needless-test", "drop-key-advice")
@@ -33,12 +33,11 @@ def name_reward(scheme: str) -> str:
 
 def make_evidence(results: StudyResults) -> Made:
     """What four edits pay under three rewards before any training."""
-    domain, has_paper = results.clinic, bool(results.find_small("incentive_audit"))
+    rows, has_paper = list[Row](), bool(results.find_small("incentive_audit"))
     names = {scheme: name_reward(scheme) for scheme in _COMPARED}
-    rows: list[Row] = []
-    for edit in _EVIDENCE:
-        row: dict[str, object] = {"edit": edit}
-        effects = {scheme: _find_effect(domain, edit, scheme) for scheme in _COMPARED}
+    for own, edit in ((own, edit) for own in results.ablated for edit in _EVIDENCE):
+        row: dict[str, object] = {**own.place, "edit": edit}
+        effects = {scheme: _find_effect(own.domain, edit, scheme) for scheme in _COMPARED}
         if not has_paper and not any(effects.values()):
             continue
         for scheme, name in names.items():
@@ -48,7 +47,7 @@ def make_evidence(results: StudyResults) -> Made:
             row[f"paper {name}"] = find_paper_effect(edit, scheme).mean if has_paper else None
         rows.append(row | {"state": say_state(*effects.values())})
     shown = {"edit": 0} | {head: 1 for name in names.values() for head in (name, f"paper {name}")}
-    return Made(Sheet("evidence-b", rows, shown))
+    return Made(lay_out("evidence-b", rows, shown))
 
 
 def make_incentive(results: StudyResults) -> Made:

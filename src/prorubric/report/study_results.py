@@ -13,13 +13,13 @@ from typing import Any, Literal, NamedTuple
 
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult
-from prorubric.errors import RubricError, SourceError
+from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.evaluate.compare import COMPARISONS, Comparisons, Table
 from prorubric.evaluate.sides import SideResult
 from prorubric.evaluate.training import TrainingAnalysis, analyse_training
 from prorubric.files.json import parse_json
 from prorubric.report.audit_folder import open_audit
-from prorubric.report.evaluation_tables import Sheet
+from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.plots import Figure
 from prorubric.runs.folder import SUMMARY
 
@@ -108,6 +108,11 @@ class Made(NamedTuple):
         )
 
 
+def lay_out(name: str, rows: Sequence[Row], shown: Mapping[str, int]) -> Sheet:
+    """A table that shows the domain of its rows, if they have one, before these columns."""
+    return Sheet(name, rows, {"domain": 0, **shown} if rows and "domain" in rows[0] else shown)
+
+
 class DomainPlace(NamedTuple):
     """Where a domain of a study has its results, and what is what in it."""
 
@@ -191,6 +196,33 @@ class DomainResults:
         return next((side for side in table.sides if side.name == method), None) if table else None
 
 
+def name_paper_domains(names: Sequence[str], paper: PaperName | None) -> list[str]:
+    """What the paper calls each domain of a study; empty if it has none, or without a comparison.
+
+    Two domains that the paper has as one are refused: only one of them could be next to its figures.
+    """
+    if not paper:
+        return ["" for _ in names]
+    # A study of a single domain is about medicine, if it repeats the paper.
+    found = [_DOMAINS.get(name.lower(), "medicine" if len(names) == 1 else "") for name in names]
+    for theirs in PAPER_DOMAINS:
+        same = [name for name, one in zip(names, found, strict=True) if one == theirs]
+        if len(same) > 1:
+            line = f"the domains {' and '.join(same)} are both the paper's {theirs}"
+            raise ConfigError(line, remedy="rename all but one, or leave paper out")
+    return found
+
+
+class AblatedDomain(NamedTuple):
+    """A domain whose arms are rows in the tables of ablations."""
+
+    domain: DomainResults
+    place: dict[str, str]
+    """The first column of its rows, or none."""
+    prefix: str
+    """What figures write before a method; empty if they have one domain."""
+
+
 @dataclass(frozen=True)
 class StudyResults:
     """Everything that a table or figure of a study is made of."""
@@ -212,8 +244,21 @@ class StudyResults:
 
     @property
     def clinic(self) -> DomainResults:
-        """The domain of the ablations: medicine, or else the first."""
+        """The domain of the paper's ablations: medicine, or else the first."""
         return next((domain for domain in self.domains if domain.paper == "medicine"), self.domains[0])
+
+    @property
+    def ablated(self) -> list[AblatedDomain]:
+        """With the paper, whose ablations are of one domain, the clinic alone; else every domain, under its name."""
+        if self.paper:
+            return [AblatedDomain(self.clinic, {}, "")]
+        is_one = len(self.domains) == 1
+        return [
+            AblatedDomain(
+                own, {} if is_one and not own.name else {"domain": own.name}, "" if is_one else f"{own.name}, "
+            )
+            for own in self.domains
+        ]
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
@@ -235,9 +280,7 @@ class StudyResults:
 def load_study_results(title: str, paper: PaperName | None, places: Sequence[DomainPlace]) -> StudyResults:
     """Read what is there of a study."""
     domains = []
-    for place in places:
-        # A study of a single domain is about medicine, if it repeats the paper.
-        named = _DOMAINS.get(place.name.lower(), "medicine" if len(places) == 1 else "") if paper else ""
+    for place, named in zip(places, name_paper_domains([place.name for place in places], paper), strict=True):
         evaluated, audited = place.folder / "evaluate" / COMPARISONS, place.folder / "audit"
         has_audit = (audited / SUMMARY).is_file()
         try:

@@ -7,7 +7,7 @@ and scores are × 100. What the paper has here is of its smaller model, in medic
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prorubric.audit.paper import load_paper
 from prorubric.evaluate.dynamics import Completion, CurveStep
@@ -23,6 +23,7 @@ from prorubric.report.study_results import (
     StudyResults,
     find_paper_key,
     find_paper_length,
+    lay_out,
 )
 from prorubric.report.study_tables import say_state
 
@@ -67,6 +68,7 @@ def make_dynamics(results: StudyResults) -> Made:
     """Appropriateness over the steps of every arm, and the step at which it was highest."""
     printed, rows, lines = results.find_small("training_dynamics_c"), list[Row](), list[CurveLine]()
     keys = [key for key in printed if key in PAPER_ARMS]
+    prefixes = {own.domain.name: own.prefix for own in results.ablated}
     for arm in _list_arms(results, keys, "c"):
         has_paper = arm.is_clinical and arm.key in keys
         theirs = {0: printed["step_0"], **{int(step): c for step, c in printed[arm.key].items()}} if has_paper else {}
@@ -86,8 +88,8 @@ def make_dynamics(results: StudyResults) -> Made:
                 | {"prompts": ours.get("n"), "highest": "highest" if step == highest else ""}
                 | {"paper": theirs.get(step), "state": say_state(ours.get("mean"))}
             )
-        if points and arm.domain == results.clinic.name:
-            name = f"{arm.name}, highest at step {highest}"
+        if points and (prefix := prefixes.get(arm.domain)) is not None:
+            name = f"{prefix}{arm.name}, highest at step {highest}"
             curve = [
                 CurvePoint(step, 100 * point.mean, in_percent(point.low), in_percent(point.high))
                 for step, point in points.items()
@@ -101,7 +103,18 @@ def make_dynamics(results: StudyResults) -> Made:
 
 def make_kl(results: StudyResults) -> Made:
     """Coverage, appropriateness and length under every weight of the KL penalty, and how far ProRubric is ahead."""
-    domain, printed = results.clinic, results.find_small("medical_ablations_4b_full")
+    rows, drawn = list[Row](), list[tuple[str, Row]]()
+    for own in results.ablated:
+        found = _list_kl_rows(own.domain, results.find_small("medical_ablations_4b_full"))
+        rows += [{**own.place, **row} for row in found]
+        drawn += [(f"{own.prefix}{row['method']}", row) for row in found]
+    heads = {"coverage": 1, "appropriateness": 1, "characters": 0, "ahead": 1}
+    shown = {"method": 0, "KL": 3, **heads, **{f"paper {head}": digits for head, digits in heads.items()}}
+    return Made(lay_out("kl", rows, shown), _draw_kl(drawn))
+
+
+def _list_kl_rows(domain: DomainResults, printed: Mapping[str, Any]) -> list[dict[str, object]]:
+    """The rows of one domain; ProRubric is compared with Rubric-RL under the same weight."""
     axes = {"coverage": domain.place.coverage, "appropriateness": domain.place.appropriateness}
     rows: list[dict[str, object]] = []
     for (arm, weight), method in _list_kl(domain, printed).items():
@@ -123,16 +136,15 @@ def make_kl(results: StudyResults) -> Made:
             one, two = (own and own[f"{start}appropriateness"] for own in (row, other))
             if isinstance(one, float) and isinstance(two, float):
                 row[f"{start}ahead"] = round(one - two, 6)
-    heads = {"coverage": 1, "appropriateness": 1, "characters": 0, "ahead": 1}
-    shown = {"method": 0, "KL": 3, **heads, **{f"paper {head}": digits for head, digits in heads.items()}}
-    return Made(Sheet("kl", rows, shown), _draw_kl(rows))
+    return rows
 
 
-def _draw_kl(rows: Sequence[Row]) -> Figure | None:
+def _draw_kl(rows: Sequence[tuple[str, Row]]) -> Figure | None:
+    """Rows with the name of their arm."""
     marks, legend = list[ScatterMark](), dict[str, int | None]()
-    names = [*dict.fromkeys(str(row["method"]) for row in rows)]
-    for row in rows:
-        arm, weight = str(row["method"]), row["KL"]
+    names = [*dict.fromkeys(name for name, _ in rows)]
+    for arm, row in rows:
+        weight = row["KL"]
         for name, place, start in ((arm, names.index(arm), ""), (_THEIRS, None, "paper ")):
             value = row[f"{start}appropriateness"]
             if isinstance(weight, float) and isinstance(value, float):
@@ -265,9 +277,10 @@ def _quarters(points: Sequence[RolloutStep]) -> dict[str, float | None]:
 
 
 def _draw_rollouts(results: StudyResults, measure: RolloutMeasure, label: str, factor: float) -> Figure | None:
-    """The arms of the clinical domain; many rollouts are averaged in blocks."""
+    """The arms of the domains whose ablations are shown; many rollouts are averaged in blocks."""
     lines: list[CurveLine] = []
-    for name, found in results.clinic.training.items():
+    arms = ((own.prefix + name, found) for own in results.ablated for name, found in own.domain.training.items())
+    for name, found in arms:
         points = _find_rollouts(found, measure)
         size = -(-len(points) // _MOST_POINTS) or 1
         parts = [points[start : start + size] for start in range(0, len(points), size)]

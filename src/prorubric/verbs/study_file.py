@@ -16,7 +16,7 @@ from prorubric.errors import ConfigError
 from prorubric.evaluate.records import Policy
 from prorubric.files.settings import check_names, read_settings
 from prorubric.files.write import hash_file, open_whole
-from prorubric.report.study_results import PaperName
+from prorubric.report.study_results import PaperName, name_paper_domains
 from prorubric.rubric.base import config_record, split_commas
 from prorubric.runs.folder import SUMMARY, describe_run, read_setting
 from prorubric.text.show import shorten
@@ -264,6 +264,7 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[StudyD
         domains.append(StudyDomain(name, folder, folder / "recipes", **parts, assume=assume, chosen=every, asked=every))
     try:
         _check_given_names(domains)
+        name_paper_domains([domain.name for domain in domains], study.paper)
     except ConfigError as error:
         raise error.at(path) from None
     if not any(domain.compile or domain.arms or domain.audit or domain.evaluate for domain in domains):
