@@ -79,12 +79,31 @@ def test_dynamics_are_means_over_seeds_and_prompts_with_the_step_of_the_peak(fol
 
 def test_equal_groups_are_counted_by_quarter_and_by_seed(folder: Path) -> None:
     made = make("equal-groups", open_study(folder))
-    heads = "first quarter, last quarter, all, lowest seed, highest seed, paper lowest seed, paper highest seed, state"
+    heads = "first quarter, last quarter, all, lowest seed, highest seed, paper from, paper to, state"
     # The mean of the eight shares is 0.5 for the first seed and 0.6 for the second.
     assert choose(pick(made, method="K=1"), heads) == [25.0, 85.0, 55.0, 50.0, 60.0, 63, 66, ""]
     assert choose(pick(made, method="Rubric-RL"), heads)[5:] == [None, None, ""]
+    assert pick(made, method="K=1")["unknown"] is None  # these steps do not say how many groups are unknown
     assert made.figure is not None
     assert [*made.figure.legend] == ["Rubric-RL", "ProRubric", "K=1"]
+
+
+def test_groups_with_unknown_rewards_are_not_groups_with_equal_ones(tmp_path: Path) -> None:
+    recipe = RecipeFolder(tmp_path / "train/K=1")
+    [name] = recipe.plan(TASKS, method="k1")
+    # Of ten groups 2, 5, 10 and 5 have no two known rewards; of the other 8, 5, 0 and 5 the rewards of 4, 2, 0 and 0
+    # are equal.
+    counts = ((4, 2), (2, 5), (0, 10), (0, 5))
+    steps = [{"reward": 0.5, "equal_groups": (e + u) / 10, "unknown_groups": u / 10} for e, u in counts]
+    recipe.steps(name, steps)
+    RunFolder(tmp_path / "train/K=1" / name).save_state("done", 4)
+    made = make("equal-groups", open_study(tmp_path))
+    # (4/8 + 2/5 + 0/5) / 3, and (2 + 5 + 10 + 5) / 40.
+    found = choose(pick(made, method="K=1"), "first quarter, last quarter, all, unknown, paper from, paper to, state")
+    assert found == [50.0, 0.0, 30.0, 55.0, 63, 66, ""]
+    recipe.steps(name, [{"reward": None, "equal_groups": 1.0, "unknown_groups": 1.0}])
+    made = make("equal-groups", open_study(tmp_path))
+    assert choose(pick(made, method="K=1"), "all, unknown, state") == [None, 100.0, ""]
 
 
 def test_lengths_are_tokens_of_rollouts_and_characters_of_held_out_answers(folder: Path) -> None:

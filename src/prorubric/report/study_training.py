@@ -174,25 +174,25 @@ def _find_method(domain: DomainResults, name: str) -> str | None:
 
 def make_equal_groups(results: StudyResults) -> Made:
     """Groups of responses whose rewards are all equal, which teach nothing, over a training."""
-    # Of its seeds with the fewest and the most.
+    # A range over its seeds.
     printed = load_paper()["identical_reward_groups_k1_pct"] if results.paper_model == "Qwen3-4B" else []
     rows: list[Row] = []
     for arm in _list_arms(results, ["k1"] if printed else [], "equal_groups"):
-        points = _find_rollouts(arm.found, "equal_groups")
+        points = _find_rollouts(arm.found, "identical_groups")
+        unknown = [point.mean for point in _find_rollouts(arm.found, "unknown_groups")]
         by_seed: dict[int, list[float]] = {}
         for seed, value in (pair for point in points for pair in point.by_seed.items()):
             by_seed.setdefault(seed, []).append(value)
         seeds = [*map(fmean, by_seed.values())]
         ours = _quarters(points) | {"all": fmean(point.mean for point in points) if points else None}
         ours |= {"lowest seed": min(seeds, default=None), "highest seed": max(seeds, default=None)}
+        ours |= {"unknown": fmean(unknown) if unknown else None}
         paper = printed if arm.is_clinical and arm.key == "k1" else [None, None]
         row = {"domain": arm.domain, "method": arm.name, **{head: in_percent(value) for head, value in ours.items()}}
-        rows.append(
-            row | {"paper lowest seed": paper[0], "paper highest seed": paper[1], "state": say_state(ours["all"])}
-        )
-    heads = ("first quarter", "last quarter", "all", "lowest seed", "highest seed")
-    shown = {"domain": 0, "method": 0, **dict.fromkeys(heads, 1), "paper lowest seed": 0, "paper highest seed": 0}
-    figure = _draw_rollouts(results, "equal_groups", "groups with equal rewards in percent", 100)
+        rows.append(row | {"paper from": paper[0], "paper to": paper[1], "state": say_state(*ours.values())})
+    heads = ("first quarter", "last quarter", "all", "lowest seed", "highest seed", "unknown")
+    shown = {"domain": 0, "method": 0, **dict.fromkeys(heads, 1), "paper from": 0, "paper to": 0}
+    figure = _draw_rollouts(results, "identical_groups", "groups with equal rewards in percent", 100)
     return Made(Sheet("equal-groups", rows, shown), figure)
 
 
