@@ -151,6 +151,13 @@ def test_full_ablations_have_both_judges_and_the_length(folder: Path) -> None:
     assert choose(row, "g lenient,g strict,c lenient,c strict") == [59.0, 38.0, 78.0, 41.0]
     # Answers of 400 and of 500 characters.
     assert choose(row, "characters,seeds,paper c lenient,paper characters") == [450.0, 2, 75.9, 9800.0]
+    # 58 and 60, 36 and 40, 76 and 80, 36 and 46; Table 10 has none for coverage by the strict judge.
+    roots = [round(half**0.5, 6) for half in (2, 8, 8, 50)]
+    assert choose(row, "g lenient sd,g strict sd,c lenient sd,c strict sd") == roots
+    heads = "paper g lenient sd,paper g strict sd,paper c lenient sd,paper c strict sd"
+    assert choose(row, heads) == [1.1, None, 1.8, 2.7]
+    row = pick(make("ablations-full", load(folder)), method="ProRubric, KL 0.04")
+    assert choose(row, heads) == [0.6, None, 0.4, 0.4]
 
 
 def test_a_study_with_coverage_alone_has_its_length_and_seeds(tmp_path: Path) -> None:
@@ -171,7 +178,9 @@ def test_benchmarks_by_seed_have_the_paired_difference(folder: Path) -> None:
     assert choose(row, "seed 42,seed 43,seed 44,mean,sd,paper mean,state") == [6.0, 6.0, None, 6.0, 0.0, 2.77, ""]
     assert row["paper sd"] == 2.1
     row = pick(made, benchmark="HealthBench", method="Rubric-RL")
-    assert choose(row, "seed 42,paper 42,paper 44,paper mean") == [30.0, 30.8, 31.8, 31.9]
+    assert choose(row, "seed 42,paper 42,paper 44,paper mean,paper sd") == [30.0, 30.8, 31.8, 31.9, 1.1]
+    assert choose(pick(made, benchmark="WritingBench", method="Rubric-RL"), "paper mean,paper sd") == [64.6, 1.5]
+    assert choose(pick(made, benchmark="Average", method="ProRubric"), "paper mean,paper sd") == [46.9, 0.4]
     assert pick(made, benchmark="WritingBench", method="ProRubric")["state"] == NOT_RUN
 
 
@@ -180,9 +189,13 @@ def test_ablations_by_seed_have_three_measures(folder: Path) -> None:
     row = pick(made, method="ProRubric", measure="c lenient")
     assert choose(row, "seed 42,seed 43,mean,paper 43,paper mean") == [76.0, 80.0, 78.0, 74.9, 75.9]
     assert pick(made, method="Implicit", measure="g lenient")["state"] == NOT_RUN
-    # The paper's standard deviations of Table 9 are known for appropriateness by the strict judge.
-    measures = ("c strict", "c lenient")
-    assert [pick(made, method="ProRubric", measure=name)["paper sd"] for name in measures] == [2.7, None]
+    # Table 9 has a standard deviation for each measure of each method.
+    measures = ("c strict", "c lenient", "g lenient")
+    for method, sds in {"ProRubric": [2.7, 1.8, 1.1], "RuscaRL": [2.6, 2.8, 1.1], "OPSD": [1.1, 1.6, 0.8]}.items():
+        assert [pick(made, method=method, measure=name)["paper sd"] for name in measures] == sds
+    criteria = [pick(made, method=f"{arm}+appropriateness", measure="c strict") for arm in ("Rubric-RL", "ProRubric")]
+    assert [row["paper sd"] for row in criteria] == [0.5, 2.4]
+    assert all(row["paper sd"] is not None for row in made.sheet.rows if row["paper 42"] is not None)
 
 
 def test_appropriateness_by_seed_is_paired_under_each_judge(folder: Path) -> None:
@@ -190,6 +203,7 @@ def test_appropriateness_by_seed_is_paired_under_each_judge(folder: Path) -> Non
     # 36 − 20 and 46 − 26 under the strict judge, 76 − 70 and 80 − 74 under the lenient one.
     strict = pick(made, judge="strict", method="difference")
     assert choose(strict, "seed 42,seed 43,mean,paper 42,paper mean") == [16.0, 20.0, 18.0, 15.5, 10.8]
+    assert choose(pick(made, judge="lenient", method="Rubric-RL"), "paper mean,paper sd") == [69.8, 1.5]
     assert choose(pick(made, judge="lenient", method="difference"), "seed 42,mean,paper mean") == [6.0, 6.0, 6.1]
 
 

@@ -244,17 +244,18 @@ def make_full_ablations(results: StudyResults) -> Made:
         domain = own.domain
         axes = {"g": domain.place.coverage, "c": domain.place.appropriateness}
         judges = {"lenient": (domain.lenient, "lite"), "strict": (domain.strict, "pro")}
-        printed, ours, sds, theirs = small.get(line.key, {}), {}, {}, {}
+        printed, ours, sds, theirs, their_sds = small.get(line.key, {}), {}, {}, {}, {}
         for axis, benchmark in axes.items():
             for role, (judge, suffix) in judges.items():
                 side = _find(domain, benchmark, judge, line.method)
                 ours[f"{axis} {role}"] = side and side.mean
                 sds[f"{axis} {role} sd"] = side and side.sd
                 theirs[f"paper {axis} {role}"] = printed.get(f"{axis}_{suffix}")
+                their_sds[f"paper {axis} {role} sd"] = printed.get(f"{axis}_{suffix}_std")
         last = next(filter(None, (_find(domain, axes[axis], domain.strict, line.method) for axis in ("c", "g"))), None)
         rows.append(
             {**own.place, "method": line.name, **ours, **sds, "characters": last and last.characters}
-            | {"seeds": len(last.by_seed) if last else None, **theirs}
+            | {"seeds": len(last.by_seed) if last else None, **theirs, **their_sds}
             | {"paper characters": find_paper_length(printed), "paper seeds": printed.get("n_seeds")}
             | {"state": say_state(*ours.values())}
         )
@@ -312,7 +313,9 @@ def _list_benchmark_seeds(part: _Part, small: Mapping[str, Any], seeds: Sequence
         key, place = name.replace("-", "_"), {"benchmark": title_of(name)}
         printed = small.get(key, {})
         names = {"additive": "rubric_rl", "prorubric": "prorubric"}
-        theirs = [_Printed(printed.get(own, ()), main.get(names[own], {}).get(key)) for own in PAIR]
+        theirs = [
+            _Printed(printed.get(own, ()), main.get(names[own], {}).get(key), printed.get(f"{own}_std")) for own in PAIR
+        ]
         gap = _Printed((), printed.get("difference"), printed.get("difference_std"))
         yield from _list_seed_rows(place, [part.find_scores(name, own) for own in methods], [*theirs, gap], seeds)
         for method in others:
@@ -331,7 +334,7 @@ def make_seeds_consensus(results: StudyResults) -> Made:
             if not judge and not small:
                 continue
             sides = [_find(domain, domain.place.appropriateness, judge, domain.find_method(key)) for key in PAIR]
-            theirs = [_Printed(small[key][column], full[key][column]) if small else _Printed() for key in PAIR]
+            theirs = [_print_seeds(small.get(key, {}), full.get(key, {}), column) for key in PAIR]
             gap = _Printed(gaps[column]["by_seed"], gaps[column]["mean"]) if gaps else _Printed()
             ours = [side.by_seed if side else {} for side in sides]
             rows += _list_seed_rows({**own.place, "judge": role}, ours, [*theirs, gap], seeds)
@@ -343,7 +346,6 @@ def make_seeds_ablations(results: StudyResults) -> Made:
     """Every ablation seed by seed: appropriateness under both judges, and coverage under the lenient one."""
     seeds, rows = _list_seeds(results), list[Row]()
     small, full = results.find_small("per_seed_ablations_4b"), results.find_small("medical_ablations_4b_full")
-    sds = {key: own.get("c_std") for key, own in results.find_small("medical_ablations_4b").items()}
     for own, line in list_ablated_lines(results, small):
         domain = own.domain
         for name, benchmark, judge, column in (
@@ -352,10 +354,8 @@ def make_seeds_ablations(results: StudyResults) -> Made:
             ("g lenient", domain.place.coverage, domain.lenient, "g_lite"),
         ):
             side = _find(domain, benchmark, judge, line.method)
-            printed = small.get(line.key, {}).get(column, ())
-            if side or printed:
-                sd = sds.get(line.key) if column == "c_pro" else None
-                theirs = _Printed(printed, full.get(line.key, {}).get(column), sd)
+            theirs = _print_seeds(small.get(line.key, {}), full.get(line.key, {}), column)
+            if side or theirs.by_seed:
                 place = {**own.place, "method": line.name, "measure": name}
                 rows.append(place | _lay_seeds(side.by_seed if side else {}, theirs, seeds))
     return Made(lay_out("seeds-ablations", rows, {"method": 0, **_show_seeds("measure", seeds, method=False)}))
@@ -367,6 +367,11 @@ class _Printed(NamedTuple):
     by_seed: Sequence[float] = ()
     mean: float | None = None
     sd: float | None = None
+
+
+def _print_seeds(by_seed: Mapping[str, Any], full: Mapping[str, Any], column: str) -> _Printed:
+    """One measure of an ablation: its seeds in one table of the paper, mean and standard deviation in another."""
+    return _Printed(by_seed.get(column, ()), full.get(column), full.get(f"{column}_std"))
 
 
 def _list_seeds(results: StudyResults) -> list[str]:
