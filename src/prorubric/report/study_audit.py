@@ -9,7 +9,7 @@ from prorubric.aggregate.bootstrap import MeanInterval
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.naming import NAME_ITEM, NAME_TOPIC
 from prorubric.audit.edits.substance import ADD_SUBSTANCE, INTEGRATE_SUBSTANCE
-from prorubric.audit.paper import find_paper_effect
+from prorubric.audit.paper import find_paper_arm, find_paper_effect
 from prorubric.audit.records import Effect
 from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.numbers import in_percent, signed
@@ -28,7 +28,7 @@ _THEIRS = "the paper's, each domain once"
 
 def name_reward(scheme: str) -> str:
     """A reward by the name of the arm that is trained with it, if the paper has one."""
-    return PAPER_ARMS.get(scheme.replace("+", "_plus_").replace("-", "_"), scheme)
+    return PAPER_ARMS.get(find_paper_arm(scheme), scheme)
 
 
 def make_evidence(results: StudyResults) -> Made:
