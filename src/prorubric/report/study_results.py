@@ -252,13 +252,11 @@ class StudyResults:
         """With the paper, whose ablations are of one domain, the clinic alone; else every domain, under its name."""
         if self.paper:
             return [AblatedDomain(self.clinic, {}, "")]
-        is_one = len(self.domains) == 1
-        return [
-            AblatedDomain(
-                own, {} if is_one and not own.name else {"domain": own.name}, "" if is_one else f"{own.name}, "
-            )
-            for own in self.domains
-        ]
+        found, several = list[AblatedDomain](), len(self.domains) > 1
+        for own in self.domains:
+            place = {"domain": own.name} if own.name else {}
+            found.append(AblatedDomain(own, place, f"{own.name}, " if several else ""))
+        return found
 
     @property
     def benchmarks(self) -> tuple[str, ...]:

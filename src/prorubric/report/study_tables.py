@@ -86,7 +86,7 @@ class _Part(NamedTuple):
     name: str
     domains: Sequence[DomainResults]
     is_whole: bool = False
-    """True if each of its domains is a part of its own too."""
+    """True if each of its domains is a part too."""
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
@@ -137,14 +137,14 @@ def _list_parts(results: StudyResults) -> list[_Part]:
 def make_main(results: StudyResults) -> Made:
     """Every method on every benchmark, and the average of the seven."""
     parts, rows = _list_parts(results), list[Row]()
-    own = _Part("", results.domains).benchmarks
+    own, is_named = results.benchmarks, any(part.name for part in parts)
     averaged = [name for name in AVERAGED if results.paper or name in own]
     average = [AVERAGE] if results.paper or any(part.has_average for part in parts) else []
     benchmarks = [*averaged, *average, *(name for name in own if name not in AVERAGED)]
     figures: dict[str, Any] = load_paper()["main_results"].get(results.paper_model, {})
     for part in parts:
         keys = _MAIN if figures and part is parts[0] else ()
-        place = {"domain": part.name} if any(each.name for each in parts) else {}
+        place = {"domain": part.name} if is_named else {}
         for line in part.list_lines(keys):
             scores = {name: part.find_scores(name, line.method) for name in benchmarks}
             spreads = {name: Spread.of([*scores[name].values()]) if scores[name] else None for name in benchmarks}
@@ -166,7 +166,7 @@ def _average(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def make_plane(results: StudyResults) -> Made:
-    """Coverage against appropriateness of every policy, of the medical ones with the paper."""
+    """Coverage against appropriateness of every policy."""
     rows, points = list[Row](), list[_Point]()
     if results.paper_model == "Qwen3-8B":
         main, consensus = load_paper()["main_results"]["Qwen3-8B"], load_paper()["consensus_8b"]
@@ -220,14 +220,8 @@ def make_ablations(results: StudyResults) -> Made:
         )
         printed = small.get(line.key, {})
         rows.append(
-            {
-                **own.place,
-                "method": line.name,
-                "c": c and c.mean,
-                "c sd": c and c.sd,
-                "g": g and g.mean,
-                "g sd": g and g.sd,
-            }
+            {**own.place, "method": line.name}
+            | {"c": c and c.mean, "c sd": c and c.sd, "g": g and g.mean, "g sd": g and g.sd}
             | {"seeds": len(side.by_seed) if (side := c or g) else None}
             | {f"paper {name}": printed.get(name.replace(" sd", "_std")) for name in ("c", "c sd", "g", "g sd")}
             | {"state": say_state(c, g)}
@@ -292,9 +286,10 @@ def make_length(results: StudyResults) -> Made:
 def make_seeds_benchmarks(results: StudyResults) -> Made:
     """Rubric-RL and ProRubric on every benchmark seed by seed, and their paired difference."""
     parts, seeds, rows = _list_parts(results), _list_seeds(results), list[Row]()
+    is_named = any(part.name for part in parts)
     for part in parts:
         small = results.find_small("per_seed_domains_4b") if part is parts[0] else {}
-        place = {"domain": part.name} if any(each.name for each in parts) else {}
+        place = {"domain": part.name} if is_named else {}
         rows += [{**place, **row} for row in _list_benchmark_seeds(part, small, seeds, more=not results.paper)]
     rows = rows if results.paper else [row for row in rows if row["state"] != NOT_RUN]
     return Made(lay_out("seeds-benchmarks", rows, _show_seeds("benchmark", seeds)))
