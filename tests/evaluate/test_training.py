@@ -44,7 +44,9 @@ def test_the_curves_and_gaps_of_two_methods_are_paired_by_prompt_and_seed(two: R
 def test_rollouts_dimensions_and_alarms_come_from_the_steps(two: RecipeFolder) -> None:
     found = analyse(two)
     rollouts = {(curve.measure, curve.method): curve for curve in found.rollouts}
-    assert [measure for measure, _ in rollouts] == ["reward", "reward", "equal_groups", "equal_groups"]
+    assert [measure for measure, _ in rollouts] == [
+        *("reward", "reward", "equal_groups", "equal_groups", "identical_groups", "identical_groups"),
+    ]
     reward = rollouts["reward", "rubric-rl"].points
     assert [point.mean for point in reward] == pytest.approx([0.2, 0.3, 0.4, 0.5, 0.5])
     assert reward[4].by_seed == {1: 0.5}

@@ -32,12 +32,16 @@ def write_evaluation(
     games: Sequence[Game] = (),
     verdicts: Sequence[CriterionVerdict] = (),
     labelled: Sequence[LabelledVerdict] = (),
+    characters: int = 0,
 ) -> None:
-    """An evaluation in which every policy has two items, one 10 points above its mean and one 10 below."""
+    """An evaluation in which every policy has two items, one 10 points above its mean and one 10 below.
+
+    Their answers have 100 characters, 200 and so on, and these besides.
+    """
     scores = [
         ItemScore(
             benchmark=benchmark, judge=judge, policy=name, item=item, value=value, low=value, high=value
-        ).model_copy(update={"characters": 100 * (1 + place)})
+        ).model_copy(update={"characters": 100 * (1 + place) + characters})
         for (benchmark, judge), means in values.items()
         for place, (name, mean) in enumerate(zip(NAMES, means, strict=True))
         for item, value in (("one", mean / 100 + 0.1), ("two", mean / 100 - 0.1))

@@ -1,12 +1,15 @@
 """The tables of a study that come from its audits, on a folder with a summary written by hand."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from prorubric.audit.records import AuditResult, Effect, FixedChange, Share
 from prorubric.files.write import write_json
+from prorubric.report.study_audit import name_reward
 from prorubric.report.study_results import DomainPlace, load_study_results
+from prorubric.verbs.study_file import load_study
 
 from .study import choose, load, make, pick
 
@@ -147,9 +150,49 @@ def test_placement_compares_the_same_substance_inside_and_at_the_end(folder: Pat
     assert choose(pick(made, domain="writing", reward="Rubric-RL"), "paper appended, paper pairs") == [None, 50]
 
 
+def test_every_reward_of_the_paper_s_audit_has_the_name_of_its_arm(tmp_path: Path) -> None:
+    _, domains = load_study(Path(__file__).parents[2] / "studies/paper-4b.yaml", tmp_path)
+    schemes = {scheme for domain in domains for scheme in str(domain.audit["scheme"]).split(",")}
+    assert {scheme: name_reward(scheme) for scheme in schemes} == {
+        "additive": "Rubric-RL",
+        "raw-and": "Raw-AND",
+        "prorubric": "ProRubric",
+        "prorubric-no-failure": "ProRubric, no failure clauses",
+        "graded": "Graded",
+        "k1": "K=1",
+        "implicit": "Implicit",
+        "weighted": "Weighted",
+        "additive+appropriateness": "Rubric-RL+appropriateness",
+        "prorubric+appropriateness": "ProRubric+appropriateness",
+        "implicit+appropriateness": "Implicit+appropriateness",
+    }
+    assert [name_reward(scheme) for scheme in ("rewritten", "veto")] == ["Rewritten", "veto"]
+
+
+def test_a_reward_has_one_name_in_the_audit_and_in_the_ablations(tmp_path: Path) -> None:
+    write_audit(tmp_path)
+    path = tmp_path / "audit/summary.json"
+    path.write_text(path.read_text().replace('"k1"', '"prorubric-no-failure"'))
+    name = "ProRubric, no failure clauses"
+    assert pick(make("incentive", load(tmp_path)), edit="name-item", reward=name)["change"] == 2.0
+    assert pick(make("ablations", load(tmp_path)), method=name)["paper c"] == 34.5
+
+
 def test_edits_that_a_study_of_its_own_did_not_make_have_no_row(folder: Path) -> None:
     rows = make("evidence-b", load(folder, None)).sheet.rows
     assert [(row["edit"], row["state"]) for row in rows] == [("name-item", ""), ("needless-test", "")]
+
+
+def test_what_edits_pay_is_shown_for_every_domain_of_a_study_of_its_own(tmp_path: Path) -> None:
+    for name in ("law", "tax"):
+        write_audit(tmp_path / name)
+    path = tmp_path / "tax/audit/summary.json"
+    found = AuditResult(**json.loads(path.read_text()))
+    lower = [one.model_copy(update={"mean": one.mean and one.mean - 1}) for one in found.effects]
+    write_json(path, found.model_copy(update={"effects": tuple(lower)}).model_dump(mode="json"))
+    places = [DomainPlace(name, tmp_path / name, (), "", "", ()) for name in ("law", "tax")]
+    made = make("evidence-b", load_study_results("Two", None, places))
+    assert [pick(made, domain=name, edit="name-item")["Rubric-RL"] for name in ("law", "tax")] == [8.0, 7.0]
 
 
 def test_a_study_of_its_own_shows_its_domains_and_nothing_of_the_paper(folder: Path) -> None:

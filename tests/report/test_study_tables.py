@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prorubric.errors import ConfigError
 from prorubric.evaluate.compare import COMPARISONS, Comparisons
 from prorubric.evaluate.judges import CriterionVerdict, LabelledVerdict
 from prorubric.evaluate.records import Game
@@ -13,9 +14,17 @@ from prorubric.files.write import write_json
 from prorubric.report import study_judges, study_tables
 from prorubric.report.plots import Figure
 from prorubric.report.study_registry import GENERATORS
-from prorubric.report.study_results import NOT_RUN, PAPER_ARMS, DomainPlace, find_paper_key, load_study_results
+from prorubric.report.study_results import (
+    NOT_RUN,
+    PAPER_ARMS,
+    DomainPlace,
+    PaperName,
+    StudyResults,
+    find_paper_key,
+    load_study_results,
+)
 
-from .study import choose, load, make, pick, write_evaluation
+from .study import JUDGES, choose, load, make, pick, write_evaluation
 
 EVALUATED = (study_judges.__name__, study_tables.__name__)
 """What makes tables from evaluations; those of audits and trainings have tests of their own."""
@@ -142,6 +151,13 @@ def test_full_ablations_have_both_judges_and_the_length(folder: Path) -> None:
     assert choose(row, "g lenient,g strict,c lenient,c strict") == [59.0, 38.0, 78.0, 41.0]
     # Answers of 400 and of 500 characters.
     assert choose(row, "characters,seeds,paper c lenient,paper characters") == [450.0, 2, 75.9, 9800.0]
+    # 58 and 60, 36 and 40, 76 and 80, 36 and 46; Table 10 has none for coverage by the strict judge.
+    roots = [round(half**0.5, 6) for half in (2, 8, 8, 50)]
+    assert choose(row, "g lenient sd,g strict sd,c lenient sd,c strict sd") == roots
+    heads = "paper g lenient sd,paper g strict sd,paper c lenient sd,paper c strict sd"
+    assert choose(row, heads) == [1.1, None, 1.8, 2.7]
+    row = pick(make("ablations-full", load(folder)), method="ProRubric, KL 0.04")
+    assert choose(row, heads) == [0.6, None, 0.4, 0.4]
 
 
 def test_a_study_with_coverage_alone_has_its_length_and_seeds(tmp_path: Path) -> None:
@@ -162,7 +178,9 @@ def test_benchmarks_by_seed_have_the_paired_difference(folder: Path) -> None:
     assert choose(row, "seed 42,seed 43,seed 44,mean,sd,paper mean,state") == [6.0, 6.0, None, 6.0, 0.0, 2.77, ""]
     assert row["paper sd"] == 2.1
     row = pick(made, benchmark="HealthBench", method="Rubric-RL")
-    assert choose(row, "seed 42,paper 42,paper 44,paper mean") == [30.0, 30.8, 31.8, 31.9]
+    assert choose(row, "seed 42,paper 42,paper 44,paper mean,paper sd") == [30.0, 30.8, 31.8, 31.9, 1.1]
+    assert choose(pick(made, benchmark="WritingBench", method="Rubric-RL"), "paper mean,paper sd") == [64.6, 1.5]
+    assert choose(pick(made, benchmark="Average", method="ProRubric"), "paper mean,paper sd") == [46.9, 0.4]
     assert pick(made, benchmark="WritingBench", method="ProRubric")["state"] == NOT_RUN
 
 
@@ -171,9 +189,13 @@ def test_ablations_by_seed_have_three_measures(folder: Path) -> None:
     row = pick(made, method="ProRubric", measure="c lenient")
     assert choose(row, "seed 42,seed 43,mean,paper 43,paper mean") == [76.0, 80.0, 78.0, 74.9, 75.9]
     assert pick(made, method="Implicit", measure="g lenient")["state"] == NOT_RUN
-    # The paper's standard deviations of Table 9 are known for appropriateness by the strict judge.
-    measures = ("c strict", "c lenient")
-    assert [pick(made, method="ProRubric", measure=name)["paper sd"] for name in measures] == [2.7, None]
+    # Table 9 has a standard deviation for each measure of each method.
+    measures = ("c strict", "c lenient", "g lenient")
+    for method, sds in {"ProRubric": [2.7, 1.8, 1.1], "RuscaRL": [2.6, 2.8, 1.1], "OPSD": [1.1, 1.6, 0.8]}.items():
+        assert [pick(made, method=method, measure=name)["paper sd"] for name in measures] == sds
+    criteria = [pick(made, method=f"{arm}+appropriateness", measure="c strict") for arm in ("Rubric-RL", "ProRubric")]
+    assert [row["paper sd"] for row in criteria] == [0.5, 2.4]
+    assert all(row["paper sd"] is not None for row in made.sheet.rows if row["paper 42"] is not None)
 
 
 def test_appropriateness_by_seed_is_paired_under_each_judge(folder: Path) -> None:
@@ -181,18 +203,34 @@ def test_appropriateness_by_seed_is_paired_under_each_judge(folder: Path) -> Non
     # 36 − 20 and 46 − 26 under the strict judge, 76 − 70 and 80 − 74 under the lenient one.
     strict = pick(made, judge="strict", method="difference")
     assert choose(strict, "seed 42,seed 43,mean,paper 42,paper mean") == [16.0, 20.0, 18.0, 15.5, 10.8]
+    assert choose(pick(made, judge="lenient", method="Rubric-RL"), "paper mean,paper sd") == [69.8, 1.5]
     assert choose(pick(made, judge="lenient", method="difference"), "seed 42,mean,paper mean") == [6.0, 6.0, 6.1]
 
 
-def test_another_judge_is_compared_with_the_strict_one(folder: Path) -> None:
+def test_the_lenient_judge_is_compared_with_the_strict_one_and_is_of_no_other_family(folder: Path) -> None:
     made = make("cross-judge", load(folder))
-    row = pick(made, method="Rubric-RL")
-    heads = "judge,score,strict,items,paper score,paper strict,paper items"
-    assert choose(row, heads) == ["lite", 72.0, 23.0, 2, 14.4, 26.0, 3670]
+    heads = "role,score,strict,items,paper score,paper strict,paper items,state"
+    # The paper's lenient judge gives 69.8 (Table 10) where its judge of another family gives 14.4 (Table 11).
+    row = pick(made, judge="lite", method="Rubric-RL")
+    assert choose(row, heads) == ["lenient", 72.0, 23.0, 2, 69.8, 26.0, None, ""]
     # Ranks of the five policies: 4.5, 1, 2, 3, 4.5 and 5, 1, 2, 3, 4.
-    rank = pick(made, method="Spearman's ρ")
-    assert choose(rank, "paper rho,state") == [0.84, ""]
+    rank = pick(made, judge="lite", method="Spearman's ρ")
+    assert choose(rank, "role,paper rho,state") == ["lenient", None, ""]
     assert rank["rho"] == pytest.approx(0.974679, abs=1e-6)
+    # No third judge was asked, so the paper's is not run.
+    row = pick(made, judge="", method="Rubric-RL")
+    assert choose(row, heads) == ["another family", None, 23.0, None, 14.4, 26.0, 3670, NOT_RUN]
+    assert choose(pick(made, judge="", method="Spearman's ρ"), "rho,paper rho,state") == [None, 0.84, NOT_RUN]
+
+
+def test_a_judge_between_the_lenient_and_the_strict_one_is_of_another_family(tmp_path: Path) -> None:
+    write_evaluation(tmp_path, {**VALUES, (C, "luna"): [30, 10, 14, 26, 22]})
+    made = make("cross-judge", load(tmp_path, judges=("lite", "luna", "pro")))
+    assert {(row["judge"], row["role"]) for row in made.sheet.rows} == {("lite", "lenient"), ("luna", "another family")}
+    heads = "score,strict,items,paper score,paper strict,paper items,state"
+    assert choose(pick(made, judge="luna", method="Rubric-RL"), heads) == [12.0, 23.0, 2, 14.4, 26.0, 3670, ""]
+    # Ranks of the five policies: 5, 1, 2, 4, 3 and 5, 1, 2, 3, 4, so ρ is 1 − 6 · 2 / (5 · 24).
+    assert choose(pick(made, judge="luna", method="Spearman's ρ"), "rho,paper rho,state") == [0.9, 0.84, ""]
 
 
 def test_evidence_a_is_the_share_of_pairs_that_the_untrained_policy_wins(folder: Path) -> None:
@@ -252,6 +290,109 @@ def test_a_benchmark_of_two_domains_has_the_arms_of_both(tmp_path: Path) -> None
     places = [DomainPlace(n, tmp_path / n, ("Raw-AND",) if n == "b" else (), "", "", ()) for n in "ab"]
     made = make("main", load_study_results("Two", None, places))
     assert pick(made, method="Raw-AND")["MedQA"] == 65.0
+
+
+def load_two(folder: Path, names: tuple[str, str], paper: PaperName | None = None) -> StudyResults:
+    """Two domains with the same arms, benchmarks and judges; the second has 10 points less and 100 characters more."""
+    for name, less in zip(names, (0, 10), strict=True):
+        verdicts = [
+            CriterionVerdict(C, judge, "base", "one", 0, str(number), 5.0, number < most - bool(less))
+            for judge, most in (("lite", 3), ("pro", 1))
+            for number in range(4)
+        ]
+        labelled = [LabelledVerdict("pro", "a", "h", "hedging", "a", bool(less), (not less,) * 2)]
+        values = {key: [value - less for value in means] for key, means in VALUES.items()}
+        write_evaluation(folder / name, values, verdicts=verdicts, labelled=labelled, characters=10 * less)
+    places = [DomainPlace(name, folder / name, ("Rubric-RL", "ProRubric"), G, C, JUDGES) for name in names]
+    return load_study_results("Two", paper, places)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "heads", "first", "second"),
+    [
+        # Of the seeds of ProRubric, 36 and 40 on HealthBench, and 36 and 46 on its consensus, by the strict judge.
+        ("main", {"method": "ProRubric"}, "HealthBench,MedQA", [38.0, 65.0], [28.0, 55.0]),
+        (
+            "seeds-benchmarks",
+            {"benchmark": "HealthBench", "method": "ProRubric"},
+            "seed 42,mean",
+            [36.0, 38.0],
+            [26.0, 28.0],
+        ),
+        ("plane", {"method": "ProRubric"}, "coverage,appropriateness", [38.0, 41.0], [28.0, 31.0]),
+        ("ablations", {"method": "ProRubric"}, "g,c", [38.0, 41.0], [28.0, 31.0]),
+        (
+            "ablations-full",
+            {"method": "ProRubric"},
+            "g lenient,c lenient,characters",
+            [59.0, 78.0, 450.0],
+            [49.0, 68.0, 550.0],
+        ),
+        ("seeds-ablations", {"method": "ProRubric", "measure": "c strict"}, "seed 42,mean", [36.0, 41.0], [26.0, 31.0]),
+        ("seeds-consensus", {"judge": "lenient", "method": "ProRubric"}, "seed 43", [80.0], [70.0]),
+        ("length", {"method": "ProRubric"}, "characters,c strict", [450.0, 41.0], [550.0, 31.0]),
+        ("cross-judge", {"judge": "lite", "method": "ProRubric"}, "score,strict", [78.0, 41.0], [68.0, 31.0]),
+        # 3 of 4 criteria against 1, and 2 against none.
+        ("disagreement", {"method": "base"}, "criteria,only lenient", [4, 50.0], [4, 50.0]),
+        ("physicians", {"theme": "hedging"}, "judge,criteria", ["pro", 1], ["pro", 1]),
+    ],
+)
+def test_two_domains_with_the_same_benchmarks_and_arms_have_a_row_each(
+    tmp_path: Path, name: str, row: dict[str, object], heads: str, first: list[object], second: list[object]
+) -> None:
+    made = make(name, load_two(tmp_path, ("law", "tax")))
+    assert choose(pick(made, domain="law", **row), heads) == first
+    assert choose(pick(made, domain="tax", **row), heads) == second
+    assert next(iter(made.sheet.shown)) == "domain"
+    if made.figure is not None:
+        assert [*made.figure.legend] == [
+            f"{d}, {m}" for d in ("law", "tax") for m in ("base", "Rubric-RL", "ProRubric")
+        ]
+
+
+def test_a_study_of_one_domain_without_a_name_has_no_column_for_it(folder: Path) -> None:
+    results = load(folder, None, name="")
+    tables = [make(one.name, results).sheet for one in GENERATORS if one.make.__module__ in EVALUATED]
+    assert {sheet.name for sheet in tables if sheet.rows and "domain" in sheet.rows[0]} == {
+        *("pairs", "equal-budget", "evidence-a", "probe", "probe-seeds", "sizes")
+    }
+
+
+def test_a_benchmark_of_a_second_domain_is_shown_again_next_to_the_paper(tmp_path: Path) -> None:
+    results = load_two(tmp_path, ("medical", "law"), "Qwen3-4B")
+    made = make("main", results)
+    assert [pick(made, domain=d, method="ProRubric", of="ours")["MedQA"] for d in ("", "law")] == [65.0, 55.0]
+    assert pick(made, method="ProRubric", of="paper")["domain"] == ""
+    made = make("seeds-benchmarks", results)
+    assert pick(made, domain="law", benchmark="MedQA", method="ProRubric")["mean"] == 55.0
+    # The paper's ablations are of its medicine.
+    assert pick(make("ablations", results), method="ProRubric")["c"] == 41.0
+
+
+def test_seven_benchmarks_of_several_domains_have_an_average_over_them(tmp_path: Path) -> None:
+    judged = {(name, "pro"): [10, 20, 30, 40, 50] for name in ("writingbench", "creative-v3", "arena-hard-v2")}
+    judged |= {(name, "pro"): [10, 20, 30, 40, 50] for name in (G, "researchqa")}
+    write_evaluation(tmp_path / "judged", judged)
+    write_evaluation(tmp_path / "known", {(name, ""): [80, 20, 30, 75, 50] for name in ("medqa", "gpqa-diamond")})
+    places = [DomainPlace(name, tmp_path / name, (), "", "", ("pro",)) for name in ("judged", "known")]
+    results = load_study_results("Seven", None, places)
+    made = make("main", results)
+    # Seed 42: (5 × 40 + 2 × 75) / 7 = 50; seed 43: 50.
+    assert pick(made, domain="all domains", method="ProRubric")["Average"] == 50.0
+    assert choose(pick(made, domain="known", method="ProRubric"), "MedQA,WritingBench,Average") == [62.5, None, None]
+    made = make("seeds-benchmarks", results)
+    assert pick(made, domain="all domains", method="ProRubric")["seed 42"] == 50.0
+    assert pick(made, domain="all domains", method="base")["benchmark"] == "Average"
+
+
+def test_two_domains_that_are_one_in_the_paper_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_two(tmp_path, ("medicine", "Medical"), "Qwen3-4B")
+    line = "the domains medicine and Medical are both the paper's medicine; rename all but one, or leave paper out"
+    assert str(caught.value) == line
+    assert {row["domain"] for row in make("sizes", load_two(tmp_path / "own", ("medicine", "Medical"))).sheet.rows} == {
+        *("medicine", "Medical")
+    }
 
 
 def test_an_equal_budget_is_told_apart_from_the_other_pairs(folder: Path) -> None:

@@ -79,12 +79,31 @@ def test_dynamics_are_means_over_seeds_and_prompts_with_the_step_of_the_peak(fol
 
 def test_equal_groups_are_counted_by_quarter_and_by_seed(folder: Path) -> None:
     made = make("equal-groups", open_study(folder))
-    heads = "first quarter, last quarter, all, lowest seed, highest seed, paper lowest seed, paper highest seed, state"
+    heads = "first quarter, last quarter, all, lowest seed, highest seed, paper from, paper to, state"
     # The mean of the eight shares is 0.5 for the first seed and 0.6 for the second.
     assert choose(pick(made, method="K=1"), heads) == [25.0, 85.0, 55.0, 50.0, 60.0, 63, 66, ""]
     assert choose(pick(made, method="Rubric-RL"), heads)[5:] == [None, None, ""]
+    assert pick(made, method="K=1")["unknown"] is None  # these steps do not say how many groups are unknown
     assert made.figure is not None
     assert [*made.figure.legend] == ["Rubric-RL", "ProRubric", "K=1"]
+
+
+def test_groups_with_unknown_rewards_are_not_groups_with_equal_ones(tmp_path: Path) -> None:
+    recipe = RecipeFolder(tmp_path / "train/K=1")
+    [name] = recipe.plan(TASKS, method="k1")
+    # Of ten groups 2, 5, 10 and 5 have no two known rewards; of the other 8, 5, 0 and 5 the rewards of 4, 2, 0 and 0
+    # are equal.
+    counts = ((4, 2), (2, 5), (0, 10), (0, 5))
+    steps = [{"reward": 0.5, "equal_groups": (e + u) / 10, "unknown_groups": u / 10} for e, u in counts]
+    recipe.steps(name, steps)
+    RunFolder(tmp_path / "train/K=1" / name).save_state("done", 4)
+    made = make("equal-groups", open_study(tmp_path))
+    # (4/8 + 2/5 + 0/5) / 3, and (2 + 5 + 10 + 5) / 40.
+    found = choose(pick(made, method="K=1"), "first quarter, last quarter, all, unknown, paper from, paper to, state")
+    assert found == [50.0, 0.0, 30.0, 55.0, 63, 66, ""]
+    recipe.steps(name, [{"reward": None, "equal_groups": 1.0, "unknown_groups": 1.0}])
+    made = make("equal-groups", open_study(tmp_path))
+    assert choose(pick(made, method="K=1"), "all, unknown, state") == [None, 100.0, ""]
 
 
 def test_lengths_are_tokens_of_rollouts_and_characters_of_held_out_answers(folder: Path) -> None:
@@ -169,6 +188,30 @@ def test_the_kl_sweep_of_the_larger_model_has_its_arms_by_any_spelling_and_in_an
     # (36 + 46) / 2 and (20 + 26) / 2.
     rows = [choose(row, "method, KL, appropriateness, ahead") for row in made.sheet.rows if row["KL"]]
     assert rows == [["ProRubric", 0.2, pytest.approx(41), 18.0], ["Rubric-RL", 0.2, pytest.approx(23), None]]
+
+
+def test_every_domain_of_a_study_of_its_own_has_its_kl_sweep_and_its_curves(tmp_path: Path) -> None:
+    for name, less in (("law", 0), ("tax", 10)):
+        values = [value - less for value in (50, 20, 26, 36, 46)]
+        write_evaluation(tmp_path / name, {("c", "pro"): values})
+        path = tmp_path / name / "evaluate/comparisons.json"
+        path.write_text(path.read_text().replace("ProRubric", "ProRubric, KL 0.2"))
+        write_arm(tmp_path / name, "Rubric-RL")
+    arms = ("ProRubric, KL 0.2", "Rubric-RL")
+    places = [DomainPlace(name, tmp_path / name, arms, "g", "c", JUDGES) for name in ("law", "tax")]
+    results = load_study_results("Two", None, places)
+    made = make("kl", results)
+    # (36 + 46) / 2, and 10 less.
+    assert [pick(made, domain=name, KL=0.2)["appropriateness"] for name in ("law", "tax")] == [41.0, 31.0]
+    assert made.figure is not None
+    assert [*made.figure.legend] == ["law, ProRubric", "tax, ProRubric"]
+    for name, names in (
+        ("dynamics", ["law, Rubric-RL, highest at step 0", "tax, Rubric-RL, highest at step 0"]),
+        ("equal-groups", ["law, Rubric-RL", "tax, Rubric-RL"]),
+    ):
+        figure = make(name, results).figure
+        assert figure is not None
+        assert [*figure.legend] == names
 
 
 @pytest.mark.parametrize("name", ["dynamics", "equal-groups", "training-length", "completions"])

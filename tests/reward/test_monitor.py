@@ -86,7 +86,7 @@ def test_the_means_of_a_step_are_over_what_is_known() -> None:
 def test_a_mean_of_nothing_is_none_and_not_0() -> None:
     found = summarize_step(0, [make_reward(None), make_reward(None)])
     assert (found.reward, found.score, found.coverage, found.dimension_rate, found.tokens) == (None,) * 5
-    assert (found.unknown_rate, found.equal_groups) == (1.0, 1.0)
+    assert (found.unknown_rate, found.equal_groups, found.identical_groups) == (1.0, 1.0, None)
     assert flatten_step(found) == {
         "prorubric/unknown_rate": 1.0,
         "prorubric/addressed_rate": 0.0,
@@ -114,6 +114,18 @@ def test_groups_may_be_given() -> None:
     assert summarize_step(0, rewards).equal_groups == 0.0
     found = summarize_step(0, rewards, groups=[("p", 1), ("p", 1), "q", "q"])
     assert (found.groups, found.equal_groups) == (2, 0.5)
+
+
+def test_groups_with_unknown_rewards_are_told_apart_from_identical_ones(tmp_path: Path) -> None:
+    rewards = [make_reward(value) for value in (0.5, 0.5, 0.0, 1.0, None, 1.0, None, None)]
+    found = summarize_step(0, rewards, groups=[*"aabbccdd"])
+    # One group of four is equal and two are unknown, so one of two.
+    assert (found.equal_groups, found.unknown_groups, found.identical_groups) == (0.75, 0.5, 0.5)
+    # A file from before they were told apart does not say that none was unknown.
+    old = found.model_dump(mode="json", exclude={"unknown_groups"})
+    (tmp_path / "steps.jsonl").write_text(json.dumps(old) + "\n")
+    [record] = load_steps(tmp_path / "steps.jsonl")
+    assert (record.unknown_groups, record.identical_groups) == (None, 0.75)
 
 
 def test_groups_of_another_number_are_refused() -> None:

@@ -309,6 +309,10 @@ def test_domains_share_what_they_do_not_change(folder: Path) -> None:
         ({"arms": {"train": {}}}, "mine.yaml: 'train' is the name of a stage; choose another: --only takes both"),
         ({"arms": {"a/b": {}}}, "mine.yaml: the name 'a/b' has a slash; leave it out: it is the name of a folder"),
         ({"arms": {"x": {}}, "domains": {"x": {}}}, "mine.yaml: 'x' is a domain and an arm; rename one"),
+        (
+            {"arms": {"x": {}}, "paper": "mini", "domains": {"medicine": {}, "Medical": {}}},
+            "mine.yaml: the domains medicine and Medical are both the paper's medicine; rename all but one",
+        ),
     ],
 )
 def test_a_study_that_cannot_be_run_is_refused_in_one_line(folder: Path, changes: dict[str, Any], said: str) -> None:

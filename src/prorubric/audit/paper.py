@@ -13,6 +13,21 @@ from prorubric.audit.edits import EDITS
 from prorubric.files.json import parse_json
 
 _FILE = Path(__file__).parent / "paper_results.json"
+_ARMS = {
+    "additive": "additive",
+    "raw-and": "raw_and",
+    "prorubric": "prorubric",
+    "prorubric-no-failure": "prorubric_no_failure_clauses",
+    "graded": "graded",
+    "k1": "k1",
+    "implicit": "implicit",
+    "weighted": "weighted",
+    "rewritten": "rewritten",
+    "additive+appropriateness": "additive_plus_appropriateness",
+    "prorubric+appropriateness": "prorubric_plus_appropriateness",
+    "implicit+appropriateness": "implicit_plus_appropriateness",
+}
+"""By scheme, the arm that the paper trains with it."""
 
 
 @lru_cache(maxsize=1)
@@ -27,9 +42,14 @@ def _medicine() -> dict[str, Any]:
     return figures
 
 
+def find_paper_arm(scheme: str) -> str:
+    """The arm that the paper trains with a scheme, by its name among the figures; empty if there is none."""
+    return _ARMS.get(scheme, "")
+
+
 def find_paper_effect(edit: str, scheme: str) -> MeanInterval:
     """What the paper measured for an edit under a scheme, in medicine; empty if it has no such figure."""
-    audit, scheme_key = load_paper()["incentive_audit"], _rename(scheme)
+    audit, scheme_key = load_paper()["incentive_audit"], find_paper_arm(scheme)
     key = EDITS[edit].paper if edit in EDITS else ""
     # The figures by domain are of the sum.
     mean = audit.get(key, {}).get(scheme_key, _medicine().get(key) if scheme == "additive" else None)
@@ -38,13 +58,9 @@ def find_paper_effect(edit: str, scheme: str) -> MeanInterval:
 
 def find_paper_share(scheme: str) -> float | None:
     """Naming as a share of substance in the paper's medicine."""
-    return _medicine().get(f"naming_share_{_rename(scheme)}")
+    return _medicine().get(f"naming_share_{find_paper_arm(scheme)}")
 
 
 def find_paper_redundancy(edit: str) -> float | None:
     """How far an edit moved the redundancy criterion in the paper's medicine, in points."""
     return _medicine().get(EDITS[edit].paper_redundancy) if edit in EDITS else None
-
-
-def _rename(scheme: str) -> str:
-    return scheme.replace("+", "_plus_").replace("-", "_")

@@ -41,10 +41,12 @@ from prorubric.train.run_folder import HELD_OUT, RUN, VALIDATION, RunFolder, Sta
 _PLAN = "plan.json"
 MEASURES: tuple[Measure, ...] = ("c", "g", "characters")
 
-RolloutMeasure = Literal["reward", "tokens", "equal_groups", "loss"]
-"""Mean reward and length of the responses of a rollout, the share of groups without signal, and the loss of a training
-without a reward."""
-ROLLOUT_MEASURES: tuple[RolloutMeasure, ...] = ("reward", "tokens", "equal_groups", "loss")
+RolloutMeasure = Literal["reward", "tokens", "equal_groups", "identical_groups", "unknown_groups", "loss"]
+"""Mean reward and length of the responses of a rollout, the share of groups without signal, because their rewards are
+identical (of those with known rewards) or unknown, and the loss of a training without a reward."""
+ROLLOUT_MEASURES: tuple[RolloutMeasure, ...] = (
+    *("reward", "tokens", "equal_groups", "identical_groups", "unknown_groups", "loss"),
+)
 
 
 class RunOutcome(Record):

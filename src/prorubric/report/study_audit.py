@@ -9,17 +9,16 @@ from prorubric.aggregate.bootstrap import MeanInterval
 from prorubric.audit.edits import EDITS
 from prorubric.audit.edits.naming import NAME_ITEM, NAME_TOPIC
 from prorubric.audit.edits.substance import ADD_SUBSTANCE, INTEGRATE_SUBSTANCE
-from prorubric.audit.paper import find_paper_effect
+from prorubric.audit.paper import find_paper_arm, find_paper_effect
 from prorubric.audit.records import Effect
 from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.numbers import in_percent, signed
 from prorubric.report.plots import Figure, ScatterMark, draw_scatter
-from prorubric.report.study_results import PAPER_ARMS, DomainResults, Made, StudyResults
+from prorubric.report.study_results import PAIR, PAPER_ARMS, DomainResults, Made, StudyResults, lay_out
 from prorubric.report.study_tables import say_state
 
 _EVIDENCE = ("name-item", "name-topic", "needless-test", "drop-key-advice")
 _COMPARED = ("additive", "raw-and", "prorubric")
-_PAIR = ("additive", "prorubric")
 _PAPER_REWARDS = (
     *("additive", "raw-and", "graded", "prorubric"),
     *("additive+appropriateness", "prorubric+appropriateness", "implicit"),
@@ -29,17 +28,16 @@ _THEIRS = "the paper's, each domain once"
 
 def name_reward(scheme: str) -> str:
     """A reward by the name of the arm that is trained with it, if the paper has one."""
-    return PAPER_ARMS.get(scheme.replace("+", "_plus_").replace("-", "_"), scheme)
+    return PAPER_ARMS.get(find_paper_arm(scheme), scheme)
 
 
 def make_evidence(results: StudyResults) -> Made:
     """What four edits pay under three rewards before any training."""
-    domain, has_paper = results.clinic, bool(results.find_small("incentive_audit"))
+    rows, has_paper = list[Row](), bool(results.find_small("incentive_audit"))
     names = {scheme: name_reward(scheme) for scheme in _COMPARED}
-    rows: list[Row] = []
-    for edit in _EVIDENCE:
-        row: dict[str, object] = {"edit": edit}
-        effects = {scheme: _find_effect(domain, edit, scheme) for scheme in _COMPARED}
+    for own, edit in ((own, edit) for own in results.ablated for edit in _EVIDENCE):
+        row: dict[str, object] = {**own.place, "edit": edit}
+        effects = {scheme: _find_effect(own.domain, edit, scheme) for scheme in _COMPARED}
         if not has_paper and not any(effects.values()):
             continue
         for scheme, name in names.items():
@@ -49,7 +47,7 @@ def make_evidence(results: StudyResults) -> Made:
             row[f"paper {name}"] = find_paper_effect(edit, scheme).mean if has_paper else None
         rows.append(row | {"state": say_state(*effects.values())})
     shown = {"edit": 0} | {head: 1 for name in names.values() for head in (name, f"paper {name}")}
-    return Made(Sheet("evidence-b", rows, shown))
+    return Made(lay_out("evidence-b", rows, shown))
 
 
 def make_incentive(results: StudyResults) -> Made:
@@ -107,7 +105,7 @@ def _measure_domain(domain: DomainResults | None) -> list[float | None]:
     fixed = {one.edit: one.change for one in audit.fixed if one.criterion == "redundancy"} if audit else {}
     return [
         *(effect.mean if effect else None for effect in (named, added)),
-        *(in_percent(shares.get(scheme)) for scheme in _PAIR),
+        *(in_percent(shares.get(scheme)) for scheme in PAIR),
         in_percent(named.unchanged if named else None),
         *(fixed.get(edit) for edit in edits),
     ]
@@ -131,7 +129,7 @@ def make_placement(results: StudyResults) -> Made:
     for name, domain in results.list_domains():
         theirs = printed.get(name, {})
         found = {one.scheme: one for one in domain.audit.placement} if domain and domain.audit else {}
-        for scheme in dict.fromkeys([*(_PAIR if theirs else ()), *found]):
+        for scheme in dict.fromkeys([*(PAIR if theirs else ()), *found]):
             gap, inside = found.get(scheme), _find_effect(domain, INTEGRATE_SUBSTANCE.name, scheme)
             difference, integrated, appended = gap.mean if gap else None, None, None
             # Both are over the answers of the difference, if no reward of an appended text is open.

@@ -16,14 +16,21 @@ from prorubric.report.evaluation_page import EQUAL_BUDGET
 from prorubric.report.evaluation_tables import Row, Sheet, title_of
 from prorubric.report.numbers import plain, signed
 from prorubric.report.plots import CategoryMark, Figure, Show, draw_categories
-from prorubric.report.study_results import PAPER_ARMS, DomainResults, Made, StudyResults, find_paper_key
-from prorubric.report.study_tables import list_lines, say_state
+from prorubric.report.study_results import (
+    PAIR,
+    PAPER_ARMS,
+    DomainResults,
+    Made,
+    StudyResults,
+    find_paper_key,
+    lay_out,
+    list_paper_seeds,
+)
+from prorubric.report.study_tables import list_ablated_lines, list_lines, say_state
 
 _STRICT, _OTHER = "DeepSeek-V4-Pro", "GPT-5.6-luna"
-_PAIR = ("additive", "prorubric")
 _GAP = "ProRubric − Rubric-RL"
 _THEIRS = "the paper's, right of ours"
-_PAPER_SEEDS = ("42", "43", "44")
 _THEMES = (
     *("emergency_referrals", "global_health", "communication", "context_seeking", "hedging"),
     *("health_data_tasks", "complex_responses", "all"),
@@ -233,9 +240,9 @@ def make_probe(results: StudyResults) -> Made:
 
 def _find_probe(domain: DomainResults | None) -> Table | None:
     """The probe of a domain by its strict judge."""
-    if domain is None or domain.comparisons is None:
+    if domain is None:
         return None
-    probes = [table for table in domain.comparisons.tables if table.benchmark.startswith("probe")]
+    probes = (table for table in domain.tables if table.benchmark.startswith("probe"))
     return next((table for table in probes if table.judge == domain.strict), None)
 
 
@@ -261,28 +268,28 @@ def make_probe_seeds(results: StudyResults) -> Made:
     rows: list[Row] = []
     tables = {name: _find_probe(domain) for name, domain in results.list_domains()}
     own = {str(arm.seed) for table in tables.values() if table for arm in table.arms if arm.seed is not None}
-    seeds = sorted({*own, *(_PAPER_SEEDS if printed else ())}, key=int)
+    seeds = sorted({*own, *(list_paper_seeds() if printed else ())}, key=int)
     for name, domain in results.list_domains():
         table, figures = tables[name], printed.get(name, {})
         sides = {side.name: side for side in (table.sides if table else ())}
         base = sides.get((domain.find_method("base") if domain else None) or "")
         untrained = base.mean if base else None
         changes: dict[str, dict[str, float]] = {}
-        for line in list_lines(domain, [key for key in ("additive", "prorubric") if key in figures]):
+        for line in list_lines(domain, [key for key in PAIR if key in figures]):
             side = sides.get(line.method or "")
             if untrained is None:
                 changes |= {line.name: {}} if line.key in figures else {}
             elif line.key in figures or (side is not None and side is not base):
                 found = side.by_seed if side else {}
                 changes[line.name] = {seed: value - untrained for seed, value in found.items()}
-        first, second = (changes.get((domain.find_method(key) if domain else None) or "") for key in _PAIR)
+        first, second = (changes.get((domain.find_method(key) if domain else None) or "") for key in PAIR)
         if figures or (first and second):
             first, second = first or {}, second or {}
             changes[_GAP] = {seed: second[seed] - first[seed] for seed in first if seed in second}
         for method, change in changes.items():
             key = "difference" if method == _GAP else find_paper_key(method)
             theirs = means.get(name, {}).get(key, {})
-            by_seed = dict(zip(_PAPER_SEEDS, figures.get(key, ()), strict=False))
+            by_seed = dict(zip(list_paper_seeds(), figures.get(key, ()), strict=False))
             spread = Spread.of([*change.values()]) if change else None
             rows.append(
                 {"domain": name, "method": method, "untrained": untrained}
@@ -303,48 +310,46 @@ def make_probe_seeds(results: StudyResults) -> Made:
 
 def make_disagreement(results: StudyResults) -> Made:
     """How many criteria only the lenient judge calls met."""
-    domain, rows = results.clinic, list[Row]()
-    printed = results.find_small("judge_disagreement_pct")
-    found = domain.comparisons.disagreements if domain.comparisons else ()
-    wanted = {domain.lenient, domain.strict}
-    own = {
-        row.method: row
-        for row in found
-        if row.benchmark == domain.place.appropriateness and {row.first, row.second} == wanted
-    }
-    for line in list_lines(domain, printed):
-        row, theirs = own.get(line.method or ""), printed.get(line.key)
+    rows, printed = list[Row](), results.find_small("judge_disagreement_pct")
+    for own, line in list_ablated_lines(results, printed):
+        domain, theirs = own.domain, printed.get(line.key)
+        wanted = (domain.place.appropriateness, line.method, {domain.lenient, domain.strict})
+        found = domain.comparisons.disagreements if domain.comparisons else ()
+        row = next((row for row in found if (row.benchmark, row.method, {row.first, row.second}) == wanted), None)
         counts: tuple[float | None, float | None] = (None, None)
         if row is not None and row.criteria:
             shares = [100 * number / row.criteria for number in (row.only_first, row.only_second)]
             counts = (shares[0], shares[1]) if row.first == domain.lenient else (shares[1], shares[0])
         if row or theirs:
             rows.append(
-                {"method": line.name, "criteria": row and row.criteria, "only lenient": counts[0]}
+                {**own.place, "method": line.name, "criteria": row and row.criteria, "only lenient": counts[0]}
                 | {"only strict": counts[1], "unknown": row and row.unknown}
                 | {"paper only lenient": Spread.of(theirs).mean if theirs else None, "state": say_state(row)}
             )
     shown = {"method": 0, "criteria": 0, "only lenient": 1, "only strict": 1, "unknown": 0, "paper only lenient": 1}
-    return Made(Sheet("disagreement", rows, shown))
+    return Made(lay_out("disagreement", rows, shown))
 
 
 def make_physicians(results: StudyResults) -> Made:
     """Judges against physicians, by theme: balanced F1, the mean over criteria."""
-    labels = [own for domain in results.domains if domain.comparisons for own in domain.comparisons.labels]
-    found: dict[str, dict[str, tuple[int, float | None, float | None]]] = {}
-    for own in labels:
+    labelled = {
+        own.name: own.comparisons.labels for own in results.domains if own.comparisons and own.comparisons.labels
+    }
+    found: dict[tuple[str, str], dict[str, tuple[int, float | None, float | None]]] = {}
+    for name, own in ((name, own) for name, labels in labelled.items() for own in labels):
         by_theme = {one.theme: (one.criteria, one.judge, one.physicians) for one in own.themes}
         everything = (len(own.criteria.by_criterion), own.criteria.mean, own.physicians.mean)
-        found.setdefault(own.judge, {**by_theme, "all": everything})
+        found.setdefault((name, own.judge), {**by_theme, "all": everything})
     rows: list[Row] = []
-    for judge, themes in (found or {"": {}}).items():
+    for (name, judge), themes in (found or {("", ""): {}}).items():
+        place = {"domain": name} if len(labelled) > 1 else {}
         for theme in dict.fromkeys([*(_THEMES if results.paper else ()), *themes]):
             criteria, f1, people = themes.get(theme, (None, None, None))
             paper = find_paper_agreement(theme) if results.paper else {}
             rows.append(
-                {"judge": judge, "theme": theme.replace("_", " "), "criteria": criteria, "balanced F1": f1}
+                {**place, "judge": judge, "theme": theme.replace("_", " "), "criteria": criteria, "balanced F1": f1}
                 | {"physicians": people, "paper judge": paper.get(_STRICT), "paper physicians": paper.get("physicians")}
                 | {"paper GPT-4.1": paper.get("GPT-4.1"), "state": say_state(criteria)}
             )
     figures = ("balanced F1", "physicians", "paper judge", "paper physicians", "paper GPT-4.1")
-    return Made(Sheet("physicians", rows, {"judge": 0, "theme": 0, "criteria": 0, **dict.fromkeys(figures, 2)}))
+    return Made(lay_out("physicians", rows, {"judge": 0, "theme": 0, "criteria": 0, **dict.fromkeys(figures, 2)}))

@@ -13,13 +13,13 @@ from typing import Any, Literal, NamedTuple
 
 from prorubric.audit.paper import load_paper
 from prorubric.audit.records import AuditResult
-from prorubric.errors import RubricError, SourceError
+from prorubric.errors import ConfigError, RubricError, SourceError
 from prorubric.evaluate.compare import COMPARISONS, Comparisons, Table
 from prorubric.evaluate.sides import SideResult
 from prorubric.evaluate.training import TrainingAnalysis, analyse_training
 from prorubric.files.json import parse_json
 from prorubric.report.audit_folder import open_audit
-from prorubric.report.evaluation_tables import Sheet
+from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.plots import Figure
 from prorubric.runs.folder import SUMMARY
 
@@ -63,6 +63,9 @@ PAPER_ARMS = {
     "prorubric_kl_0.04": "ProRubric, KL 0.04",
 }
 """The arms of the paper: their names among its figures, and in a study."""
+PAIR = ("additive", "prorubric")
+"""The two that the paper compares throughout, as arms and as schemes."""
+_NOT_SCORES = ("probe", "pairs")
 
 
 def _simplify(name: str) -> str:
@@ -75,6 +78,17 @@ _KEYS = {_simplify(name): key for key, name in PAPER_ARMS.items()}
 def find_paper_key(arm: str) -> str:
     """The name of an arm among the paper's figures, such as `additive` for Rubric-RL; empty if it has none."""
     return _KEYS.get(_simplify(arm), "")
+
+
+def list_paper_seeds() -> list[str]:
+    """The seeds of the paper's trainings, as columns name them."""
+    return [str(seed) for seed in load_paper()["seeds"]]
+
+
+def find_paper_length(printed: Mapping[str, Any]) -> float | None:
+    """The mean length in characters of a policy of the paper, which prints it in thousands."""
+    length = printed.get("mean_chars_k")
+    return None if length is None else 1000 * length
 
 
 class Made(NamedTuple):
@@ -92,6 +106,11 @@ class Made(NamedTuple):
             ", ".join(str(cell) for cell in row.values() if isinstance(cell, str) and cell and cell != NOT_RUN)
             for row in rows
         )
+
+
+def lay_out(name: str, rows: Sequence[Row], shown: Mapping[str, int]) -> Sheet:
+    """A table that shows the domain of its rows, if they have one, before these columns."""
+    return Sheet(name, rows, {"domain": 0, **shown} if rows and "domain" in rows[0] else shown)
 
 
 class DomainPlace(NamedTuple):
@@ -134,8 +153,19 @@ class DomainResults:
 
     @property
     def others(self) -> Sequence[str]:
-        """Judges between the lenient and the strict one, such as one of another family."""
+        """Judges of another family: those between the lenient and the strict one."""
         return self.place.judges[1:-1]
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """Everything that was scored, by benchmark and judge."""
+        return self.comparisons.tables if self.comparisons else ()
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """What was scored besides probes and pairs."""
+        names = dict.fromkeys(table.benchmark for table in self.tables)
+        return tuple(name for name in names if not name.startswith(_NOT_SCORES))
 
     @cached_property
     def training(self) -> Mapping[str, TrainingAnalysis]:
@@ -147,14 +177,14 @@ class DomainResults:
     @property
     def methods(self) -> tuple[str, ...]:
         """Everything that was or will be evaluated: policies that were given, then arms."""
-        tables = self.comparisons.tables if self.comparisons else ()
-        names = dict.fromkeys(side.name for table in tables for side in table.sides)
+        names = dict.fromkeys(side.name for table in self.tables for side in table.sides)
         return tuple(dict.fromkeys([*(name for name in names if name not in self.place.arms), *self.place.arms]))
 
     def find_table(self, benchmark: str, judge: str) -> Table | None:
         """The scores on a benchmark by a judge, or without one if it needs none."""
-        tables = self.comparisons.tables if self.comparisons else ()
-        return next((table for table in tables if table.benchmark == benchmark and table.judge in (judge, "")), None)
+        return next(
+            (table for table in self.tables if table.benchmark == benchmark and table.judge in (judge, "")), None
+        )
 
     def find_method(self, key: str) -> str | None:
         """What the study calls an arm of the paper; None if it has no such arm."""
@@ -164,6 +194,33 @@ class DomainResults:
         """The scores of one method over its seeds."""
         table = self.find_table(benchmark, judge)
         return next((side for side in table.sides if side.name == method), None) if table else None
+
+
+def name_paper_domains(names: Sequence[str], paper: PaperName | None) -> list[str]:
+    """What the paper calls each domain of a study; empty if it has none, or without a comparison.
+
+    Two domains that the paper has as one are refused: only one of them could be next to its figures.
+    """
+    if not paper:
+        return ["" for _ in names]
+    # A study of a single domain is about medicine, if it repeats the paper.
+    found = [_DOMAINS.get(name.lower(), "medicine" if len(names) == 1 else "") for name in names]
+    for theirs in PAPER_DOMAINS:
+        same = [name for name, one in zip(names, found, strict=True) if one == theirs]
+        if len(same) > 1:
+            line = f"the domains {' and '.join(same)} are both the paper's {theirs}"
+            raise ConfigError(line, remedy="rename all but one, or leave paper out")
+    return found
+
+
+class AblatedDomain(NamedTuple):
+    """A domain whose arms are rows in the tables of ablations."""
+
+    domain: DomainResults
+    place: dict[str, str]
+    """The first column of its rows, or none."""
+    prefix: str
+    """What figures write before a method; empty if they have one domain."""
 
 
 @dataclass(frozen=True)
@@ -187,8 +244,24 @@ class StudyResults:
 
     @property
     def clinic(self) -> DomainResults:
-        """The domain of the ablations: medicine, or else the first."""
+        """The domain of the paper's ablations: medicine, or else the first."""
         return next((domain for domain in self.domains if domain.paper == "medicine"), self.domains[0])
+
+    @property
+    def ablated(self) -> list[AblatedDomain]:
+        """With the paper, whose ablations are of one domain, the clinic alone; else every domain, under its name."""
+        if self.paper:
+            return [AblatedDomain(self.clinic, {}, "")]
+        found, several = list[AblatedDomain](), len(self.domains) > 1
+        for own in self.domains:
+            place = {"domain": own.name} if own.name else {}
+            found.append(AblatedDomain(own, place, f"{own.name}, " if several else ""))
+        return found
+
+    @property
+    def benchmarks(self) -> tuple[str, ...]:
+        """What was scored in any domain besides probes and pairs."""
+        return tuple(dict.fromkeys(name for domain in self.domains for name in domain.benchmarks))
 
     def list_domains(self) -> list[tuple[str, DomainResults | None]]:
         """The paper's domains, each with ours if there is one, then those that only the study has."""
@@ -205,9 +278,7 @@ class StudyResults:
 def load_study_results(title: str, paper: PaperName | None, places: Sequence[DomainPlace]) -> StudyResults:
     """Read what is there of a study."""
     domains = []
-    for place in places:
-        # A study of a single domain is about medicine, if it repeats the paper.
-        named = _DOMAINS.get(place.name.lower(), "medicine" if len(places) == 1 else "") if paper else ""
+    for place, named in zip(places, name_paper_domains([place.name for place in places], paper), strict=True):
         evaluated, audited = place.folder / "evaluate" / COMPARISONS, place.folder / "audit"
         has_audit = (audited / SUMMARY).is_file()
         try:

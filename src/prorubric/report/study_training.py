@@ -7,7 +7,7 @@ and scores are × 100. What the paper has here is of its smaller model, in medic
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prorubric.audit.paper import load_paper
 from prorubric.evaluate.dynamics import Completion, CurveStep
@@ -16,7 +16,15 @@ from prorubric.evaluate.training import RolloutMeasure, RolloutStep, TrainingAna
 from prorubric.report.evaluation_tables import Row, Sheet
 from prorubric.report.numbers import in_percent, plain
 from prorubric.report.plots import CurveLine, CurvePoint, Figure, ScatterMark, draw_curves, draw_scatter, make_line
-from prorubric.report.study_results import PAPER_ARMS, DomainResults, Made, StudyResults, find_paper_key
+from prorubric.report.study_results import (
+    PAPER_ARMS,
+    DomainResults,
+    Made,
+    StudyResults,
+    find_paper_key,
+    find_paper_length,
+    lay_out,
+)
 from prorubric.report.study_tables import say_state
 
 _MOST_POINTS = 30
@@ -60,6 +68,7 @@ def make_dynamics(results: StudyResults) -> Made:
     """Appropriateness over the steps of every arm, and the step at which it was highest."""
     printed, rows, lines = results.find_small("training_dynamics_c"), list[Row](), list[CurveLine]()
     keys = [key for key in printed if key in PAPER_ARMS]
+    prefixes = {own.domain.name: own.prefix for own in results.ablated}
     for arm in _list_arms(results, keys, "c"):
         has_paper = arm.is_clinical and arm.key in keys
         theirs = {0: printed["step_0"], **{int(step): c for step, c in printed[arm.key].items()}} if has_paper else {}
@@ -79,8 +88,8 @@ def make_dynamics(results: StudyResults) -> Made:
                 | {"prompts": ours.get("n"), "highest": "highest" if step == highest else ""}
                 | {"paper": theirs.get(step), "state": say_state(ours.get("mean"))}
             )
-        if points and arm.domain == results.clinic.name:
-            name = f"{arm.name}, highest at step {highest}"
+        if points and (prefix := prefixes.get(arm.domain)) is not None:
+            name = f"{prefix}{arm.name}, highest at step {highest}"
             curve = [
                 CurvePoint(step, 100 * point.mean, in_percent(point.low), in_percent(point.high))
                 for step, point in points.items()
@@ -94,7 +103,18 @@ def make_dynamics(results: StudyResults) -> Made:
 
 def make_kl(results: StudyResults) -> Made:
     """Coverage, appropriateness and length under every weight of the KL penalty, and how far ProRubric is ahead."""
-    domain, printed = results.clinic, results.find_small("medical_ablations_4b_full")
+    rows, drawn = list[Row](), list[tuple[str, Row]]()
+    for own in results.ablated:
+        found = _list_kl_rows(own.domain, results.find_small("medical_ablations_4b_full"))
+        rows += [{**own.place, **row} for row in found]
+        drawn += [(f"{own.prefix}{row['method']}", row) for row in found]
+    heads = {"coverage": 1, "appropriateness": 1, "characters": 0, "ahead": 1}
+    shown = {"method": 0, "KL": 3, **heads, **{f"paper {head}": digits for head, digits in heads.items()}}
+    return Made(lay_out("kl", rows, shown), _draw_kl(drawn))
+
+
+def _list_kl_rows(domain: DomainResults, printed: Mapping[str, Any]) -> list[dict[str, object]]:
+    """The rows of one domain; ProRubric is compared with Rubric-RL under the same weight."""
     axes = {"coverage": domain.place.coverage, "appropriateness": domain.place.appropriateness}
     rows: list[dict[str, object]] = []
     for (arm, weight), method in _list_kl(domain, printed).items():
@@ -102,11 +122,11 @@ def make_kl(results: StudyResults) -> Made:
         paper = printed.get(f"{base}_kl_{weight:g}" if weight else base, {})
         sides = {head: domain.find_side(name, domain.strict, method) if method else None for head, name in axes.items()}
         ours = {head: side.mean if side else None for head, side in sides.items()}
-        last, length = sides["appropriateness"], paper.get("mean_chars_k")
+        last = sides["appropriateness"]
         rows.append(
             {"method": arm, "KL": weight, **ours, "characters": last.characters if last else None, "ahead": None}
             | {"paper coverage": paper.get("g_pro"), "paper appropriateness": paper.get("c_pro")}
-            | {"paper characters": None if length is None else 1000 * length, "paper ahead": None}
+            | {"paper characters": find_paper_length(paper), "paper ahead": None}
             | {"state": say_state(*ours.values())}
         )
     found = {(find_paper_key(str(row["method"])), row["KL"]): row for row in rows}
@@ -116,16 +136,15 @@ def make_kl(results: StudyResults) -> Made:
             one, two = (own and own[f"{start}appropriateness"] for own in (row, other))
             if isinstance(one, float) and isinstance(two, float):
                 row[f"{start}ahead"] = round(one - two, 6)
-    heads = {"coverage": 1, "appropriateness": 1, "characters": 0, "ahead": 1}
-    shown = {"method": 0, "KL": 3, **heads, **{f"paper {head}": digits for head, digits in heads.items()}}
-    return Made(Sheet("kl", rows, shown), _draw_kl(rows))
+    return rows
 
 
-def _draw_kl(rows: Sequence[Row]) -> Figure | None:
+def _draw_kl(rows: Sequence[tuple[str, Row]]) -> Figure | None:
+    """Rows with the name of their arm."""
     marks, legend = list[ScatterMark](), dict[str, int | None]()
-    names = [*dict.fromkeys(str(row["method"]) for row in rows)]
-    for row in rows:
-        arm, weight = str(row["method"]), row["KL"]
+    names = [*dict.fromkeys(name for name, _ in rows)]
+    for arm, row in rows:
+        weight = row["KL"]
         for name, place, start in ((arm, names.index(arm), ""), (_THEIRS, None, "paper ")):
             value = row[f"{start}appropriateness"]
             if isinstance(weight, float) and isinstance(value, float):
@@ -155,25 +174,25 @@ def _find_method(domain: DomainResults, name: str) -> str | None:
 
 def make_equal_groups(results: StudyResults) -> Made:
     """Groups of responses whose rewards are all equal, which teach nothing, over a training."""
-    # Of its seeds with the fewest and the most.
+    # A range over its seeds.
     printed = load_paper()["identical_reward_groups_k1_pct"] if results.paper_model == "Qwen3-4B" else []
     rows: list[Row] = []
     for arm in _list_arms(results, ["k1"] if printed else [], "equal_groups"):
-        points = _find_rollouts(arm.found, "equal_groups")
+        points = _find_rollouts(arm.found, "identical_groups")
+        unknown = [point.mean for point in _find_rollouts(arm.found, "unknown_groups")]
         by_seed: dict[int, list[float]] = {}
         for seed, value in (pair for point in points for pair in point.by_seed.items()):
             by_seed.setdefault(seed, []).append(value)
         seeds = [*map(fmean, by_seed.values())]
         ours = _quarters(points) | {"all": fmean(point.mean for point in points) if points else None}
         ours |= {"lowest seed": min(seeds, default=None), "highest seed": max(seeds, default=None)}
+        ours |= {"unknown": fmean(unknown) if unknown else None}
         paper = printed if arm.is_clinical and arm.key == "k1" else [None, None]
         row = {"domain": arm.domain, "method": arm.name, **{head: in_percent(value) for head, value in ours.items()}}
-        rows.append(
-            row | {"paper lowest seed": paper[0], "paper highest seed": paper[1], "state": say_state(ours["all"])}
-        )
-    heads = ("first quarter", "last quarter", "all", "lowest seed", "highest seed")
-    shown = {"domain": 0, "method": 0, **dict.fromkeys(heads, 1), "paper lowest seed": 0, "paper highest seed": 0}
-    figure = _draw_rollouts(results, "equal_groups", "groups with equal rewards in percent", 100)
+        rows.append(row | {"paper from": paper[0], "paper to": paper[1], "state": say_state(*ours.values())})
+    heads = ("first quarter", "last quarter", "all", "lowest seed", "highest seed", "unknown")
+    shown = {"domain": 0, "method": 0, **dict.fromkeys(heads, 1), "paper from": 0, "paper to": 0}
+    figure = _draw_rollouts(results, "identical_groups", "groups with equal rewards in percent", 100)
     return Made(Sheet("equal-groups", rows, shown), figure)
 
 
@@ -185,14 +204,13 @@ def make_lengths(results: StudyResults) -> Made:
         tokens = _quarters(_find_rollouts(arm.found, "tokens"))
         looks = [point.mean for point in _find_points(arm.found, "characters")]
         start, end = (looks[0], looks[-1]) if looks else (None, None)
-        paper = printed.get(arm.key, {}).get("mean_chars_k") if arm.is_clinical else None
-        base = printed["base"]["mean_chars_k"] if paper is not None else None
+        end_length = find_paper_length(printed.get(arm.key, {})) if arm.is_clinical else None
+        start_length = find_paper_length(printed["base"]) if end_length is not None else None
         rows.append(
             {"domain": arm.domain, "method": arm.name}
             | {f"tokens, {head}": value for head, value in tokens.items()}
             | {"characters, start": start, "characters, end": end}
-            | {"paper characters, start": None if base is None else 1000 * base}
-            | {"paper characters, end": None if paper is None else 1000 * paper}
+            | {"paper characters, start": start_length, "paper characters, end": end_length}
             | {"state": say_state(start, *tokens.values())}
         )
     heads = ("tokens, first quarter", "tokens, last quarter", "characters, start", "characters, end")
@@ -259,9 +277,10 @@ def _quarters(points: Sequence[RolloutStep]) -> dict[str, float | None]:
 
 
 def _draw_rollouts(results: StudyResults, measure: RolloutMeasure, label: str, factor: float) -> Figure | None:
-    """The arms of the clinical domain; many rollouts are averaged in blocks."""
+    """The arms of the domains whose ablations are shown; many rollouts are averaged in blocks."""
     lines: list[CurveLine] = []
-    for name, found in results.clinic.training.items():
+    arms = ((own.prefix + name, found) for own in results.ablated for name, found in own.domain.training.items())
+    for name, found in arms:
         points = _find_rollouts(found, measure)
         size = -(-len(points) // _MOST_POINTS) or 1
         parts = [points[start : start + size] for start in range(0, len(points), size)]

@@ -12,7 +12,6 @@ from typing import Literal
 from prorubric.evaluate.dynamics import Curve, CurveStep
 from prorubric.evaluate.looks import Measure
 from prorubric.evaluate.training import (
-    ROLLOUT_MEASURES,
     MethodGap,
     RolloutCurve,
     RolloutMeasure,
@@ -52,6 +51,7 @@ _TITLES: dict[Measure | RolloutMeasure, str] = {
     "equal_groups": "Groups without signal",
     "loss": "Loss",
 }
+_ROLLOUTS: tuple[RolloutMeasure, ...] = ("reward", "tokens", "equal_groups", "loss")
 _STYLES = {"done": "ok", "stopped": "bad", "failed": "bad"}
 _HEADS = ("method", "step", "mean", "± over seeds", "95% over prompts", "by seed", "prompts", "lost")
 _RUN_HEADS = ("run", "state", "step", "validations", "responses without a reward", "alarms")
@@ -197,7 +197,7 @@ def _render_gap(gap: MethodGap, places: Places, end: int, digits: int) -> Html:
 def _render_rollouts(analysis: TrainingAnalysis, places: Places) -> Html | None:
     """Every measure of the training itself."""
     plots: list[Child] = []
-    for measure in ROLLOUT_MEASURES:
+    for measure in _ROLLOUTS:
         lines = [_make_line(curve, places) for curve in analysis.rollouts if curve.measure == measure]
         if lines:
             digits = {"tokens": 0, "equal_groups": 0}.get(measure, 2)

@@ -96,8 +96,8 @@ class StepRecord(Record):
     groups: int
     equal_groups: float
     """The share of groups whose known rewards are all equal, or of which fewer than two are known."""
-    unknown_groups: float = 0.0
-    """The share of groups of which fewer than two rewards are known."""
+    unknown_groups: float | None = None
+    """The share of groups of which fewer than two rewards are known; None in steps from before it was counted."""
     equal_dimensions: float | None = None
     """Over the dimensions of each group, the share that all of its responses with a verdict got the same on."""
     dimension_rate: float | None
@@ -105,6 +105,15 @@ class StepRecord(Record):
     dimensions: dict[str, DimensionRate]
     """The dimensions by name, the most frequent first; no more than 50."""
     alarms: tuple[Alarm, ...] = ()
+
+    @property
+    def identical_groups(self) -> float | None:
+        """Of the groups with at least two known rewards, the share whose known rewards are all equal.
+
+        None if there is no such group. Without `unknown_groups`, groups with fewer known rewards count as equal.
+        """
+        unknown = self.unknown_groups or 0.0
+        return (self.equal_groups - unknown) / (1 - unknown) if unknown < 1 else None
 
 
 class Monitor:

@@ -16,7 +16,7 @@ from prorubric.errors import ConfigError
 from prorubric.evaluate.records import Policy
 from prorubric.files.settings import check_names, read_settings
 from prorubric.files.write import open_whole
-from prorubric.report.study_results import PaperName
+from prorubric.report.study_results import PaperName, name_paper_domains
 from prorubric.rubric.base import config_record, split_commas
 from prorubric.text.show import shorten
 from prorubric.train.recipe import Recipe, TrainRun, list_runs, make_recipe
@@ -289,6 +289,7 @@ def load_study(path: Path, out: Path | None = None) -> tuple[Study, tuple[StudyD
         domains.append(StudyDomain(name, folder, **parts, assume=assume, chosen=every, asked=every))
     try:
         _check_given_names(domains)
+        name_paper_domains([domain.name for domain in domains], study.paper)
     except ConfigError as error:
         raise error.at(path) from None
     if not any(domain.compile or domain.arms or domain.audit or domain.evaluate for domain in domains):
