@@ -11,6 +11,7 @@ from prorubric.report.page import Html
 from prorubric.report.plots import Figure
 from prorubric.report.study_page import render_file, write_study_report
 from prorubric.report.study_registry import GENERATORS
+from prorubric.report.study_results import DomainPlace, load_study_results
 
 from .study import load, write_evaluation
 
@@ -73,6 +74,21 @@ def test_a_study_of_its_own_has_no_column_of_the_paper_and_is_not_called_medical
     heads = [path.read_text().splitlines()[0] for path in (folder / "tables").glob("*.csv")]
     assert len(heads) > 5
     assert [head for head in heads if "paper" in head] == []
+
+
+def test_the_page_links_those_of_its_stages_and_names_domains_without_a_result(tmp_path: Path) -> None:
+    write_evaluation(tmp_path / "a", VALUES)
+    for place in ("a/evaluate", "a/train/K=1 b"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / "report.html").write_text("")
+    places = [
+        DomainPlace(name, tmp_path / name, ("K=1 b",), "healthbench", "healthbench-consensus", ("lite", "pro"))
+        for name in ("a", "b")
+    ]
+    page = Path(write_study_report(tmp_path, load_study_results("Own", None, places)).page).read_text()
+    links = '<a href="a/evaluate/report.html">a evaluate</a>, <a href="a/train/K%3D1%20b/report.html">a train K=1 b</a>'
+    assert links in page
+    assert re.search("<dt>Domains without a result</dt><dd[^>]*>b</dd>", page)
 
 
 def test_names_are_escaped_on_the_page(tmp_path: Path) -> None:

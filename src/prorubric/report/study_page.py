@@ -4,7 +4,9 @@ Nothing is measured here. What the paper has and the study has not run is marked
 """
 
 from collections.abc import Mapping
+from os.path import relpath
 from pathlib import Path
+from urllib.parse import quote
 
 from prorubric.report.evaluation_figures import STYLE
 from prorubric.report.evaluation_tables import Sheet, render_sheet_latex, write_sheet
@@ -67,7 +69,7 @@ def write_study_report(out: Path, results: StudyResults) -> StudyReport:
             tables += map(str, write_sheet(out / TABLES, own.sheet, render_sheet_latex(marked, caption)))
         if own.figure is not None:
             figures.append(str(write_whole(drawing, render_file(title, own.figure).encode())))
-    page = write_whole(out / PAGE, render_page(results.title or "Study", _render_body(made, results)))
+    page = write_whole(out / PAGE, render_page(results.title or "Study", _render_body(made, results, out)))
     missing = {generator.name: own.missing for generator, own in made.items() if own.missing}
     return StudyReport(page=str(page), tables=tuple(tables), figures=tuple(figures), missing=missing)
 
@@ -90,15 +92,18 @@ def _leave_out_paper(made: Made) -> Made:
     return Made(Sheet(sheet.name, rows, shown), made.figure)
 
 
-def _render_body(made: dict[Generator, Made], results: StudyResults) -> Html:
+def _render_body(made: dict[Generator, Made], results: StudyResults, out: Path) -> Html:
     given = {generator: own for generator, own in made.items() if own.sheet.rows}
     empty = [_shorten_title(generator, results) for generator in made if generator not in given]
+    begun = [domain for domain in results.domains if domain.comparisons or domain.audit or domain.training]
+    waiting = [domain.name for domain in results.domains if domain.name and domain not in begun]
     facts = [
         ("Figures of", results.scale),
         ("Domains", ", ".join(filter(None, (domain.name for domain in results.domains))) or "one"),
         ("Arms", ", ".join(dict.fromkeys(arm for domain in results.domains for arm in domain.place.arms)) or "none"),
         ("Judges", ", ".join(dict.fromkeys(judge for domain in results.domains for judge in domain.place.judges))),
         *([("Compared with", f"the paper's {results.paper_model}")] if results.paper_model else []),
+        *([("Domains without a result", ", ".join(waiting))] if waiting else []),
         *([("Nothing yet for", ", ".join(empty))] if empty else []),
     ]
     links = [element("a", _shorten_title(generator, results), href=f"#{generator.name}") for generator in given]
@@ -109,10 +114,25 @@ def _render_body(made: dict[Generator, Made], results: StudyResults) -> Html:
             element("h1", own_words(results.title or "Study")),
             note(NOTES["study-lead" if results.paper else "study-lead-own"]),
             render_facts(facts),
+            _link_pages(results, out),
         ),
         element("nav", links, aria_label="Sections"),
         element("main", [_render_section(generator, own, results) for generator, own in given.items()]),
     )
+
+
+def _link_pages(results: StudyResults, out: Path) -> Html | None:
+    """The pages of stages that are there, such as the differences between policies with their intervals."""
+    links: list[Child] = []
+    for domain in results.domains:
+        folder = domain.place.folder
+        pages = [folder / "evaluate" / PAGE, folder / "audit" / PAGE]
+        pages += [folder / "train" / arm / PAGE for arm in domain.place.arms]
+        for page in filter(Path.is_file, pages):
+            name = str(page.parent.relative_to(folder)).replace("/", " ")
+            link = element("a", f"{domain.place.name} {name}".strip(), href=quote(relpath(page, out)))
+            links += [", " if links else "Pages: ", link]
+    return element("p", links) if links else None
 
 
 def _render_section(generator: Generator, own: Made, results: StudyResults) -> Html:

@@ -271,7 +271,7 @@ def make_length(results: StudyResults) -> Made:
             {**own.place, "method": line.name, "characters": length, "c strict": strict}
             | {"c lenient": lenient, "paper characters": find_paper_length(printed)}
             | {"paper c strict": printed.get("c_pro"), "paper c lenient": printed.get("c_lite")}
-            | {"state": say_state(strict)}
+            | {"state": say_state(length if strict is None else strict)}
         )
         points.append(_Point(own.prefix + line.name, length, strict))
         points.append(_Point(None, find_paper_length(printed), printed.get("c_pro")))
