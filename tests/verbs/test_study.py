@@ -384,6 +384,17 @@ def test_a_trainer_that_is_not_installed_is_missed_before_the_first_stage(folder
     assert run_study(StudyConfig(path, only=("compile",))).unfinished == ()
 
 
+def test_an_arm_that_only_chooses_answers_needs_no_trainer_and_is_not_evaluated(folder: Path) -> None:
+    rows = ({"task_id": f"Question {number}?", "response": "Yes."} for number in range(12))
+    (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    best = {"method": "best-of-n", "best_of": {"samples": "answers.jsonl"}}
+    path = write_study(folder, arms={"Best": best}, evaluate={})
+    result = run_study(StudyConfig(path))
+    [run] = result.domains[0].arms["Best"].runs
+    assert (result.unfinished, run.state, run.chosen) == ((), "done", 10)  # two are held out
+    assert load_study(path)[1][0].list_policies() == []
+
+
 def test_an_arm_that_cannot_be_read_is_said_once_and_keeps_its_followers_from_the_plan(folder: Path) -> None:
     arms = {"A": {"method": "rubric-rl"}, "B": {"methd": "rubric-rl"}}
     [domain] = plan_study(StudyConfig(write_study(folder, arms=arms))).domains

@@ -39,11 +39,7 @@ from prorubric.train.plan import TaskFiles
 from prorubric.train.recipe import list_runs
 from prorubric.verbs.audit import audit_rewards, find_audit, make_audit_setting
 from prorubric.verbs.compile import CompileConfig, CompileResult, compile_rubrics, find_compiled
-from prorubric.verbs.evaluate import (
-    EvaluationResult,
-    check_evaluation,
-    evaluate_policies,
-)
+from prorubric.verbs.evaluate import EvaluationResult, check_evaluation, evaluate_policies
 from prorubric.verbs.study_file import (
     AXES,
     COPY,
@@ -56,9 +52,7 @@ from prorubric.verbs.study_file import (
     load_study,
     order_arms,
 )
-from prorubric.verbs.study_plan import (
-    plan_domain,
-)
+from prorubric.verbs.study_plan import plan_domain
 from prorubric.verbs.train import TrainConfig, TrainResult, train_policies
 
 
@@ -149,7 +143,8 @@ def _check_domain(domain: StudyDomain, stages: Sequence[Stage]) -> None:
         # Checkpoints are slow to load, and most do not exist yet.
         stand_ins = (replace(one, spec=f"planned:{one.name}") if one.name in own else one for one in suite.policy)
         check_evaluation(replace(suite, policy=tuple(stand_ins)))
-    if find_spec("trl") is None and any(recipe.trainer == "trl" and recipe.python is None for recipe in recipes):
+    own_trl = [recipe for recipe in recipes if recipe.trainer == "trl" and recipe.python is None]
+    if find_spec("trl") is None and any(run.settings.kind != "best-of-n" for one in own_trl for run in list_runs(one)):
         raise MissingExtraError.of("Training with TRL", "trl")
 
 

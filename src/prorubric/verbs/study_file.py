@@ -22,11 +22,7 @@ from prorubric.text.show import shorten
 from prorubric.train.recipe import Recipe, TrainRun, list_runs, make_recipe
 from prorubric.train.run_folder import RunFolder, read_state
 from prorubric.verbs.compile import CompileConfig
-from prorubric.verbs.evaluate import (
-    EvaluateConfig,
-    make_suite,
-    read_policies,
-)
+from prorubric.verbs.evaluate import EvaluateConfig, make_suite, read_policies
 from prorubric.verbs.train import check_run
 
 Stage = Literal["compile", "train", "audit", "evaluate", "report"]

@@ -33,11 +33,7 @@ from prorubric.train.plan import Money, Plan, TaskFiles, plan_training
 from prorubric.train.recipe import Recipe, list_runs
 from prorubric.verbs.audit import estimate_audit, find_audit
 from prorubric.verbs.compile import CompileConfig, CompileEstimate, compile_rubrics, estimate_compile, find_compiled
-from prorubric.verbs.evaluate import (
-    EvaluateConfig,
-    EvaluationEstimate,
-    estimate_evaluation,
-)
+from prorubric.verbs.evaluate import EvaluateConfig, EvaluationEstimate, estimate_evaluation
 from prorubric.verbs.study_file import (
     Assumed,
     Stage,
