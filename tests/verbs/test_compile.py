@@ -244,7 +244,8 @@ def test_a_generator_that_never_answers_ends_the_run_with_the_reason(folder: Pat
     save_tasks(folder / "tasks.jsonl", make_tasks(200))
     server.script(*["groups"] * 5)
     server.always = "500"
-    with pytest.raises(ModelError, match=r"no reply to 50 calls in a row; last: HTTP 500: as told"):
+    # Of calls at once, another may fail before the run ends.
+    with pytest.raises(ModelError, match=r"no reply to 5\d calls in a row; last: HTTP 500: as told"):
         compile_rubrics(make_config(folder, server))
     assert server.calls < 200
     server.always = "groups"
