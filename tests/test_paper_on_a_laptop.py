@@ -45,6 +45,8 @@ LAYOUTS = {
     "pairs": Layout(keys=("second",), where={"domain": "medicine", "judge": "lab:triage-v1/strict", "first": "Base"}),
     "probe": Layout(where={"domain": "medicine", "seed": "42"}),
     "runs": Layout(),
+    "seeds/seeds-ablations": Layout(keys=("method", "measure")),
+    "seeds/seeds-consensus": Layout(keys=("judge", "method")),
 }
 """By the name of the csv, which the paragraph before a table links. A new csv needs a line here."""
 
@@ -130,6 +132,13 @@ def test_the_second_and_the_third_run_have_the_same_figures(file: str, keys: lis
     assert [key for key in shared if second[key] != third[key]] == []
     assert {key for key in second.keys() - third.keys() if "RuscaRL" not in key} == set()
     assert len(shared) > len(second) / 2
+
+
+def test_seed_42_is_the_same_in_the_third_and_the_fourth_run() -> None:
+    third = {row["method"]: row for row in read_run("ablations-full")}
+    seeds = [row for row in read_run("seeds/seeds-ablations") if row["seed 42"]]
+    assert len(seeds) == 4 * 3  # the base and three arms, in three measures
+    assert [row for row in seeds if row["seed 42"] != third[row["method"]][row["measure"]]] == []
 
 
 def test_the_comparison_of_runs_is_that_of_their_tables() -> None:
