@@ -190,7 +190,9 @@ def test_a_study_without_arms_compiles_and_evaluates_given_policies(folder: Path
     again = run_study(StudyConfig(path))
     assert (server.calls, again.unfinished) == (asked, ())
     save_tasks(folder / "tasks.jsonl", [make_task([5, 3])])
-    with pytest.raises(ConfigError, match=r"compiled\.jsonl: holds tasks that were compiled with another input"):
+    with pytest.raises(
+        ConfigError, match=r"compiled\.jsonl: holds tasks that were compiled with another content of the tasks file"
+    ):
         run_study(StudyConfig(path))
 
 
@@ -564,7 +566,7 @@ def test_tasks_compiled_with_another_prompt_are_not_taken(folder: Path, server: 
     path = write_study(folder, compile={"tasks": "tasks.jsonl", **generator}, arms={}, evaluate={})
     run_study(StudyConfig(path))
     prompt.write_text(prompt.read_text() + " Take care.")
-    with pytest.raises(ConfigError, match="holds tasks that were compiled with another prompts; put it back"):
+    with pytest.raises(ConfigError, match="holds tasks that were compiled with another prompt; put it back"):
         run_study(StudyConfig(path))
 
 

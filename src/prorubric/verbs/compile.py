@@ -397,7 +397,8 @@ def find_compiled(config: CompileConfig) -> CompileResult | None:
     # A folder may be moved with what is in it; a dataset on the hub has no hash.
     for name in ("input", *(("tasks",) if digest is None else ()), *_IDENTITY[2:], "prompts"):
         if before.get(name) != now[name]:
-            line = f"holds tasks that were compiled with another {name}"
+            what = {"input": "content of the tasks file", "prompts": "prompt"}.get(name, name)
+            line = f"holds tasks that were compiled with another {what}"
             raise ConfigError(line, remedy="put it back, or choose another out", place=outputs.tasks)
     return result
 
