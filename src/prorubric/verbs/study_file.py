@@ -1,6 +1,6 @@
-"""The file of a study: what it holds, which of its parts a command is about, and what of these is done.
+"""The file of a study: what it holds, and which of its parts a command is about.
 
-Everything that all domains share is added to each of them here, and what a recipe, an audit or an evaluation is told.
+What all domains share is added to each of them, and their recipes, audits and evaluations are made from the result.
 """
 
 import json
